@@ -1,0 +1,52 @@
+# Two commands: `make run` opens ctxtui, `make test` checks everything. Both install into .venv first.
+# PYTHON=python3.12 chooses the interpreter, ARGS="..." goes to ctxtui, pytest or the benchmarks.
+
+BIN = .venv/bin
+
+.PHONY: run test install lint types imports unit format test-all bench samples constraints wheel clean
+
+run: install
+	@$(BIN)/ctxtui $(ARGS)
+
+install:
+	@PYTHON="$(PYTHON)" sh scripts/install.sh
+
+test: lint types imports unit
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+imports: install
+	$(BIN)/lint-imports
+
+unit: install
+	$(BIN)/pytest -n auto $(ARGS)
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The suite with Hypothesis's thorough profile, and the wheel installed into a fresh environment.
+test-all: test
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto $(ARGS)
+	sh scripts/try_wheel.sh
+
+bench: install
+	$(BIN)/python -m benchmarks $(ARGS)
+
+samples: install
+	$(BIN)/python -m sessions.make $(ARGS)
+
+# constraints.txt anew, from what the bounds in pyproject.toml resolve to today.
+constraints:
+	@PYTHON="$(PYTHON)" sh scripts/constraints.sh
+
+wheel:
+	@PYTHON="$(PYTHON)" sh scripts/try_wheel.sh
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

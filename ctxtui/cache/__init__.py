@@ -1,0 +1,1 @@
+"""Provider prompt-cache rules, prefix keys, simulation and explanation."""

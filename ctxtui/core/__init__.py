@@ -1,0 +1,1 @@
+"""Canonical form, blocks, tree, calls, usage: the words everything else is built from. Imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""Replay cursor, growth, forecast and audit over recorded calls."""

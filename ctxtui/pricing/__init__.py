@@ -1,0 +1,1 @@
+"""Money: usage and a date in, cost out; thin over genai-prices."""

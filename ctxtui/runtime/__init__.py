@@ -1,0 +1,1 @@
+"""Session service, configuration, packaged data and bootstrap: the one composition root."""

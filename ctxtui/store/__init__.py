@@ -1,0 +1,1 @@
+"""The record: one SQLite database with migrations, one writer and read-only readers."""

@@ -1,0 +1,1 @@
+"""Token counts: encoders, features and weights, image and tool formulas, model cards. Bytes in, numbers out."""

@@ -1,0 +1,1 @@
+"""Other tools' session files to calls; one file per format."""

@@ -1,0 +1,1 @@
+"""Frozen view-models, built by functions; all that a widget or a JSON document shows."""

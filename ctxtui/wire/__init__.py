@@ -1,0 +1,1 @@
+"""Provider JSON and server-sent events to and from the core, losslessly; one file per dialect."""

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Creates .venv and installs ctxtui with its development tools, at the versions of constraints.txt.
+# Instant when nothing changed: the stamp in .venv names what the installation was made from.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/python.sh
+
+stamp=.venv/ctxtui-installed
+key="$(cat pyproject.toml constraints.txt scripts/install.sh | cksum) $(pwd)"
+
+up_to_date() {
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$key" ] && new_enough .venv/bin/python
+}
+
+same_python() {
+    [ -z "${PYTHON:-}" ] && return 0
+    want=$("$PYTHON" -c 'import sys; print(sys.version)' 2>/dev/null) || return 1
+    [ "$want" = "$(.venv/bin/python -c 'import sys; print(sys.version)' 2>/dev/null)" ]
+}
+
+if up_to_date && same_python; then
+    exit 0
+fi
+find_python
+need_venv_module
+if [ -d .venv ] && ! { new_enough .venv/bin/python && same_python && .venv/bin/python -m pip --version >/dev/null 2>&1; }; then
+    rm -rf .venv
+fi
+echo "ctxtui: installing into .venv (the first time takes about a minute)"
+[ -d .venv ] || "$PY" -m venv .venv
+rm -f "$stamp"
+PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install -q -c constraints.txt -e ".[dev]"
+printf '%s\n' "$key" >"$stamp"

@@ -1,0 +1,36 @@
+"""What every test shares: no animations, Hypothesis profiles, the corpus and the count of tests it was missing for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ["TEXTUAL_ANIMATIONS"] = "none"
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.corpus import ABSENT, CORPUS
+
+settings.register_profile(
+    "quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "thorough", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The corpus folder; skips where it is absent."""
+    if not CORPUS.is_dir():
+        pytest.skip(f"{ABSENT}: {CORPUS}")
+    return CORPUS
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many corpus tests were skipped because the corpus is absent, also when there were none."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    count = sum(ABSENT in str(report.longrepr) for report in skipped)
+    terminalreporter.write_line(f"corpus tests skipped because the corpus is absent: {count}")

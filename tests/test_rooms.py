@@ -1,0 +1,61 @@
+"""Below the water line nothing reaches the outside: seen in a fresh interpreter, and in the source."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ctxtui
+
+PACKAGE = Path(ctxtui.__file__).parent
+PURE = ["views", "lab", "curation", "cache", "pricing", "transcripts", "wire", "core", "tokens"]
+HEAVY = {
+    "aiohttp", "anthropic", "asyncio", "click", "genai_prices", "httpx2", "mcp", "openai", "platformdirs", "pydantic",
+    "requests", "rich", "select", "socket", "sqlite3", "sqlite_utils", "ssl", "subprocess", "textual", "tiktoken",
+}  # fmt: skip
+CLOCK_AND_FILES = {
+    "now", "utcnow", "today", "read_text", "read_bytes", "write_text", "write_bytes", "getenv", "urandom",
+}  # fmt: skip
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+room = importlib.import_module("ctxtui." + sys.argv[1])
+for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+    importlib.import_module(module.name)
+print("\\n".join(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def modules_after_import(room: str) -> set[str]:
+    command = [sys.executable, "-c", IMPORT_ALL, room]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("room", PURE)
+def test_pure_room_loads_nothing_heavy(room: str) -> None:
+    assert modules_after_import(room) & HEAVY == set()
+
+
+@pytest.mark.parametrize("room", PURE)
+def test_pure_room_calls_no_clock_and_no_files(room: str) -> None:
+    found = []
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+                plain = isinstance(node.func, ast.Name) and name in {"open", "print", "input"}
+                if plain or name in CLOCK_AND_FILES:
+                    found.append(f"{path.relative_to(PACKAGE)}:{node.lineno} {name}()")
+    assert found == []
+
+
+def test_the_check_can_fail() -> None:
+    assert {"asyncio", "textual"} & modules_after_import("tui") or not list(
+        (PACKAGE / "tui").glob("[!_]*.py")
+    )
+    assert "click" in modules_after_import("cli")
