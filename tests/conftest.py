@@ -1,4 +1,4 @@
-"""What every test shares: no animations, Hypothesis profiles, the corpus and the count of tests it was missing for."""
+"""What every test shares: no animations, Hypothesis profiles, the corpus and how many tests lacked it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def corpus_files(folder: str, pattern: str = "*") -> list[Path]:
 
 
 def corpus_params(folder: str, pattern: str = "*") -> list[object]:
-    """`pytest.param`s for `parametrize`, one per file with its name as id; one skipped param where there is none."""
+    """`pytest.param`s for `parametrize`, one per file (id: its name); one skipped param where there is none."""
     files = corpus_files(folder, pattern)
     if not files:
         return [pytest.param(None, id=folder, marks=pytest.mark.skip(reason=f"{ABSENT}: {folder}"))]

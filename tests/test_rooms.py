@@ -13,13 +13,11 @@ import ctxtui
 
 PACKAGE = Path(ctxtui.__file__).parent
 PURE = ["views", "lab", "curation", "cache", "pricing", "transcripts", "wire", "core", "tokens"]
-HEAVY = {
-    "aiohttp", "anthropic", "asyncio", "click", "genai_prices", "httpx2", "mcp", "openai", "platformdirs", "pydantic",
-    "requests", "rich", "select", "socket", "sqlite3", "sqlite_utils", "ssl", "subprocess", "textual", "tiktoken",
-}  # fmt: skip
-CLOCK_AND_FILES = {
-    "now", "utcnow", "today", "read_text", "read_bytes", "write_text", "write_bytes", "getenv", "urandom",
-}  # fmt: skip
+HEAVY = set(
+    "aiohttp anthropic asyncio click genai_prices httpx2 mcp openai platformdirs pydantic requests rich select "
+    "socket sqlite3 sqlite_utils ssl subprocess textual tiktoken".split()
+)
+CLOCK_AND_FILES = set("now utcnow today read_text read_bytes write_text write_bytes getenv urandom".split())
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
