@@ -1,0 +1,101 @@
+"""Blocks: the parts of a request, stored once under the digest of their canonical JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+HEADER: Final = "header"
+NOT_RECORDED: Final = "not_recorded"
+UNREADABLE: Final = "unreadable"
+TOOL: Final = "tool"
+
+MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
+"""Keys that carry a cache marker; they are no content and never reach a block's body (facts §2, §4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One part of a context.
+
+    `digest` names it (32 hex digits), `kind` is the provider's own word for it (``text``, ``tool_use``,
+    ``function_call`` ...) or one of ours (``header``, ``tool``, ``not_recorded``, ``unreadable``), `body` is its
+    canonical JSON. Two blocks with one digest are the same block.
+    """
+
+    digest: str
+    kind: str
+    body: bytes
+
+    def value(self) -> Json:
+        """The body as JSON value, decoded anew at each call: blocks stay small in memory."""
+        return canonical.loads(self.body)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+class Place(NamedTuple):
+    """Where in a request a block stands: its section, the role of its message, and what the reader knows of it.
+
+    `section` is ``tools``, ``system`` or ``messages``. `role` is the message's role ("" outside messages). `mark` is
+    "" or what a transcript says beyond the request: ``summary`` (a compaction's text), ``memory``, ``meta`` (put there
+    by the client, not by a person).
+    """
+
+    section: str
+    role: str = ""
+    mark: str = ""
+
+
+class Item(NamedTuple):
+    """A block at its place: the unit that decoders yield and encoders take, in prompt order."""
+
+    block: Block
+    place: Place
+
+
+def make(kind: str, value: Json) -> Block:
+    """The block of `kind` with JSON `value`, which must hold no cache markers (see `without_markers`)."""
+    body = canonical.dumps(value)
+    return Block(canonical.digest(body), kind, body)
+
+
+def of(value: Json, default_kind: str = "text") -> Block:
+    """The block of a provider's content part; a part without `type` is of `default_kind`."""
+    kind = value.get("type", default_kind) if isinstance(value, Mapping) else default_kind
+    return make(kind if isinstance(kind, str) else default_kind, without_markers(value))
+
+
+def text(words: str) -> Block:
+    """A text block, the same whether the provider's JSON spelled it as string or as list."""
+    return make("text", {"type": "text", "text": words})
+
+
+def header(role: str, extra: Mapping[str, Json] | None = None) -> Block:
+    """The head of a message: its role and whatever else its JSON holds besides content."""
+    return make(HEADER, {"role": role, **(extra or {})})
+
+
+def unreadable(place: str, reason: str) -> Block:
+    """What stands where a record could not be read; `place` is ``line 812`` or a JSON path."""
+    return make(UNREADABLE, {"type": UNREADABLE, "place": place, "reason": reason})
+
+
+def without_markers(value: Json) -> Json:
+    """`value` less its cache markers: at the top, and in the items of a tool result; never inside a tool's input."""
+    if not isinstance(value, dict):
+        return value
+    bare = value
+    if any(key in value for key in MARKER_KEYS):
+        bare = {key: item for key, item in value.items() if key not in MARKER_KEYS}
+    content = bare.get("content")
+    if bare.get("type") == "tool_result" and isinstance(content, list):
+        items = [without_markers(item) for item in content]
+        if any(a is not b for a, b in zip(items, content, strict=True)):
+            bare = {**bare, "content": items}
+    return bare

@@ -1,0 +1,88 @@
+"""Calls: one request to a model, as far as it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import Usage
+
+
+class Fidelity(StrEnum):
+    """How completely a call is known."""
+
+    WIRE = "wire"
+    """The request itself: nothing is missing."""
+    TRANSCRIPT = "transcript"
+    """A client's own record of the conversation: what the client adds (system, tools) may be missing."""
+    TOTALS = "totals only"
+    """Only figures."""
+
+
+class EpochStart(StrEnum):
+    """Why a stretch of calls begins."""
+
+    START = "start"
+    RESUME = "resume"
+    COMPACTION = "compaction"
+    MICROCOMPACTION = "microcompaction"
+    MODEL = "model"
+    CLIENT = "client"
+    REWIND = "rewind"
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A stretch without restart, compaction or model change; `number` counts from 1 within its thread.
+
+    `detail` is a short text for the boundary's row: ``154.8k -> 22.3k``, ``opus-4 -> sonnet-4``.
+    """
+
+    number: int = 1
+    start: EpochStart = EpochStart.START
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What is left of a wire body when its blocks are taken out; `dialect` names the codec that reads it back.
+
+    `parts` is that codec's own JSON. With the path it rebuilds the request byte for byte (law 1).
+    """
+
+    dialect: str
+    parts: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a model.
+
+    `id` is the provider's message id, or one derived from (time, model, usage): the same call in two files has one id.
+    `raw_head` is the context that the agent had, `sent_head` the one that left (the same without edits),
+    `response_head` the context just after the answer. Times are Unix seconds, None where not recorded. `line` is the
+    1-based line of the source on which the call begins, `bytes_` its byte range there.
+    """
+
+    id: str
+    thread: str
+    raw_head: int = ROOT
+    sent_head: int = ROOT
+    response_head: int = ROOT
+    provider: str = ""
+    model: str = ""
+    started: float | None = None
+    first_byte: float | None = None
+    ended: float | None = None
+    fidelity: Fidelity = Fidelity.TRANSCRIPT
+    epoch: Epoch = Epoch()
+    usage: Usage | None = None
+    stop_reason: str = ""
+    error: str = ""
+    skeleton: Skeleton | None = None
+    line: int = 0
+    bytes_: tuple[int, int] = (0, 0)
+    extra: dict[str, Json] = field(default_factory=dict)
+    """What the record says beyond: request id, effort, service tier ... verbatim."""

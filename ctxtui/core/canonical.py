@@ -1,0 +1,140 @@
+"""The canonical form of JSON: minified, key order and number literals kept.
+
+Two values that are equal have equal canonical bytes and so equal digests (design §6, law 1). Keys are never sorted:
+their order is part of a provider's prompt prefix. A float keeps its literal (``1e3`` stays ``1e3``), because a
+rewritten number is another prompt.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, Final
+
+Json = Any
+"""A JSON value as Python holds it: dict, list, str, int, float, `Number`, bool, None."""
+
+DIGEST_BYTES: Final = 16
+
+
+class Number:
+    """A float literal whose text Python's own float would not give back, such as ``1e3`` or ``1.10``."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __float__(self) -> float:
+        return float(self.text)
+
+    def __repr__(self) -> str:
+        return f"Number({self.text})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def number(literal: str) -> float | Number:
+    """A float literal read without losing its spelling (usable as a decoder's float hook)."""
+    value = float(literal)
+    return value if repr(value) == literal else Number(literal)
+
+
+_INTEGER_PART: Final = re.compile(r"-0\Z")
+
+
+def _integer(literal: str) -> int | Number:
+    return Number(literal) if _INTEGER_PART.match(literal) else int(literal)
+
+
+def _constant(literal: str) -> Number:
+    return Number(literal)
+
+
+_decoder: Final = json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_constant, strict=False)
+
+
+def loads(text: str | bytes) -> Json:
+    """Read one JSON value, keeping number literals.
+
+    Raises `ValueError` (json's own, with position) on malformed input.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "surrogatepass")
+    return _decoder.decode(text)
+
+
+def raw_decode(text: str, at: int) -> tuple[Json, int]:
+    """The JSON value that starts at character `at` of `text`, and the index just after it."""
+    value, end = _decoder.raw_decode(text, at)
+    return value, end
+
+
+class _SpelledNumber(Exception):
+    """Raised inside the fast encoder when it meets a `Number`."""
+
+
+def _meet(value: object) -> Json:
+    if isinstance(value, Number):
+        raise _SpelledNumber
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+_fast: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_meet)
+_quote: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _spelled(value: Json) -> Iterator[str]:
+    """The slow encoder, used only where a `Number` is inside."""
+    if isinstance(value, Number):
+        yield value.text
+    elif isinstance(value, dict):
+        yield "{"
+        for i, (key, item) in enumerate(value.items()):
+            yield f"{',' if i else ''}{_quote(key)}:"
+            yield from _spelled(item)
+        yield "}"
+    elif isinstance(value, list):
+        yield "["
+        for i, item in enumerate(value):
+            if i:
+                yield ","
+            yield from _spelled(item)
+        yield "]"
+    else:
+        yield _fast.encode(value)
+
+
+def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return "".join(f"\\u{ord(c):04x}" for c in bad), error.end
+
+
+codecs.register_error("ctxtui-json", _escape_surrogates)
+
+
+def text_of(value: Json) -> str:
+    """`value` as minified JSON text; lone surrogates are still single characters in it."""
+    try:
+        return _fast.encode(value)
+    except _SpelledNumber:
+        return "".join(_spelled(value))
+
+
+def dumps(value: Json) -> bytes:
+    """The canonical bytes of `value`: minified UTF-8; a lone surrogate, which UTF-8 cannot hold, stays an escape."""
+    return text_of(value).encode("utf-8", "ctxtui-json")
+
+
+def digest(body: bytes) -> str:
+    """The name of canonical bytes: 32 hex digits of BLAKE2b."""
+    return blake2b(body, digest_size=DIGEST_BYTES).hexdigest()

@@ -1,0 +1,82 @@
+"""Categories: what a block is in the composition (design §5). Their order is the order on every screen."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, Block, Place
+
+CATEGORIES: Final = (
+    "system",
+    "tools",
+    "memory",
+    "user",
+    "assistant",
+    "thinking",
+    "tool_call",
+    "tool_result",
+    "image",
+    "document",
+    "summary",
+)
+"""Every category, in prompt-like order; the place in this tuple is the category's index everywhere."""
+
+INDEX: Final = {name: i for i, name in enumerate(CATEGORIES)}
+
+_BY_KIND: Final = {
+    TOOL: "tools",
+    NOT_RECORDED: "system",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "reasoning": "thinking",
+    "image": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "document": "document",
+    "file": "document",
+    "input_file": "document",
+    "search_result": "document",
+    "compaction": "summary",
+    "compaction_summary": "summary",
+    "additional_tools": "tools",
+    "tool_addition": "tools",
+    "tool_removal": "tools",
+    "mcp_list_tools": "tools",
+    "mcp_tool_listing": "tools",
+    "mcp_call": "tool_call",
+    "program": "tool_call",
+    "program_output": "tool_result",
+}
+_BY_ROLE: Final = {
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool_result",
+    "function": "tool_result",
+}
+_BY_MARK: Final = {"summary": "summary", "memory": "memory"}
+
+
+def _by_suffix(kind: str) -> str | None:
+    # Provider families grow (web_search_call, shell_call_output ...), their suffixes do not.
+    if kind.endswith(("_result", "_output")):
+        return "tool_result"
+    if kind.endswith(("_use", "_call")):
+        return "tool_call"
+    return None
+
+
+def category_of(block: Block, place: Place) -> str:
+    """The category of `block` at `place`; a header belongs to the side that speaks."""
+    if place.mark in _BY_MARK:
+        return _BY_MARK[place.mark]
+    if block.kind != HEADER:
+        found = _BY_KIND.get(block.kind) or _by_suffix(block.kind)
+        if found:
+            return found
+    if place.section == "tools":
+        return "tools"
+    if place.section == "system":
+        return "system"
+    return _BY_ROLE.get(place.role, "user")

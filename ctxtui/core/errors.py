@@ -1,0 +1,37 @@
+"""Errors that name the place, the culprit and the way out."""
+
+from __future__ import annotations
+
+
+class CtxtuiError(Exception):
+    """Base of every error that ctxtui raises on purpose.
+
+    `place` is where it happened (a JSON path such as ``$.messages[3].content[0]``, or ``file:line``), `way_out`
+    what the user can do. Shown as ``message @ place; way out``.
+    """
+
+    def __init__(self, message: str, *, place: str = "", way_out: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.way_out = way_out
+
+    def __str__(self) -> str:
+        text = self.message
+        if self.place:
+            text += f" @ {self.place}"
+        if self.way_out:
+            text += f"; {self.way_out}"
+        return text
+
+
+class Unreadable(CtxtuiError):
+    """The input cannot be read as what it claims to be."""
+
+
+class NoContext(CtxtuiError):
+    """The file is readable but holds no model context; `message` says what it is instead."""
+
+
+class Malformed(CtxtuiError):
+    """JSON of the right kind with a value in the wrong shape, at `place`."""

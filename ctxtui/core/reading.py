@@ -1,0 +1,209 @@
+"""A neutral reading of a block, whatever dialect it was recorded in. The block's own JSON stays beside it, verbatim."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.canonical import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image or file inside a block: its media type, and its bytes in base64, a URL or a provider's file id."""
+
+    media_type: str
+    data: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a block says.
+
+    `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),
+    `name` the tool's name, `call_id` what pairs a call with its result. `hidden` counts characters that stand for
+    text the recording withholds (a thinking signature, encrypted reasoning). `media` are images and files inside.
+    """
+
+    text: str = ""
+    name: str = ""
+    call_id: str = ""
+    arguments: str = ""
+    hidden: int = 0
+    media: tuple[Media, ...] = ()
+    is_error: bool = False
+
+
+_Reader = Callable[[dict[str, Json]], Reading]
+
+
+def read(block: Block) -> Reading:
+    """The reading of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
+    return read_value(block.kind, block.value())
+
+
+def read_value(kind: str, value: Json) -> Reading:
+    """As `read`, for a block's JSON `value` of `kind`."""
+    if isinstance(value, str):
+        return Reading(text=value)
+    if not isinstance(value, dict):
+        return Reading(text=canonical.text_of(value))
+    reader = _READERS.get(kind) or _by_suffix(kind)
+    return reader(value) if reader else Reading(text=canonical.text_of(value))
+
+
+def _by_suffix(kind: str) -> _Reader | None:
+    if kind.endswith(("_output", "_result")):
+        return _result
+    if kind.endswith(("_use", "_call")):
+        return _call
+    return None
+
+
+def _words(value: Json) -> str:
+    return value if isinstance(value, str) else "" if value is None else canonical.text_of(value)
+
+
+def _text(value: dict[str, Json]) -> Reading:
+    for key in ("text", "refusal", "content"):
+        if isinstance(value.get(key), str):
+            return Reading(text=value[key])
+    return Reading(text=canonical.text_of(value))
+
+
+def _thinking(value: dict[str, Json]) -> Reading:
+    words = value.get("thinking") or value.get("text") or ""
+    if not words:
+        parts = [*_list(value.get("summary")), *_list(value.get("content"))]
+        words = "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
+    cipher = value.get("encrypted_content") or value.get("data") or ""
+    hidden = len(cipher) if isinstance(cipher, str) else 0
+    if not words and isinstance(value.get("signature"), str):
+        hidden = len(value["signature"])
+    return Reading(text=_words(words), hidden=hidden)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _inner(value: dict[str, Json]) -> dict[str, Json]:
+    # OpenAI Chat wraps a function's name and arguments once more.
+    inner = value.get("function")
+    return inner if isinstance(inner, dict) else value
+
+
+def _call(value: dict[str, Json]) -> Reading:
+    inner = _inner(value)
+    given: Json = next((inner[k] for k in ("input", "arguments", "action", "operation") if k in inner), {})
+    return Reading(
+        name=_words(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
+        call_id=_words(value.get("call_id") or value.get("id")),
+        arguments=given if isinstance(given, str) else canonical.text_of(given),
+    )
+
+
+def _result(value: dict[str, Json]) -> Reading:
+    content = value.get("content", value.get("output"))
+    texts: list[str] = []
+    media: list[Media] = []
+    for part in content if isinstance(content, list) else [content]:
+        inner = part if isinstance(part, dict) else {"type": "text", "text": _words(part)}
+        got = read_value(str(inner.get("type", "text")), inner)
+        texts.append(got.text)
+        media.extend(got.media)
+    return Reading(
+        text="\n".join(t for t in texts if t),
+        name=_words(value.get("name")),
+        call_id=_words(value.get("tool_use_id") or value.get("tool_call_id") or value.get("call_id")),
+        media=tuple(media),
+        is_error=value.get("is_error") is True,
+    )
+
+
+def _media(value: dict[str, Json]) -> Reading:
+    source = value.get("source") or value.get("file") or value.get("input_audio")
+    url = value.get("image_url", value.get("url"))
+    if isinstance(url, dict):
+        url = url.get("url")
+    if isinstance(source, dict):
+        if isinstance(source.get("data"), str) and source.get("type") == "text":
+            return Reading(text=source["data"])
+        data = source.get("data") or source.get("file_data") or ""
+        kind = _words(source.get("media_type") or source.get("format"))
+        url = source.get("url") or source.get("file_id") or url
+        return Reading(text=_words(value.get("title")), media=(Media(kind, _words(data), _words(url)),))
+    data = _words(value.get("file_data"))
+    address = _words(url or value.get("file_id"))
+    for spelled in (address, data):
+        if spelled.startswith("data:") and ";base64," in spelled:
+            kind, _, data = spelled[5:].partition(";base64,")
+            return Reading(media=(Media(kind, data),))
+    return Reading(media=(Media("", data, address),))
+
+
+def _tool(value: dict[str, Json]) -> Reading:
+    inner = _inner(value)
+    name = _words(inner.get("name") or inner.get("server_label") or value.get("type"))
+    return Reading(text=canonical.text_of(value), name=name)
+
+
+def _header(value: dict[str, Json]) -> Reading:
+    # The content key in a header only tells how the content was spelled; the model reads the role and the name.
+    return Reading(text=_words(value.get("name")), name=_words(value.get("role")))
+
+
+def _not_recorded(value: dict[str, Json]) -> Reading:
+    return Reading(text=_words(value.get("what")))
+
+
+def _unreadable(value: dict[str, Json]) -> Reading:
+    return Reading(text=f"{_words(value.get('place'))}: {_words(value.get('reason'))}")
+
+
+def _compaction(value: dict[str, Json]) -> Reading:
+    cipher = value.get("encrypted_content")
+    text = _words(value.get("content"))
+    return Reading(text=text, hidden=len(cipher) if isinstance(cipher, str) and not text else 0)
+
+
+_READERS: Final[dict[str, _Reader]] = {
+    "text": _text,
+    "input_text": _text,
+    "output_text": _text,
+    "summary_text": _text,
+    "reasoning_text": _text,
+    "refusal": _text,
+    "thinking": _thinking,
+    "redacted_thinking": _thinking,
+    "reasoning": _thinking,
+    "tool_use": _call,
+    "function": _call,
+    "tool_call": _call,
+    "image": _media,
+    "image_url": _media,
+    "input_image": _media,
+    "document": _media,
+    "file": _media,
+    "input_file": _media,
+    "input_audio": _media,
+    "tool": _tool,
+    HEADER: _header,
+    "not_recorded": _not_recorded,
+    "unreadable": _unreadable,
+    "compaction": _compaction,
+    "compaction_summary": _compaction,
+}
+
+
+def arguments_value(reading: Reading) -> Json:
+    """A call's input as JSON value; the text itself where it is no JSON (custom tools take free text)."""
+    try:
+        return canonical.loads(reading.arguments)
+    except (json.JSONDecodeError, RecursionError, ValueError):
+        return reading.arguments

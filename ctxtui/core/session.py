@@ -1,0 +1,158 @@
+"""A session as a fold over events: readers and the live host speak the same few events (design §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT, Tree
+
+MAIN: Final = "main"
+"""The id of a session's main thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Something is known of the session: empty fields say nothing, full ones replace what was there."""
+
+    id: str = ""
+    title: str = ""
+    source: str = ""
+    """The format's name: ``claude code``, ``codex``, ``anthropic``, ``openai chat``, ``ctxtui`` ..."""
+    cwd: str = ""
+    client: str = ""
+    version: str = ""
+    window: int = 0
+    """The context window in tokens that the recording itself reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSeen:
+    """A line of context exists: `parent` is the thread that spawned it ("" for the main one)."""
+
+    id: str
+    label: str = ""
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSeen:
+    """A call, or a fuller version of one seen before (same id): the later one replaces the earlier."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class TipMoved:
+    """Everything of `thread` recorded so far ends at node `head`: what its next call would send, as far as known."""
+
+    thread: str
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something in the source could not be read; `line` is 1-based."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A thing worth a mark that is no call: an API error, an interrupt. `after` is the id of the call before it."""
+
+    kind: str
+    text: str
+    thread: str = MAIN
+    at: float | None = None
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a recording says of its result: reward, resolved, score ..., verbatim."""
+
+    name: str
+    value: str
+
+
+Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One line of context inside a session. `tip` is the node where its record ends."""
+
+    id: str
+    label: str = ""
+    parent: str = ""
+    tip: int = ROOT
+
+
+@dataclass(slots=True)
+class Session:
+    """The state that events fold into. `tree` is shared with the reader that makes the nodes."""
+
+    tree: Tree = field(default_factory=Tree)
+    about: Described = Described()
+    calls: dict[str, Call] = field(default_factory=dict)
+    threads: dict[str, Thread] = field(default_factory=dict)
+    order: dict[str, list[str]] = field(default_factory=dict)
+    """Call ids of each thread, in order of first appearance."""
+    skipped: list[Skipped] = field(default_factory=list)
+    happenings: list[Happened] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def apply(self, event: Event) -> None:
+        """Take in one event. Seeing a call twice leaves one call (law 3)."""
+        match event:
+            case CallSeen(call):
+                self._call(call)
+            case Described():
+                self._describe(event)
+            case ThreadSeen():
+                old = self._thread(event.id)
+                self.threads[event.id] = replace(old, label=event.label or old.label, parent=event.parent or old.parent)
+            case TipMoved(thread, head):
+                self.threads[thread] = replace(self._thread(thread), tip=head)
+            case Skipped():
+                self.skipped.append(event)
+            case Happened():
+                self.happenings.append(event)
+            case Outcome():
+                self.outcomes.append(event)
+
+    def fold(self, events: Iterable[Event]) -> Session:
+        """Take in many events; returns itself."""
+        for event in events:
+            self.apply(event)
+        return self
+
+    def _thread(self, id_: str) -> Thread:
+        return self.threads.get(id_) or Thread(id_)
+
+    def _call(self, call: Call) -> None:
+        if call.id not in self.calls:
+            self.order.setdefault(call.thread, []).append(call.id)
+            self.threads.setdefault(call.thread, Thread(call.thread))
+        self.calls[call.id] = call
+
+    def _describe(self, event: Described) -> None:
+        news = {name: value for name in Described.__slots__ if (value := getattr(event, name))}
+        self.about = replace(self.about, **news)
+
+    def thread_calls(self, thread: str = MAIN) -> list[Call]:
+        """The calls of one thread, in order; call numbers on screen count from 1 in this list."""
+        return [self.calls[i] for i in self.order.get(thread, ())]
+
+    @property
+    def model(self) -> str:
+        """The model of most calls, the later one of two that tie; "" without calls."""
+        tally: dict[str, int] = {}
+        for call in self.calls.values():
+            if call.model:
+                tally[call.model] = tally.get(call.model, 0) + 1
+        return max(reversed(tally), key=lambda m: tally[m], default="")

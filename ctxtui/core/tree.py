@@ -1,0 +1,135 @@
+"""The tree: a context is a path in it, a node names a whole prefix (design §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.block import HEADER, Block, Item, Place
+from ctxtui.core.category import INDEX, category_of
+
+ROOT: Final = 0
+"""The empty context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One more block after the context `parent`.
+
+    `id` is its index in the tree (a parent's is always smaller), `depth` the number of blocks up to and including it,
+    `message` the number of messages so far, `turn` the number of user turns so far (0 before the first),
+    `turn_start` the node whose block opened the current turn (`ROOT` before the first), `category` an index into
+    `CATEGORIES`. `_open` says that a user turn has begun and the assistant has not spoken yet, `_results` that the
+    current message holds a tool result.
+    """
+
+    id: int
+    parent: int
+    block: Block
+    place: Place
+    category: int
+    depth: int
+    message: int
+    turn: int
+    turn_start: int
+    _open: bool
+    _results: bool
+
+    @property
+    def opens_turn(self) -> bool:
+        """Whether this node's block is the first of a user turn."""
+        return self.turn_start == self.id
+
+
+_EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, False, False)
+_ASSISTANT: Final = frozenset({"assistant", "model"})
+_ASKING: Final = frozenset({"user", "image", "document"})
+
+
+class Tree:
+    """An append-only tree of content-addressed blocks. Nodes are small integers; adding the same block twice to the
+    same parent gives the same node."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = [_EMPTY]
+        self._children: dict[tuple[int, str, Place], int] = {}
+        self._blocks: dict[str, Block] = {}
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __getitem__(self, node: int) -> Node:
+        return self._nodes[node]
+
+    @property
+    def blocks(self) -> dict[str, Block]:
+        """Every block in the tree, by digest, in order of first appearance."""
+        return self._blocks
+
+    def child(self, parent: int, block: Block, place: Place) -> int:
+        """The node for `block` at `place` after the context `parent`, made if it is new."""
+        key = (parent, block.digest, place)
+        found = self._children.get(key)
+        if found is not None:
+            return found
+        made = self._make(self._nodes[parent], self._blocks.setdefault(block.digest, block), place)
+        self._children[key] = made.id
+        self._nodes.append(made)
+        return made.id
+
+    def extend(self, head: int, items: Iterable[Item]) -> int:
+        """The head of the context `head` followed by `items`."""
+        for block, place in items:
+            head = self.child(head, block, place)
+        return head
+
+    def _make(self, up: Node, block: Block, place: Place) -> Node:
+        new = len(self._nodes)
+        category = category_of(block, place)
+        message, turn, start, open_, results = up.message, up.turn, up.turn_start, up._open, up._results
+        if block.kind == HEADER:
+            message, results = message + 1, False
+            open_ = open_ and place.role not in _ASSISTANT
+        elif place.section == "messages":
+            if category == "tool_result":
+                results = True
+            elif place.role in _ASSISTANT or category == "tool_call":
+                open_ = False
+            elif category in _ASKING and not (open_ or results) and place.mark != "meta":
+                turn, start, open_ = turn + 1, new, True
+        return Node(new, up.id, block, place, INDEX[category], up.depth + 1, message, turn, start, open_, results)
+
+    def path(self, head: int, after: int = ROOT) -> list[int]:
+        """The nodes from just below `after` (which must be on the path) down to `head`, in prompt order."""
+        found: list[int] = []
+        while head != after and head != ROOT:
+            found.append(head)
+            head = self._nodes[head].parent
+        found.reverse()
+        return found
+
+    def items(self, head: int, after: int = ROOT) -> list[Item]:
+        """The blocks at their places on the path to `head`, in prompt order."""
+        return [Item(self._nodes[n].block, self._nodes[n].place) for n in self.path(head, after)]
+
+    def common(self, a: int, b: int) -> int:
+        """The longest context that both `a` and `b` begin with."""
+        nodes = self._nodes
+        while a != b:
+            if nodes[a].depth >= nodes[b].depth:
+                a = nodes[a].parent
+            else:
+                b = nodes[b].parent
+        return a
+
+    def holds(self, head: int, node: int) -> bool:
+        """Whether `node` is on the path to `head`."""
+        depth = self._nodes[node].depth
+        while self._nodes[head].depth > depth:
+            head = self._nodes[head].parent
+        return head == node
+
+    def nodes(self, start: int = 0) -> Sequence[Node]:
+        """Nodes in order of creation, from index `start` on (the root is index 0)."""
+        return self._nodes[start:]

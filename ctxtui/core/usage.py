@@ -1,0 +1,56 @@
+"""Usage: what a provider reported for a call, normalised (facts §12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call, disjoint on the input side: `fresh` + `cache_read` + writes = the call's input.
+
+    `fresh` was neither read from nor written to the cache; writes are split by the entry's lifetime, an unsplit
+    report counts as the dialect's default. `output` includes `reasoning`. `output_final` is False where a transcript
+    shows only a partial count. `cost` is the recording's own figure in USD, where it has one.
+    """
+
+    fresh: int = 0
+    cache_read: int = 0
+    write_5m: int = 0
+    write_1h: int = 0
+    write_30m: int = 0
+    write_12h: int = 0
+    output: int = 0
+    reasoning: int = 0
+    output_final: bool = True
+    has_cache: bool = True
+    """Whether the provider reported cache figures at all; without, read and write are unknown, not zero."""
+    cost: float | None = None
+
+    @property
+    def cache_write(self) -> int:
+        """Tokens written to the cache, all lifetimes."""
+        return self.write_5m + self.write_1h + self.write_30m + self.write_12h
+
+    @property
+    def input(self) -> int:
+        """All input tokens: read + write + fresh (law 6)."""
+        return self.fresh + self.cache_read + self.cache_write
+
+    def __add__(self, other: Usage) -> Usage:
+        """Totals of two calls; the sum has a cost only where both have one."""
+        names = [f.name for f in fields(self) if f.type in ("int", int)]
+        sums = {n: getattr(self, n) + getattr(other, n) for n in names}
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            **sums,
+            output_final=self.output_final and other.output_final,
+            has_cache=self.has_cache or other.has_cache,
+            cost=cost,
+        )
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """The neutral element of addition."""
+        return cls(cost=0.0)
