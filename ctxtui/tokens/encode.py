@@ -1,0 +1,70 @@
+"""Counting the tokens of a text, whatever the text: in pieces that no tokenizer chokes on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+PIECE: Final = 256 * 1024
+"""Characters given to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
+regex stack, and the list of tokens of a very long text is built under the GIL (design §10)."""
+
+_NEAR: Final = 4096
+
+# Places where no pattern of o200k or cl100k reaches across, so that the two sides count as they would together:
+# a blank after a visible character; what follows a line break, unless it could belong to it; a digit or mark after a
+# letter (no apostrophe: it may open 's, 're ...); a mark after a digit.
+_SAFE_CUT: Final = re.compile(
+    r"""(?<=\S)(?=[ \t]) | (?<=\n)(?=[^\s/]) | (?<=[A-Za-z])(?=[0-9]) | (?<=[A-Za-z0-9])(?=[",:;{}\[\]()=<>\\])""",
+    re.VERBOSE,
+)
+
+
+class TokenizerFailure(RuntimeError):
+    """The tokenizer gave up on a text (a panic of its compiled part)."""
+
+
+def count_text(encoding: Encoding, text: str) -> int:
+    """Tokens of `text` as ordinary text: a special token's spelling counts as the characters it is made of.
+
+    Equal to `len(encoding.encode_ordinary(text))` for every text of at most `PIECE` characters and, where it can be
+    cut at a safe place, for longer ones; otherwise within one token or two per cut. A lone surrogate counts as U+FFFD.
+    Raises `TokenizerFailure`.
+    """
+    return sum(_count_piece(encoding, piece) for piece in pieces(text))
+
+
+def pieces(text: str, size: int = PIECE) -> Iterator[str]:
+    """`text` in parts of at most `size` characters, cut where the count does not change if there is such a place."""
+    start = 0
+    while len(text) - start > size:
+        end = _cut(text, start, start + size)
+        yield text[start:end]
+        start = end
+    if start < len(text):
+        yield text[start:] if start else text
+
+
+def _cut(text: str, start: int, limit: int) -> int:
+    """The last safe cut in (`start`, `limit`], looked for near the limit first; `limit` where there is none."""
+    for low in (max(start, limit - _NEAR), start):
+        last = None
+        for last in _SAFE_CUT.finditer(text, low + 1, limit + 1):
+            pass
+        if last is not None and last.start() <= limit:
+            return last.start()
+    return limit
+
+
+def _count_piece(encoding: Encoding, piece: str) -> int:
+    try:
+        return len(encoding.encode_ordinary(piece))
+    except BaseException as error:
+        # pyo3's PanicException derives from BaseException: `except Exception` would let it end the thread.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise TokenizerFailure(f"{encoding.name} failed on a text of {len(piece):,} characters: {error}") from error
