@@ -1,0 +1,199 @@
+"""Home's data: what is known of a session, and the list of sessions in groups, filtered and sorted (look book 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+MISS: Final = "miss"
+COMPACTION: Final = "compaction"
+MODEL: Final = "model"
+TURN: Final = "turn"
+
+
+class GrowthColumn(NamedTuple):
+    """One call of the main thread: its input tokens by cache state, and what happened at it.
+
+    A provider that reports no cache figures, and a call without a report (its context as counted), stand in `fresh`.
+    `marks` holds any of ``miss``, ``compaction``, ``model``, ``turn``.
+    """
+
+    read: int
+    write: int
+    fresh: int
+    marks: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """The call's whole input."""
+        return self.read + self.write + self.fresh
+
+
+class CallSpent(NamedTuple):
+    """What one call adds to the totals. `id` is core.call's: the same call in two files is counted once.
+
+    `input` and `read` are tokens, 0 where the call has no report; `tokens` is input + output; `cost` USD, None unknown.
+    """
+
+    id: str
+    tokens: int
+    input: int = 0
+    read: int = 0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """What Home shows of one session.
+
+    From names and file times alone (`known` False) the fields up to `sample` are filled, the figures are not yet
+    there; `known` True says that the file was read, with `error` if it could not be. Tokens are whole numbers, money
+    USD, times Unix seconds. 0 and "" mean "not there", except where None says "unknown".
+    """
+
+    key: str
+    """Its identity on Home: the absolute path, or the store's id for a session that only the store holds."""
+    title: str = ""
+    """The session's name, its first user text, or the file's name; untrusted text."""
+    source: str = ""
+    """``claude code``, ``codex``, ``ctxtui`` ...; "" when not known."""
+    path: str = ""
+    """Absolute path of the main file; "" for a session that only the store holds."""
+    stored: str = ""
+    """Its id in the store; "" when it was never imported."""
+    cwd: str = ""
+    mtime: float = 0.0
+    size: int = 0
+    live: bool = False
+    sample: bool = False
+
+    known: bool = False
+    error: str = ""
+    """Why it could not be read: ``binary data at byte 0``."""
+    model: str = ""
+    calls: int = 0
+    """Calls over all threads."""
+    turns: int = 0
+    subagents: int = 0
+    lines: int = 0
+    skipped: int = 0
+    peak_tokens: int = 0
+    """The largest input of any call of the main thread."""
+    peak_call: int = 0
+    """Number of that call, from 1."""
+    window: int = 0
+    """Context window of the peak's model; 0 unknown."""
+    usable: int = 0
+    """The share of it that we fill."""
+    total_tokens: int = 0
+    """Input and output of all calls."""
+    cost_usd: float | None = None
+    read_share: float | None = None
+    """Cache reads / input over all calls, 0..1; None for a single call or where no cache figures exist."""
+    sentence: str = ""
+    """The one true sentence: ``188k rewritten after a 52-minute pause``."""
+    composition_at_peak: tuple[tuple[str, int], ...] = ()
+    """(category, tokens) in the order of core.category, zero ones left out; ``not recorded``, ``residual`` last."""
+    growth: tuple[GrowthColumn, ...] = ()
+    misses: int = 0
+    compactions: int = 0
+    model_changes: int = 0
+    first_user_text: str = ""
+    last_answer: str = ""
+    models: tuple[tuple[str, int], ...] = ()
+    """(model, calls), most calls first."""
+    tags: tuple[str, ...] = ()
+    archived: bool = False
+    spent: tuple[CallSpent, ...] = ()
+    """Every call of every thread, for totals over sessions."""
+
+
+class Sort(NamedTuple):
+    """A column to sort by; `falling` is the direction it starts with."""
+
+    name: str
+    key: Callable[[SessionSummary], float | str]
+    falling: bool = True
+
+
+SORTS: Final = (
+    Sort("age", lambda s: s.mtime),
+    Sort("cost", lambda s: -1.0 if s.cost_usd is None else s.cost_usd),
+    Sort("peak", lambda s: s.peak_tokens),
+    Sort("total", lambda s: s.total_tokens),
+    Sort("calls", lambda s: s.calls),
+    Sort("read", lambda s: -1.0 if s.read_share is None else s.read_share),
+    Sort("title", lambda s: s.title.casefold(), falling=False),
+)
+"""The order in which the sort key walks."""
+
+
+class Group(NamedTuple):
+    """A group's rule: its name, the count beside it."""
+
+    name: str
+    note: str
+
+
+Entry = Group | SessionSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the reader asked for: a sort (index into `SORTS`), its direction, words that must occur."""
+
+    sort: int = 0
+    falling: bool = True
+    words: str = ""
+
+
+def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
+    """Whether every one of the case-folded `words` occurs in what is known of the session."""
+    models = " ".join(name for name, _ in summary.models)
+    hay = "\0".join(
+        (
+            summary.title,
+            summary.source,
+            summary.model,
+            models,
+            summary.cwd,
+            summary.path,
+            summary.first_user_text,
+            summary.sentence,
+            summary.error,
+            " ".join(summary.tags),
+        )
+    ).casefold()
+    return all(word in hay for word in words)
+
+
+def here(summary: SessionSummary, directory: str) -> bool:
+    """Whether the session ran in `directory` (absolute, no slash at its end) or below it."""
+    return summary.cwd == directory or summary.cwd.startswith(directory.rstrip("/") + "/")
+
+
+def _noun(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def arrange(summaries: Iterable[SessionSummary], wanted: Wanted, directory: str, name: str) -> tuple[Entry, ...]:
+    """The list as shown: this directory's sessions under its `name`, those elsewhere, the samples; empty groups left
+    out. Sessions that cannot be read, or are not read yet, stand last where the sort key needs figures."""
+    words = wanted.words.casefold().split()
+    found = [s for s in summaries if not words or matches(s, words)]
+    sort = SORTS[wanted.sort]
+    found.sort(key=lambda s: s.key)
+    found.sort(key=lambda s: s.mtime, reverse=True)
+    found.sort(key=sort.key, reverse=wanted.falling)
+    if sort.name not in ("age", "title"):
+        found.sort(key=lambda s: not s.known or bool(s.error))
+    groups: dict[str, list[SessionSummary]] = {name: [], "elsewhere": [], "samples": []}
+    for s in found:
+        groups["samples" if s.sample else name if here(s, directory) else "elsewhere"].append(s)
+    entries: list[Entry] = []
+    for title, members in groups.items():
+        if members:
+            note = f"{len(members)} shipped with ctxtui" if title == "samples" else _noun(len(members), "session")
+            entries += [Group(title, note), *members]
+    return tuple(entries)
