@@ -1,0 +1,56 @@
+"""Money: figures of facts §3, §7 and the override table."""
+
+from pathlib import Path
+
+import pytest
+
+import ctxtui
+from ctxtui.core.usage import Usage
+from ctxtui.pricing.price import PriceTable, parse_prices, price
+
+TABLE = parse_prices((Path(ctxtui.__file__).parent / "data/prices.toml").read_text())
+JULY_2025 = 1752380000.0
+
+
+def test_the_parts_add_up_and_each_kind_of_token_has_its_own_rate() -> None:
+    cost = price(
+        Usage(fresh=1000, cache_read=90_000, write_5m=5000, write_1h=4000, output=100),
+        "claude-opus-4-20250514",
+        at=JULY_2025,
+    )
+    assert cost is not None
+    assert cost.fresh == pytest.approx(0.015)
+    assert cost.read == pytest.approx(0.135)
+    assert cost.write == pytest.approx(5000 * 18.75e-6 + 4000 * 30e-6)
+    assert cost.output == pytest.approx(0.0075)
+    assert cost.usd == pytest.approx(cost.fresh + cost.read + cost.write + cost.output)
+    assert cost.version.startswith("genai-prices ")
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "usd"), [("claude-haiku-5-5", 100_000, 0.01), ("claude-haiku-5-5", 100_001, 0.0500005)]
+)
+def test_a_long_prompt_is_priced_whole_at_the_higher_rate(model: str, tokens: int, usd: float) -> None:
+    cost = price(Usage(fresh=tokens), model)
+    assert cost is not None and cost.usd == pytest.approx(usd)
+
+
+def test_the_override_table_is_asked_first() -> None:
+    cost = price(Usage(fresh=1_000_000), "claude-mythos-5", table=TABLE)
+    assert cost is not None and cost.usd == pytest.approx(10.0)
+    rows = parse_prices('version = "v"\n[[model]]\nmatch = "local-.*"\ninput = 1.0\noutput = 2.0\n')
+    mine = price(Usage(fresh=1_000_000, cache_read=1_000_000, output=1_000_000), "local-x", table=rows)
+    assert mine is not None and (mine.usd, mine.version) == (pytest.approx(3.1), "override v")
+
+
+def test_an_unknown_price_is_unknown_never_zero() -> None:
+    assert price(Usage(fresh=10), "no-such-model-anywhere") is None
+
+
+def test_an_unknown_key_in_the_table_is_an_error() -> None:
+    with pytest.raises(TypeError, match="inputt"):
+        parse_prices('[[model]]\nmatch = "x"\ninputt = 1\n')
+
+
+def test_every_row_names_its_source() -> None:
+    assert TABLE != PriceTable() and all(row.source and row.date for row in TABLE.rows)
