@@ -1,1 +1,1 @@
-"""Other tools' session files to calls; one file per format."""
+"""Other tools' recordings <-> calls: readers that take bytes and give events, chosen by content (sans-IO)."""

@@ -1,0 +1,95 @@
+"""A first look at a file's head, which may be cut anywhere: the JSON values in it, the last one mended."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+HEAD_BYTES: Final = 65536
+"""How much of a file a sniffer looks at."""
+
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
+_CLOSERS: Final = {"{": "}", "[": "]"}
+
+
+def text_of_head(head: bytes) -> str:
+    """`head` as text: without byte order mark, a character cut at the end replaced."""
+    return head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+
+def values(head: bytes, limit: int = 50) -> list[Json]:
+    """Up to `limit` JSON values that stand one after another in `head`; text between them is passed over.
+
+    A value that the head cuts is closed where it stops being whole, so that a 3 MB body still shows its first keys.
+    """
+    text = text_of_head(head)
+    found: list[Json] = []
+    at = _next_value(text, 0)
+    while at < len(text) and len(found) < limit:
+        try:
+            value, at = canonical.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            if _cut(text, at):
+                mended = mend(text[at:])
+                return [*found, mended] if mended is not None else found
+            at = _line_end(text, at)
+        else:
+            found.append(value)
+        at = _next_value(text, at)
+    return found
+
+
+def records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
+    """The objects among `values`, and those inside a top-level list."""
+    flat = [item for value in values(head, limit) for item in (value if isinstance(value, list) else [value])]
+    return [item for item in flat[:limit] if isinstance(item, dict)]
+
+
+def mend(text: str) -> Json:
+    """The value that the cut JSON `text` begins, less what is incomplete at its end; None if nothing is whole."""
+    closers: list[str] = []
+    safe = ""
+    end = 0
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token[0] == '"' and not match.group(1):
+            break
+        if token in _CLOSERS:
+            closers.append(_CLOSERS[token])
+        elif token in "]}" and closers:
+            closers.pop()
+        elif token != ",":
+            continue
+        end = match.start() if token == "," else match.end()
+        safe = "".join(reversed(closers))
+    try:
+        return canonical.loads(text[:end] + safe)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _next_value(text: str, at: int) -> int:
+    while at < len(text) and (text[at].isspace() or text[at] == "\0"):
+        at += 1
+    return at
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
+
+
+def _cut(text: str, at: int) -> bool:
+    # Only a container can be cut in a way worth mending; a container left open runs to the end of the text.
+    if text[at] not in "{[":
+        return False
+    depth = 0
+    for match in _TOKEN.finditer(text, at):
+        token = match.group()
+        depth += (token in _CLOSERS) - (token in "]}")
+        if depth == 0:
+            return False
+    return True

@@ -1,0 +1,34 @@
+"""What every reader of a recording can do. Readers do no IO: bytes go in, events come out."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ctxtui.core.session import Event, Skipped
+
+
+class Reader(Protocol):
+    """Turns the bytes of one recording into events; made by a format's `open` with the tree that gets the nodes.
+
+    Any chunking of the same bytes gives the same events in the same order (law 2): what is told after `settle`
+    depends on all bytes so far, never on where the slices ended.
+    """
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end of the bytes so far (a cut last line), None if nothing is."""
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes. Slices of at most 1 MB keep an event loop alive."""
+
+    def settle(self) -> list[Event]:
+        """No more data for now: take a last record without its line end, or parse a whole-file format.
+
+        May be called again after more `feed`s: a followed file settles many times.
+        """
+
+    def part(self, name: str) -> Reader:
+        """The reader for companion file `name`: own bytes and line numbers, same tree and session.
+
+        A file whose content belongs to another session emits nothing.
+        """
