@@ -74,7 +74,7 @@ def budget(used: float, usable: float, window: float, room: int, after: float | 
     kept = used if after is None else min(used, after)
     style = budget_style(kept, usable)
     window = max(window, usable, 1.0)
-    limit = min(room - 1, math.floor(_cells(usable, window, room))) if 0 < usable else room
+    limit = min(room - 1, math.floor(_cells(usable, window, room))) if usable > 0 else room
     filled, whole = _cells(kept, window, room), _cells(used, window, room)
     spans = []
     for cell in range(room):

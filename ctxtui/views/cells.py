@@ -80,24 +80,30 @@ def width(text: str) -> int:
     return sum(map(_WIDTHS.__getitem__, text))
 
 
+def reach(text: str, start: int, room: int) -> int:
+    """The index of the first character from `start` on that does not fit in `room` cells; len(text) if all fit."""
+    if room <= 0:
+        return start
+    if text[start : start + room].isascii():
+        return min(len(text), start + room)
+    for at in range(start, len(text)):
+        room -= _WIDTHS[text[at]]
+        if room < 0:
+            return at
+    return len(text)
+
+
 def cut(text: str, room: int) -> str:
     """The first `room` cells of `text`; where a wide character is cut in half, a space takes the half cell."""
-    if room <= 0:
-        return ""
-    if len(text) <= room and text.isascii():
+    end = reach(text, 0, room)
+    if end == len(text):
         return text
-    if text[: room + 1].isascii():
-        return text[:room]
-    used = 0
-    for at, character in enumerate(text):
-        used += _WIDTHS[character]
-        if used > room:
-            return text[:at] + " " * (room - used + _WIDTHS[character])
-    return text
+    head = text[:end]
+    return head + " " * (room - width(head)) if room > 0 else ""
 
 
 def fit(text: str, room: int) -> str:
-    """`text` if it fits in `room` cells, else its beginning with ``…`` as the last cell. Reads no more than it needs."""
+    """`text` if it fits in `room` cells, else its beginning and ``…``. Reads no more than it needs."""
     if room <= 0:
         return ""
     head = text[: 4 * room + 16]

@@ -32,7 +32,8 @@ _UNSAFE = re.compile(
     "]"
 )
 _DROPPED = re.compile("[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-_HEAP = re.compile("([\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{3})[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+")
+_MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
+_HEAP = re.compile(f"({_MARK}{{3}}){_MARK}+")
 _SHOWN = re.compile("␛|⟨U\\+[0-9A-F]{4,6}⟩")
 
 
@@ -109,19 +110,19 @@ def lines(text: str, start: int = 0) -> Iterator[str]:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """A safe line broken to at most `room` cells per piece, at a space where there is one in the second half."""
-    if room <= 0 or len(text) * 2 <= room or cells.width(text) <= room:
-        return [text]
-    out = []
-    while cells.width(text[: room + 1]) > room or len(text) > room + 1 and cells.width(text) > room:
-        head = cells.cut(text, room)
-        taken = len(head) if text.startswith(head) else len(head) - 1
-        space = text.rfind(" ", room // 2, taken + 1)
-        if space > 0:
-            head, taken = text[:space], space + 1
-        out.append(head.rstrip() if space > 0 else text[: max(1, taken)])
-        text = text[max(1, taken) :]
-    return [*out, text] if text else out
+    """A safe line in pieces of at most `room` cells, broken at a space where one stands in the second half."""
+    out: list[str] = []
+    start = 0
+    while (end := cells.reach(text, start, room)) < len(text):
+        end = max(end, start + 1)
+        space = text.rfind(" ", start + room // 2, end + 1)
+        if space > start:
+            out.append(text[start:space])
+            start = space + 1
+        else:
+            out.append(text[start:end])
+            start = end
+    return [*out, text[start:]]
 
 
 def spans(text: str, style: str, shown_style: str = "warn") -> list[Span]:

@@ -13,7 +13,8 @@ class Span(NamedTuple):
 
     `style` is one or more words joined by spaces: a colour of the look book without its ``$`` (``ink``, ``dim``,
     ``cat-user``, ``write``), a ground (``on-cur``, ``on-cat-tools``), attributes (``bold``, ``italic``, ``strike``,
-    ``underline``, ``reverse``, and ``quiet``, which is dim where there is no colour). No colour stands in this room. A tuple, because a frame makes a thousand of them.
+    ``underline``, ``reverse``, and ``quiet``: dim where there is no colour). No colour stands in this room.
+    A tuple, because a frame makes a thousand of them.
     """
 
     text: str

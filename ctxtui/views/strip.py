@@ -130,9 +130,7 @@ def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
     return Span(EIGHTHS_UP[top - bottom], found[1])
 
 
-def rows(
-    columns: Sequence[Column], height: int, top: float, *, per: int = 1, colour: bool = True
-) -> list[list[Span]]:
+def rows(columns: Sequence[Column], height: int, top: float, *, per: int = 1, colour: bool = True) -> list[list[Span]]:
     """The strip as `height` lines, the first one uppermost, `per` columns for each call; not padded.
 
     `top` is the tokens that the whole height stands for. Two colours share a cell, one as ground of the other;
@@ -148,7 +146,7 @@ def rows(
 
 
 def marks(columns: Sequence[Column], here: int | None = None, *, per: int = 1) -> list[Span]:
-    """The line under the strip: the foremost mark of each call, and ``▲`` under the call `here` (index in `columns`)."""
+    """The line under the strip: each call's foremost mark, and ``▲`` under the call `here` (index in `columns`)."""
     spans = []
     for number, column in enumerate(columns):
         names = (*column.marks, "here") if number == here else column.marks
@@ -182,7 +180,7 @@ def ahead(used: int, room: int, height: int, top: float, usable: float, growth: 
 
 
 def axis(height: int, top: float, room: int) -> list[list[Span]]:
-    """The y axis as one list per line, right-aligned in `room` cells and a blank: `top`, its half from 8 lines on, 0."""
+    """The y axis, one list per line, right-aligned in `room` cells and a blank: `top`, its half from 8 lines on, 0."""
     figures = dict.fromkeys(range(height), "")
     figures[0] = short(top)
     if height >= 8:
