@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-import click
+import sys
 
 from ctxtui import __version__
 
 
-@click.command()
-@click.version_option(__version__, prog_name="ctxtui")
 def main() -> None:
-    """See what a language model read: a debugger for the context window."""
+    """Run `ctxtui`; never returns. Plain `--help` and `--version` are answered without loading anything."""
+    arguments = sys.argv[1:]
+    if arguments in (["--version"], ["-V"]):
+        text = f"ctxtui {__version__}\n"
+    elif arguments in (["--help"], ["-h"]):
+        from ctxtui.cli.table import help_text
+
+        text = help_text()
+    else:
+        from ctxtui.cli.run import run
+
+        sys.exit(run(arguments))
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from ctxtui.cli.run import closed_pipe
+
+        sys.exit(closed_pipe())

@@ -35,3 +35,15 @@ class NoContext(CtxtuiError):
 
 class Malformed(CtxtuiError):
     """JSON of the right kind with a value in the wrong shape, at `place`."""
+
+
+class NotFound(CtxtuiError):
+    """There is no such file, session, call, thread or model."""
+
+
+class Several(CtxtuiError):
+    """A name fits several sessions; `message` lists them."""
+
+
+class BadConfig(CtxtuiError):
+    """A setting is unknown or has a value that it cannot have, at `place` (``file:line``, a variable or a flag)."""

@@ -1,0 +1,55 @@
+"""The one table of exit codes: what a script can rely on."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ctxtui.core.errors import BadConfig, CtxtuiError, Malformed, NoContext, NotFound, Several, Unreadable
+
+
+class ExitCode(NamedTuple):
+    """A way to end: its number, a short name (the `kind` of a JSON error) and what it means."""
+
+    number: int
+    name: str
+    meaning: str
+    errors: tuple[type[CtxtuiError], ...] = ()
+
+
+OK: Final = ExitCode(0, "ok", "done; skipped lines, if any, are listed")
+UNEXPECTED: Final = ExitCode(1, "unexpected", "a fault in ctxtui: the message names the log file")
+USAGE: Final = ExitCode(2, "usage", "a wrong option, argument or setting", (BadConfig,))
+NO_CONTEXT: Final = ExitCode(3, "no context", "readable, but it holds no model context: says what it is", (NoContext,))
+UNREADABLE: Final = ExitCode(4, "unreadable", "binary, damaged or without permission", (Unreadable, Malformed))
+NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread or model", (NotFound,))
+SEVERAL: Final = ExitCode(6, "several", "the name fits several sessions: they are listed", (Several,))
+REFUSED: Final = ExitCode(7, "refused", "everything was understood, but doing it would lose or break something")
+INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
+CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output went away: nothing is printed")
+
+EXIT_CODES: Final = (
+    OK,
+    UNEXPECTED,
+    USAGE,
+    NO_CONTEXT,
+    UNREADABLE,
+    NOT_FOUND,
+    SEVERAL,
+    REFUSED,
+    INTERRUPTED,
+    CLOSED_PIPE,
+)
+
+
+def code_for(error: CtxtuiError) -> ExitCode:
+    """The exit code of an error that was raised on purpose; the most specific class wins."""
+    for kind in type(error).__mro__:
+        for code in EXIT_CODES:
+            if kind in code.errors:
+                return code
+    return REFUSED
+
+
+def table() -> str:
+    """The table as `ctxtui help exit-codes` prints it."""
+    return "\n".join(f"{code.number:>4}  {code.name:<12} {code.meaning}" for code in EXIT_CODES)

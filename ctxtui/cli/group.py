@@ -1,0 +1,60 @@
+"""The top of the command tree: commands are imported when they run, and anything else is something to open."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from ctxtui import __version__
+from ctxtui.cli.table import ENTRIES, PURPOSE, help_text
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class MainGroup(click.Group):
+    """Commands by name; ``ctxtui PATH`` is ``ctxtui open PATH``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of help."""
+        return list(ENTRIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now; None for a name that is none."""
+        entry = ENTRIES.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.target.partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, but a first word that is no command is something to open."""
+        if args and args[0] not in ENTRIES:
+            return "open", self.get_command(ctx, "open"), args
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A lone ``-`` is standard input, not an empty option."""
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The text of the table, which needs no command imported."""
+        formatter.write(help_text())
+
+
+@click.group(cls=MainGroup, context_settings=CONTEXT, invoke_without_command=True, help=PURPOSE)
+@click.version_option(__version__, "-V", "--version", message="ctxtui %(version)s")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Override a setting.")
+@click.pass_context
+def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
+    """See what a language model read."""
+    context.obj = settings
+    if context.invoked_subcommand is None:
+        from ctxtui.cli.open import open_
+
+        return context.invoke(open_, source=None)
+    return None

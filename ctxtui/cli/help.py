@@ -1,0 +1,44 @@
+"""`ctxtui help`: a command's help, or a topic."""
+
+from __future__ import annotations
+
+import click
+
+from ctxtui.cli import exit_codes
+from ctxtui.cli.output import write
+from ctxtui.cli.table import help_text
+from ctxtui.core.errors import NotFound
+
+
+@click.command("help")
+@click.argument("words", metavar="[COMMAND | exit-codes | settings]", nargs=-1)
+@click.pass_context
+def help_(context: click.Context, words: tuple[str, ...]) -> None:
+    """Print help on a command or a topic.
+
+    \b
+    Example: ctxtui help exit-codes
+    """
+    if not words:
+        write(help_text().rstrip("\n"))
+    elif words == ("exit-codes",):
+        write(exit_codes.table())
+    elif words == ("settings",):
+        from ctxtui.runtime.config import describe
+
+        write(describe())
+    else:
+        write(_command_help(context, words))
+
+
+def _command_help(context: click.Context, words: tuple[str, ...]) -> str:
+    root = context.find_root()
+    command: click.Command = root.command
+    inner = root
+    for word in words:
+        found = command.get_command(inner, word) if isinstance(command, click.Group) else None
+        if found is None:
+            raise NotFound(f"no command or topic {' '.join(words)!r}", way_out="see `ctxtui --help`")
+        inner = click.Context(found, parent=inner, info_name=word)
+        command = found
+    return command.get_help(inner)

@@ -1,0 +1,55 @@
+"""What commands print: JSON with a schema version, notes and errors on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ctxtui.cli.exit_codes import ExitCode
+from ctxtui.core.errors import CtxtuiError
+
+SCHEMA_VERSION: Final = 1
+"""Raised when a field of any JSON output changes its meaning or goes; new fields do not raise it."""
+
+
+def write_json(fields: Mapping[str, Any]) -> None:
+    """Print `fields` as one JSON object with ``schema_version`` in front.
+
+    ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was.
+    """
+    json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=1 if sys.stdout.isatty() else None)
+    sys.stdout.write("\n")
+
+
+def write(text: str) -> None:
+    """Print a line of plain text; what a terminal would obey in it is shown instead."""
+    sys.stdout.write(f"{text}\n")
+
+
+def note(text: str) -> None:
+    """A remark for a person, on standard error: never in the way of a pipe."""
+    sys.stdout.flush()
+    sys.stderr.write(f"ctxtui: {shown(text)}\n")
+
+
+def shown(text: str) -> str:
+    """`text` on one line, with controls and bidirectional marks spelled out instead of obeyed."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str = "", as_json: bool = False) -> int:
+    """Print an error as ``ctxtui: message @ place; way out``, with `as_json` on standard output too; its number."""
+    if as_json:
+        error = {"code": code.number, "kind": code.name, "message": message, "place": place, "way_out": way_out}
+        write_json({"error": error})
+        sys.stdout.flush()
+    note(str(CtxtuiError(message, place=place, way_out=way_out)))
+    return code.number
+
+
+def wants_colour() -> bool:
+    """Whether plain output may be coloured: on a terminal, and not under NO_COLOR or TERM=dumb."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

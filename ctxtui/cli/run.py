@@ -1,0 +1,88 @@
+"""One run of the program: from arguments to an exit code, whatever happens on the way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ctxtui.cli import exit_codes
+from ctxtui.cli.exit_codes import ExitCode
+from ctxtui.cli.group import main_group
+from ctxtui.cli.output import report_error
+from ctxtui.core.errors import CtxtuiError
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line `arguments` (without the program's name); returns the exit code.
+
+    The outermost boundary: every error ends as one line on standard error, and with ``--json`` as JSON on standard
+    output too; a fault of ours is written to a log file whose name is printed.
+    """
+    as_json = "--json" in arguments
+    _tolerant_streams()
+    try:
+        return _invoke(arguments, as_json)
+    except BrokenPipeError:
+        return closed_pipe()
+    except KeyboardInterrupt:
+        return exit_codes.INTERRUPTED.number
+    except Exception as error:  # noqa: BLE001 - the program's outermost boundary: logged, named, exit 1
+        return _unexpected(error, arguments, as_json)
+
+
+def _invoke(arguments: Sequence[str], as_json: bool) -> int:
+    try:
+        result = main_group.main(args=list(arguments), prog_name="ctxtui", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except CtxtuiError as error:
+        code = exit_codes.code_for(error)
+        return report_error(code, error.message, place=error.place, way_out=error.way_out, as_json=as_json)
+    except click.Abort:
+        return exit_codes.INTERRUPTED.number
+    except click.ClickException as error:
+        return report_error(exit_codes.USAGE, _usage_message(error), way_out=_usage_help(error), as_json=as_json)
+
+
+def _usage_message(error: click.ClickException) -> str:
+    return error.format_message().rstrip(".").replace("\n", " ")
+
+
+def _usage_help(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"see `{context.command_path} --help`" if context is not None else "see `ctxtui --help`"
+
+
+def _unexpected(error: Exception, arguments: Sequence[str], as_json: bool) -> int:
+    code: ExitCode = exit_codes.UNEXPECTED
+    from ctxtui.runtime.log import write_crash
+
+    try:
+        place = str(write_crash(error, arguments))
+    except OSError as trouble:
+        place = f"no log file could be written: {trouble}"
+    name = type(error).__name__
+    return report_error(code, f"unexpected {name}: {error}", place=place, way_out="please report it", as_json=as_json)
+
+
+def _tolerant_streams() -> None:
+    # A terminal that is not UTF-8, or a lone surrogate in a recording, must not end in a traceback.
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def closed_pipe() -> int:
+    """Be quiet: what is still buffered goes nowhere, also when the interpreter flushes at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass  # standard output is no file: then nothing will be flushed to a pipe
+    finally:
+        os.close(nowhere)
+    return exit_codes.CLOSED_PIPE.number

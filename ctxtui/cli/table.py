@@ -1,0 +1,82 @@
+"""Every command: its group, where its code is, and the line that help shows. Nothing is imported to print help."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command. `target` is ``module:attribute``, imported when the command runs."""
+
+    name: str
+    target: str
+    line: str
+
+
+SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
+    (
+        "Look",
+        (
+            Entry("open", "ctxtui.cli.open:open_", "Open a recording on the screen (the default for a path or an id)."),
+            Entry("last", "ctxtui.cli.open:last", "Open this directory's newest session and follow it."),
+            Entry("show", "ctxtui.cli.show:show", "Print what one call's context holds: blocks, tokens, residual."),
+            Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
+        ),
+    ),
+    (
+        "Keep",
+        (
+            Entry("import", "ctxtui.cli.imports:import_", "Copy recordings into ctxtui's own database; twice is once."),
+            Entry("export", "ctxtui.cli.export:export", "Write one context as a request body, or a session as JSONL."),
+            Entry("rename", "ctxtui.cli.sessions_edit:rename", "Give a stored session another title."),
+            Entry("tag", "ctxtui.cli.sessions_edit:tag", "Add or remove tags of a stored session."),
+            Entry("archive", "ctxtui.cli.sessions_edit:archive", "Hide a stored session from the lists, or show it."),
+            Entry("delete", "ctxtui.cli.sessions_edit:delete", "Delete a stored session and what only it used."),
+            Entry("db", "ctxtui.cli.db:db", "Look after the database: path, info, backup, vacuum, prune."),
+        ),
+    ),
+    (
+        "Set up",
+        (
+            Entry("config", "ctxtui.cli.config:config", "Show every setting and where its value comes from."),
+            Entry("doctor", "ctxtui.cli.doctor:doctor", "Check this machine: terminal, packages, folders, sessions."),
+            Entry("completion", "ctxtui.cli.completion:completion", "Print the completion script for your shell."),
+            Entry("help", "ctxtui.cli.help:help_", "Help on a command, or on a topic: exit-codes, settings."),
+        ),
+    ),
+)
+
+ENTRIES: Final = {entry.name: entry for _, entries in SECTIONS for entry in entries}
+
+PURPOSE: Final = "See what a language model read: a debugger for the context window."
+
+_HEAD: Final = f"""\
+Usage: ctxtui [OPTIONS] [PATH | ID | -]
+       ctxtui [OPTIONS] COMMAND [ARGS]...
+
+  {PURPOSE}
+
+  Without arguments: your recorded sessions (Claude Code, Codex, ctxtui's own,
+  samples). With a recording (a file, a folder, a session's id, or - for standard
+  input): its calls, block by block, with tokens, cache state and money.
+  Recordings are only read; nothing leaves this machine.
+"""
+
+_TAIL: Final = """\
+Options:
+  --set KEY=VALUE  Override a setting, e.g. --set glyphs=ascii (repeatable).
+  -V, --version    Print the version.
+  -h, --help       Print this.
+
+Example: ctxtui show ~/.claude/projects/-home-me-app --json | jq .categories
+Every command takes --help; most take --json. Exit codes: ctxtui help exit-codes
+"""
+
+
+def help_text() -> str:
+    """What `ctxtui --help` prints."""
+    parts = [_HEAD]
+    for title, entries in SECTIONS:
+        rows = "\n".join(f"  {entry.name:<11} {entry.line}" for entry in entries)
+        parts.append(f"{title}:\n{rows}\n")
+    return "\n".join([*parts, _TAIL])
