@@ -1,0 +1,17 @@
+"""Wishes that travel upward: from a widget to its screen, from a screen to the app."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+
+class Open(Message):
+    """Open a session: `target` is a path or the id of a stored session."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        super().__init__()
+
+
+class GoHome(Message):
+    """Leave this screen for the list of sessions."""
