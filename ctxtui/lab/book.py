@@ -1,0 +1,99 @@
+"""The book: a session's counts, under the weights of each call's model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ctxtui.core.block import Block
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.lab.labels import Names
+from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import Features
+from ctxtui.tokens.models import ModelCard, ModelTable
+from ctxtui.tokens.weights import Weights, is_exact, prior, tokens
+
+Measure = Callable[[ModelCard], Callable[[Block], Features]]
+"""Gives, for a model, the function that counts one block's raw features."""
+
+
+class Book:
+    """The counts behind every figure of one session.
+
+    `table` knows the models, `measure` how to count. Counting goes on in `advance` (a worker thread may call it); the
+    rest only reads. Figures of a node exist once `counted` says so.
+    """
+
+    def __init__(self, session: Session, table: ModelTable, measure: Measure) -> None:
+        self.session = session
+        self.names = Names(session.tree)
+        self._table = table
+        self._measure = measure
+        self._cards: dict[str, ModelCard] = {}
+        self._weights: dict[str, Weights] = {}
+        self._cumulated: dict[tuple[str, str], Cumulated] = {}
+        self._first: dict[tuple[str, int], str] = {}
+        self._scanned: dict[str, int] = {}
+
+    def card(self, model: str) -> ModelCard:
+        """Facts about `model`; an unknown one has an estimate's card."""
+        found = self._cards.get(model)
+        if found is None:
+            found = self._cards[model] = self._table.card(model)
+        return found
+
+    def weights(self, model: str) -> Weights:
+        """What one raw feature is worth in tokens of `model`."""
+        found = self._weights.get(model)
+        if found is None:
+            found = self._weights[model] = prior(self.card(model))
+        return found
+
+    def cumulated(self, model: str) -> Cumulated:
+        """The running features as `model` is counted."""
+        card = self.card(model)
+        key = (card.encoding, card.image_rule)
+        found = self._cumulated.get(key)
+        if found is None:
+            found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card))
+        return found
+
+    def counted(self, model: str, node: int) -> bool:
+        """Whether the figures of the context `node` are known yet."""
+        return self.cumulated(model).counted(node)
+
+    def advance(self, limit: int | None = None) -> tuple[int, int]:
+        """Count up to `limit` further nodes for every model in the session; returns (nodes counted, nodes in all)."""
+        models = {call.model for call in self.session.calls.values()} or {""}
+        ways = {id(way): way for way in (self.cumulated(model) for model in models)}
+        done = min(way.advance(limit) for way in ways.values())
+        return done, len(self.session.tree)
+
+    def sums(self, model: str, node: int) -> tuple[int, ...]:
+        """Whole tokens per category index of the context `node`, nothing taken out. Raises `IndexError` while it is
+        not counted."""
+        weights = self.weights(model)
+        return tuple(round(tokens(f, weights)) for f in self.cumulated(model).at(node))
+
+    def sum_of(self, model: str, node: int, category: int) -> int:
+        """As `sums`, for one category alone."""
+        return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
+
+    def is_exact(self, model: str, node: int) -> bool:
+        """Whether the count of this node's own block is the tokenizer's own, without any estimate in it."""
+        here = self.session.tree[node]
+        at, before = self.cumulated(model).at(node), self.cumulated(model).at(here.parent)
+        own = Features(*(a - b for a, b in zip(at[here.category], before[here.category], strict=True)))
+        return is_exact(own, self.weights(model))
+
+    def first_report(self, thread: str, epoch: int) -> Call | None:
+        """The first call with a report in an epoch of a thread."""
+        order = self.session.order.get(thread, [])
+        # Calls without a report may get one later (upsert), so only the settled front is skipped.
+        for index in range(self._scanned.get(thread, 0), len(order)):
+            call = self.session.calls[order[index]]
+            if call.usage is not None:
+                self._first.setdefault((thread, call.epoch.number), call.id)
+        self._scanned[thread] = max(0, len(order) - 1)
+        found = self._first.get((thread, epoch))
+        return self.session.calls[found] if found else None

@@ -1,0 +1,74 @@
+"""Short names for blocks and models, as rows, JSON and charts show them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ctxtui.core.block import UNREADABLE
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.reading import Reading, read
+from ctxtui.core.tree import Node, Tree
+
+PREVIEW: Final = 80
+"""Characters of text that stand for a block without a name."""
+
+_NAMED: Final = frozenset({"tool_call", "tools"})
+
+
+class Names:
+    """Which tool each call id belongs to, so that a result can be called by its tool. Reads each node once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._seen = 0
+        self._tools: dict[str, str] = {}
+
+    def tool(self, call_id: str) -> str:
+        """The tool that call `call_id` called; "" where the call is not in the tree."""
+        for node in self._tree.nodes(self._seen):
+            if CATEGORIES[node.category] == "tool_call":
+                got = read(node.block)
+                self._tools[got.call_id] = got.name
+        self._seen = len(self._tree)
+        return self._tools.get(call_id, "")
+
+    def label(self, node: Node, reading: Reading | None = None) -> str:
+        """The tool's name for definitions, calls and results; else the first words of the text."""
+        got = reading or read(node.block)
+        category = CATEGORIES[node.category]
+        if category in _NAMED and got.name:
+            return got.name
+        if category == "tool_result":
+            found = got.name or self.tool(got.call_id or self._answered(node))
+            if found:
+                return found
+        if got.media and not got.text:
+            return got.media[0].media_type or node.block.kind
+        return first_words(got.text) or (node.block.kind if node.block.kind != UNREADABLE else "unreadable")
+
+    def _answered(self, node: Node) -> str:
+        # OpenAI Chat keeps the call's id on the message, not on its content.
+        up = self._tree[node.parent]
+        while up.parent > 0 and up.message == node.message and up.block.kind != "header":
+            up = self._tree[up.parent]
+        head = up.block.value() if up.block.kind == "header" else None
+        return str(head.get("tool_call_id") or "") if isinstance(head, dict) else ""
+
+
+def first_words(text: str) -> str:
+    """The first line with words in it, cut to `PREVIEW` characters."""
+    head = text[: PREVIEW * 8].strip()
+    return head.split("\n", 1)[0].strip()[:PREVIEW]
+
+
+_NOISE: Final = re.compile(
+    r"^(?:[\w.-]+/)*(?:us\.|eu\.|apac\.|global\.)?(?:anthropic\.)?(?:claude-)?|-v\d+:\d+$|[-@]20\d{6}\b|-20\d\d-\d\d-\d\d\b|-latest$"
+)
+
+
+def short_model(model: str) -> str:
+    """A model's id as people say it: ``claude-opus-4-20250514`` is ``opus-4``."""
+    cut = _NOISE.sub("", model)
+    turned = re.fullmatch(r"(\d+(?:-\d+)?)-(opus|sonnet|haiku)", cut)
+    return f"{turned[2]}-{turned[1]}" if turned else cut or model

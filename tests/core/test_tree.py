@@ -1,0 +1,69 @@
+"""The tree: one path per context, whatever the order of arrival."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.tree import ROOT, Tree
+
+USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
+
+
+def said(role: str, *parts: block.Block, mark: str = "") -> list[Item]:
+    place = Place("messages", role, mark)
+    return [Item(block.header(role), place), *(Item(p, place) for p in parts)]
+
+
+CALL = block.make("tool_use", {"type": "tool_use", "id": "t", "name": "Read", "input": {}})
+RESULT = block.make("tool_result", {"type": "tool_result", "tool_use_id": "t", "content": "x"})
+
+items = st.lists(
+    st.sampled_from([*said("user", block.text("a")), *said("assistant", block.text("b"), CALL), *said("user", RESULT)])
+)
+
+
+@given(items, items)
+def test_paths_read_back_and_share_their_common_prefix(a: list[Item], b: list[Item]) -> None:
+    tree = Tree()
+    head_a, head_b = tree.extend(ROOT, a), tree.extend(ROOT, b)
+    assert tree.items(head_a) == a and tree.items(head_b) == b
+    shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    common = tree.common(head_a, head_b)
+    assert tree[common].depth == shared
+    assert tree.holds(head_a, common) and tree.holds(head_b, common)
+    assert tree.items(head_a, after=common) == a[shared:]
+
+
+@given(items)
+def test_adding_a_context_twice_adds_no_node(a: list[Item]) -> None:
+    tree = Tree()
+    head = tree.extend(ROOT, a)
+    size = len(tree)
+    assert tree.extend(ROOT, a) == head and len(tree) == size
+    assert all(node.parent < node.id for node in tree.nodes(1))
+
+
+def test_turns_begin_with_what_the_user_says_not_with_results() -> None:
+    tree = Tree()
+    path = [
+        *said("user", block.text("do it")),
+        *said("assistant", CALL),
+        *said("user", RESULT, block.text("<system-reminder>")),
+        *said("user", block.text("interrupted by hand"), mark="meta"),
+        *said("assistant", block.text("done")),
+        *said("user", block.text("thanks")),
+        *said("user", block.text("and more")),
+    ]
+    head = tree.extend(ROOT, path)
+    openers = [tree[n].block.value()["text"] for n in tree.path(head) if tree[n].opens_turn]
+    assert openers == ["do it", "thanks"]
+    assert tree[head].turn == 2 and tree[head].message == 7
+
+
+def test_a_system_text_and_a_user_text_of_the_same_words_are_one_block_at_two_places() -> None:
+    tree = Tree()
+    words = block.text("same")
+    a = tree.child(ROOT, words, Place("system"))
+    b = tree.child(a, words, USER)
+    assert tree[a].category != tree[b].category and len(tree.blocks) == 1
