@@ -50,10 +50,8 @@ def staged(kept: float, freed: float, scale: float, room: int, style: str, freed
     whole = line(kept + freed, scale, room)
     if whole == "·" or freed <= 0:
         return merged([Span(whole, style)])
-    left = line(kept, scale, room, tiny="")
-    if not left and kept > 0:
-        left = "·"
-    return merged([Span(left, style), Span("╌" * max(1, len(whole) - len(left)), freed_style)])
+    left = (line(kept, scale, room) if kept > 0 else "")[: max(0, len(whole) - 1)]
+    return merged([Span(left, style), Span("╌" * (len(whole) - len(left)), freed_style)])
 
 
 def budget_style(used: float, usable: float) -> str:

