@@ -1,0 +1,72 @@
+"""Where ctxtui keeps its own things: database, configuration, logs. Only names are made here, nothing is created.
+
+``CTXTUI_HOME`` names one folder for all of them, ``CTXTUI_DB`` the database file alone; otherwise the platform's
+folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from ctxtui.core.errors import BadConfig
+
+APP: Final = "ctxtui"
+HOME: Final = "CTXTUI_HOME"
+DATABASE: Final = "CTXTUI_DB"
+
+
+def data_dir(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
+    """The folder of the database. `setting` is the user's ``data_dir``, "" where it is not set.
+
+    Raises `BadConfig` for a ``~`` that cannot be expanded.
+    """
+    if setting:
+        return _absolute(setting, "data_dir")
+    home = _home(env)
+    if home is not None:
+        return home
+    # Imported here: most of a run's first milliseconds need no folder.
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir(APP, appauthor=False))
+
+
+def database(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
+    """The database file: ``CTXTUI_DB``, or ``ctxtui.db`` in `data_dir`."""
+    named = (os.environ if env is None else env).get(DATABASE)
+    return _absolute(named, DATABASE) if named else data_dir(setting, env) / "ctxtui.db"
+
+
+def config_file(env: Mapping[str, str] | None = None) -> Path:
+    """The user's configuration file, whether it exists or not."""
+    home = _home(env)
+    if home is not None:
+        return home / "config.toml"
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir(APP, appauthor=False)) / "config.toml"
+
+
+def log_dir(env: Mapping[str, str] | None = None) -> Path:
+    """The folder of crash logs."""
+    home = _home(env)
+    if home is not None:
+        return home / "log"
+    import platformdirs
+
+    return Path(platformdirs.user_log_dir(APP, appauthor=False))
+
+
+def _home(env: Mapping[str, str] | None) -> Path | None:
+    named = (os.environ if env is None else env).get(HOME)
+    return _absolute(named, HOME) if named else None
+
+
+def _absolute(name: str, place: str) -> Path:
+    try:
+        return Path(name).expanduser().absolute()
+    except RuntimeError as error:
+        raise BadConfig(f"no home folder for {name!r}", place=place, way_out="give an absolute path") from error
