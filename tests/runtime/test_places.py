@@ -30,7 +30,9 @@ def test_a_setting_beats_the_home_but_not_the_named_file(tmp_path: Path) -> None
     assert places.database(str(tmp_path), {"CTXTUI_DB": "/a/b.db"}) == Path("/a/b.db")
 
 
-def test_empty_variables_are_absent_and_names_are_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_empty_variables_are_absent_and_names_are_made_absolute(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert places.database(env={"CTXTUI_DB": "x.db"}) == tmp_path / "x.db"
@@ -40,5 +42,5 @@ def test_empty_variables_are_absent_and_names_are_made_absolute(monkeypatch: pyt
 
 
 def test_an_unknown_home_is_named() -> None:
-    with pytest.raises(BadConfig, match="nobody-here.*CTXTUI_HOME"):
+    with pytest.raises(BadConfig, match=r"nobody-here.*CTXTUI_HOME"):
         places.data_dir(env={"CTXTUI_HOME": "~nobody-here/x"})
