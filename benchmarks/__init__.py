@@ -1,0 +1,1 @@
+"""Benchmarks: ratios of paired runs in a real pseudo-terminal, on generated data. Run with ``make bench``."""

@@ -1,0 +1,34 @@
+"""``python -m benchmarks [NAME ...] [--runs N]``: the table of ratios with their targets."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+ALL = ("paint", "parse", "keys", "heartbeat", "follow")
+
+
+def main() -> int:
+    """Run the named benchmarks (all by default); the exit code is 1 when a target is missed."""
+    options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    options.add_argument("names", nargs="*", choices=[*ALL, []], help="which ones; all by default")
+    options.add_argument("--runs", type=int, default=5, help="pairs of runs per ratio (default 5)")
+    given = options.parse_args()
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="ctxtui-bench-") as folder:
+        for name in given.names or ALL:
+            for result in import_module(f"benchmarks.{name}").results(Path(folder), given.runs):
+                missed += not result.met
+                aim = "" if result.target == float("inf") else f"<= {result.target:g}"
+                mark = "ok " if result.met else "MISS"
+                print(
+                    f"{mark:4} {result.name:70} {result.value:8.2f} {result.unit:10} {aim:9} {result.note}", flush=True
+                )
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

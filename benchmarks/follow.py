@@ -1,0 +1,55 @@
+"""A growing session: how soon a write is on screen, what idle following costs (issue: follow)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from statistics import median
+
+from benchmarks.measure import Result
+from benchmarks.sessions import MARK, home, session
+from benchmarks.terminal import CTXTUI, Terminal
+
+
+def results(folder: Path, runs: int) -> list[Result]:
+    """Seconds from a write to its text on screen, and the share of a core used while nothing happens."""
+    env = home(folder / "home")
+    source = session(folder, 100, 100_000)
+    live = folder / "live.jsonl"
+    shutil.copy(source, live)
+    delays = []
+    with Terminal([*CTXTUI, str(live)], env=env) as run:
+        run.until_text(MARK.encode())
+        run.settle(1.0)
+        parent = json.loads(source.read_bytes().rstrip().rsplit(b"\n", 1)[1])
+        for number in range(runs * 2):
+            delays.append(_seen(run, live, parent, f"written-{number:04d}"))
+            run.settle(0.5)
+        used, begun = run.cpu(), time.perf_counter()
+        while time.perf_counter() - begun < 20:
+            run.read(1.0)
+        idle = (run.cpu() - used) / (time.perf_counter() - begun)
+    return [
+        Result("write to screen, median", median(delays) * 1e3, 200, "ms"),
+        Result("write to screen, worst", max(delays) * 1e3, 200, "ms"),
+        Result("idle, one session followed", idle * 100, 0.5, "% of a core"),
+    ]
+
+
+def _seen(run: Terminal, path: Path, parent: dict[str, object], text: str) -> float:
+    record = {
+        "type": "user",
+        "uuid": f"u-{text}",
+        "parentUuid": parent["uuid"],
+        "sessionId": parent["sessionId"],
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "message": {"role": "user", "content": text},
+    }
+    run.forget()
+    with path.open("ab") as file:
+        file.write(json.dumps(record).encode() + b"\n")
+    begun = time.perf_counter()
+    run.until_text(text.encode(), cap=1e9)
+    return time.perf_counter() - begun

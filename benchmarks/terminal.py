@@ -1,0 +1,137 @@
+"""A program in a real pseudo-terminal: start it, press keys, time what it writes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+_ANSWERS = (
+    (b"\x1b[6n", b"\x1b[1;1R"),
+    (b"\x1b[?2026$p", b"\x1b[?2026;2$y"),
+    (b"\x1b[?2048$p", b"\x1b[?2048;0$y"),
+    (b"\x1b[c", b"\x1b[?62;22c"),
+    (b"\x1b[?u", b"\x1b[?0u"),
+)
+"""What a terminal says when a program asks what it can do."""
+
+_ESCAPE = re.compile(
+    rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[P_][^\x1b]*\x1b\\|\x1b\[[0-9;:<=>?]*[ -/]*[@-~]|\x1b[@-Z\\-_]"
+)
+FRAME = 600
+"""Bytes after the switch to the alternate screen that make a first frame (an empty one at 120x40 has some 5,000)."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Terminal:
+    """One run of a program. Times are seconds since it was started."""
+
+    def __init__(self, command: Sequence[str], *, env: dict[str, str], size: tuple[int, int] = (120, 40)) -> None:
+        self.output = b""
+        self.started = time.perf_counter()
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe(
+                command[0], list(command), {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env}
+            )
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.kill(self.pid, sign)
+            except ProcessLookupError:
+                break
+            if self._gone(0.6):
+                break
+        os.close(self.fd)
+
+    def _gone(self, wait: float) -> bool:
+        until = time.perf_counter() + wait
+        while time.perf_counter() < until:
+            try:
+                if os.waitpid(self.pid, os.WNOHANG)[0]:
+                    return True
+            except ChildProcessError:
+                return True
+            time.sleep(0.02)
+        return False
+
+    def read(self, wait: float) -> bytes:
+        """What the program writes within `wait` seconds ("" when nothing came), answering its questions."""
+        if not select.select([self.fd], [], [], wait)[0]:
+            return b""
+        try:
+            data = os.read(self.fd, 262_144)
+        except OSError:
+            return b""
+        for asked, answer in _ANSWERS:
+            if asked in data:
+                os.write(self.fd, answer)
+        self.output += data
+        return data
+
+    def until_frame(self, cap: float = 20.0) -> float:
+        """When the first frame was there."""
+        return self._until(
+            lambda: len(self.output.rpartition(b"\x1b[?1049h")[2]) >= FRAME and b"\x1b[?1049h" in self.output, cap
+        )
+
+    def until_text(self, text: bytes, cap: float = 60.0) -> float:
+        """When `text` (one unbroken run of cells) had been written since the last `forget`."""
+        return self._until(lambda: text in self.output and text in _ESCAPE.sub(b"", self.output), cap)
+
+    def _until(self, there, cap: float) -> float:  # type: ignore[no-untyped-def]
+        while not there():
+            if time.perf_counter() - self.started > cap:
+                raise TimeoutError(
+                    f"not on screen after {cap} s; last output: {_ESCAPE.sub(b'', self.output)[-600:]!r}"
+                )
+            self.read(0.02)
+        return time.perf_counter() - self.started
+
+    def settle(self, quiet: float = 0.5, cap: float = 30.0) -> None:
+        """Wait until the program has written nothing for `quiet` seconds."""
+        until = time.perf_counter() + cap
+        while time.perf_counter() < until and self.read(quiet):
+            pass
+
+    def forget(self) -> None:
+        """Drop what was written so far."""
+        self.output = b""
+
+    def press(self, key: bytes, quiet: float = 0.04) -> float | None:
+        """Seconds from pressing `key` to the last byte of what it caused; None if it caused nothing."""
+        begun = time.perf_counter()
+        os.write(self.fd, key)
+        last = None
+        wait = 1.0
+        while self.read(wait):
+            last, wait = time.perf_counter(), quiet
+        return None if last is None else last - begun
+
+    def cpu(self) -> float:
+        """Seconds of processor time used so far (Linux)."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+PYTHON = sys.executable
+HERE = Path(__file__).parent
+EMPTY = (PYTHON, str(HERE / "apps" / "empty.py"))
+ONE_STATIC = (PYTHON, str(HERE / "apps" / "one_static.py"))
+CTXTUI = (PYTHON, "-m", "ctxtui")
+DOWN, PAGE_DOWN, HOME, END = b"\x1b[B", b"\x1b[6~", b"\x1b[H", b"\x1b[F"
