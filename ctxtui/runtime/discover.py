@@ -1,0 +1,140 @@
+"""Finding recorded sessions by names and file times alone: nothing is opened, thousands of files take milliseconds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ctxtui.runtime.projects import is_folder_of, related
+
+CLAUDE_CODE: Final = "claude code"
+CODEX: Final = "codex"
+SAMPLE: Final = "ctxtui"
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A recording as its name and file status tell it.
+
+    `id` is what `ctxtui show` accepts: the session's uuid where the name holds one, else the file's stem. `cwd` is
+    where the session ran, "" where only the file's content says it (Codex). `group` is ``here`` (this directory, its
+    repository, its worktrees), ``elsewhere`` or ``samples``. `mtime` in Unix seconds, `size` in bytes.
+    """
+
+    path: Path
+    source: str
+    id: str
+    size: int
+    mtime: float
+    group: str = "elsewhere"
+    cwd: str = ""
+    project: str = ""
+    """Claude Code's folder name: the working directory with everything but letters and digits as ``-``."""
+
+    def live(self, now: float, seconds: float) -> bool:
+        """Whether the session is taken for running: written to within the last `seconds`.
+
+        Neither client holds a lock that can be read without opening files, so that a session waiting for its user
+        counts as at rest.
+        """
+        return self.group != "samples" and now - self.mtime <= seconds
+
+
+def claude_root(env: Mapping[str, str]) -> Path:
+    """Claude Code's folder of projects (`CLAUDE_CONFIG_DIR`, else ``~/.claude``)."""
+    named = env.get("CLAUDE_CONFIG_DIR")
+    return (Path(named).expanduser() if named else _home(env) / ".claude") / "projects"
+
+
+def codex_root(env: Mapping[str, str]) -> Path:
+    """Codex's own folder (`CODEX_HOME`, else ``~/.codex``)."""
+    named = env.get("CODEX_HOME")
+    return Path(named).expanduser() if named else _home(env) / ".codex"
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or os.path.expanduser("~"))
+
+
+def find(cwd: Path, env: Mapping[str, str] | None = None, samples: tuple[Path, ...] = ()) -> list[Found]:
+    """Every recording of the clients we know, and `samples`, newest first.
+
+    A folder that is absent or may not be read is passed over; so is a file that vanishes meanwhile.
+    """
+    env = os.environ if env is None else env
+    found = [*_claude(claude_root(env), related(cwd, env)), *_codex(codex_root(env)), *_samples(samples)]
+    found.sort(key=lambda f: (-f.mtime, str(f.path)))
+    return found
+
+
+def _claude(root: Path, around: tuple[Path, ...]) -> Iterator[Found]:
+    for folder in _entries(root):
+        if not _is_dir(folder):
+            continue
+        home = next((place for place in around if is_folder_of(folder.name, place)), None)
+        for entry in _entries(folder.path):
+            # A subagent's file belongs to its session, which lists it.
+            if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-"):
+                group = "here" if home else "elsewhere"
+                yield from _seen(entry, CLAUDE_CODE, group, str(home or ""), folder.name)
+
+
+def _codex(root: Path) -> Iterator[Found]:
+    for name in ("sessions", "archived_sessions"):
+        for entry in _walk(root / name, 4):
+            if entry.name.startswith("rollout-") and entry.name.endswith(".jsonl"):
+                yield from _seen(entry, CODEX)
+
+
+def _samples(paths: tuple[Path, ...]) -> Iterator[Found]:
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        yield Found(path, "", path.name.partition(".")[0], status.st_size, status.st_mtime, "samples")
+
+
+def _seen(
+    entry: os.DirEntry[str], source: str, group: str = "elsewhere", cwd: str = "", project: str = ""
+) -> Iterator[Found]:
+    try:
+        status = entry.stat()
+    except OSError:
+        return
+    yield Found(Path(entry.path), source, id_of(entry.name), status.st_size, status.st_mtime, group, cwd, project)
+
+
+def id_of(name: str) -> str:
+    """The id in a recording's file name: its last uuid, else the name without endings."""
+    uuids = _UUID.findall(name)
+    return str(uuids[-1]).lower() if uuids else name.removesuffix(".jsonl").removesuffix(".json")
+
+
+def _entries(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except OSError:
+        return
+
+
+def _walk(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
+    for entry in _entries(folder):
+        if depth and _is_dir(entry):
+            yield from _walk(entry.path, depth - 1)
+        else:
+            yield entry
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,42 @@
+"""What travels in the package: vocabularies, model cards, prices, samples."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ctxtui.pricing.price import PriceTable
+    from ctxtui.tokens.models import ModelTable
+
+DATA: Final = Path(__file__).resolve().parent.parent / "data"
+
+
+def vocabulary(name: str) -> bytes:
+    """The compressed vocabulary `name` (``o200k_base``, ``cl100k_base``). Raises `FileNotFoundError`."""
+    return (DATA / "vocab" / f"{name}.tiktoken.xz").read_bytes()
+
+
+@cache
+def model_table() -> ModelTable:
+    """The cards of all models we know."""
+    from ctxtui.tokens.models import parse_models
+
+    return parse_models((DATA / "models.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def price_table() -> PriceTable:
+    """The prices that are looked at before the price library."""
+    from ctxtui.pricing.price import parse_prices
+
+    return parse_prices((DATA / "prices.toml").read_text(encoding="utf-8"))
+
+
+def sample_paths() -> tuple[Path, ...]:
+    """The shipped sample sessions: in the package's data, or in the checkout that runs."""
+    for folder in (DATA / "sessions", DATA.parent.parent / "sessions"):
+        if folder.is_dir():
+            return tuple(sorted(p for p in folder.rglob("*.jsonl") if "subagents" not in p.parts))
+    return ()

@@ -1,0 +1,115 @@
+"""The settings: every key with its type, default and meaning, and the check that its value must pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Final
+
+Check = Callable[[Any], Any]
+"""Takes a value as TOML or text gives it and returns it typed; raises `ValueError` saying what is wanted."""
+
+_TRUE: Final = ("true", "yes", "on", "1")
+_FALSE: Final = ("false", "no", "off", "0")
+
+
+def _choice(*names: str) -> Check:
+    def check(value: Any) -> str:
+        if value in names:
+            return str(value)
+        raise ValueError(f"one of {', '.join(names)}")
+
+    return check
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise ValueError("true or false")
+
+
+def _between(low: float, high: float) -> Check:
+    def check(value: Any) -> float:
+        try:
+            number = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if low <= number <= high:
+            return number
+        raise ValueError(f"a number from {low:g} to {high:g}")
+
+    return check
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("a text")
+
+
+def _windows(value: Any) -> dict[str, int]:
+    wanted = 'a table of model = tokens, such as {"claude-x" = 200000}'
+    if not isinstance(value, Mapping):
+        raise ValueError(wanted)
+    for tokens in value.values():
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens <= 0:
+            raise ValueError(wanted)
+    return {str(model): tokens for model, tokens in value.items()}
+
+
+RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+"""What a price may name, in USD per million tokens."""
+
+
+def _prices(value: Any) -> dict[str, dict[str, float]]:
+    wanted = f"a table of model = {{input = USD per million tokens, output = ...}}; rates: {', '.join(RATES)}"
+    if not isinstance(value, Mapping):
+        raise ValueError(wanted)
+    found: dict[str, dict[str, float]] = {}
+    for model, rates in value.items():
+        if not isinstance(rates, Mapping) or not {"input", "output"} <= rates.keys() <= set(RATES):
+            raise ValueError(wanted)
+        found[str(model)] = {name: _between(0, 1e6)(usd) for name, usd in rates.items()}
+    return found
+
+
+def _about(check: Check, meaning: str, *, user_only: bool = False, table: bool = False) -> dict[str, Any]:
+    return {"check": check, "meaning": meaning, "user_only": user_only, "table": table}
+
+
+_THEME: Final = _about(_choice("auto", "dark", "light", "mono"), "colours of the screen")
+_GLYPHS: Final = _about(
+    _choice("auto", "unicode", "ascii"), "signs of the screen; auto: ascii where the terminal is not UTF-8"
+)
+_USABLE: Final = _about(_between(0.05, 1.0), "share of a context window that we mean to fill")
+_FOLLOW: Final = _about(_flag, "whether a recording that grows is followed")
+_LIVE: Final = _about(_between(1, 86400), "a file written within so many seconds is marked live")
+_PAGER: Final = _about(_text, "pager for a block's full text; empty: $PAGER, else less", user_only=True)
+_DATA: Final = _about(_text, "folder of the database; empty: the platform's", user_only=True)
+_WINDOWS: Final = _about(_windows, "context windows in tokens by model, over the built-in table's", table=True)
+_PRICES: Final = _about(_prices, "USD per million tokens by model, over the price table's", table=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting, typed. The fields are the table: name, default, check and meaning stand together.
+
+    `user_only` settings start programs or say where data goes: a project's file may not set them.
+    """
+
+    theme: str = field(default="auto", metadata=_THEME)
+    glyphs: str = field(default="auto", metadata=_GLYPHS)
+    usable_share: float = field(default=0.75, metadata=_USABLE)
+    follow: bool = field(default=True, metadata=_FOLLOW)
+    live_seconds: float = field(default=120.0, metadata=_LIVE)
+    pager: str = field(default="", metadata=_PAGER)
+    data_dir: str = field(default="", metadata=_DATA)
+    windows: dict[str, int] = field(default_factory=dict, metadata=_WINDOWS)
+    prices: dict[str, dict[str, float]] = field(default_factory=dict, metadata=_PRICES)
+
+
+FIELDS: Final[dict[str, Field[Any]]] = {f.name: f for f in fields(Settings)}

@@ -1,0 +1,144 @@
+"""One file that may grow: its appended bytes, and whether it still is the file it was. Only ever opened to read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from ctxtui.core.errors import NotFound, Unreadable
+
+SLICE: Final = 1 << 20
+"""Bytes read at once: small enough that parsing one slice keeps a screen alive."""
+
+_PROBE: Final = 64
+_TICK_NS: Final = 50_000_000
+"""File times move in steps of up to a few milliseconds: two writes within one step leave one time."""
+
+
+class Change(Enum):
+    """What became of a file since it was last read."""
+
+    NONE = "none"
+    GREW = "grew"
+    REWRITTEN = "rewritten"
+    GONE = "gone"
+
+
+class Tail:
+    """Reads a file from its beginning and then only what is appended.
+
+    `offset` is the number of bytes read so far, `bytes_read` the same over the file's whole life, `bytes_probed` what
+    was read again to see that the earlier bytes are still there: 64 bytes at the start, before the offset, and at each
+    power of two between.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset = 0
+        self.bytes_read = 0
+        self.bytes_probed = 0
+        self._id: tuple[int, int] | None = None
+        self._mtime_ns = 0
+        self._settled = False
+        self._probes: dict[int, bytes] = {}
+        self._last = b""
+
+    def look(self) -> Change:
+        """What became of the file, from its status and, where that changed, from the probes."""
+        try:
+            now = os.stat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return Change.GONE
+        if self._id is None:
+            return Change.GREW
+        if (now.st_dev, now.st_ino) != self._id or now.st_size < self.offset:
+            return Change.REWRITTEN
+        same_size = now.st_size == self.offset
+        if same_size and now.st_mtime_ns == self._mtime_ns and self._settled:
+            return Change.NONE
+        if same_size and now.st_mtime_ns != self._mtime_ns:
+            # As long as before, but written to: the probes might miss a change in the middle.
+            return Change.REWRITTEN
+        return self._verified(Change.NONE if same_size else Change.GREW)
+
+    def _verified(self, change: Change) -> Change:
+        with _opened(self.path) as fd:
+            for at, was in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
+                self.bytes_probed += len(was)
+                if os.pread(fd, len(was), at) != was:
+                    return Change.REWRITTEN
+        self._settled = True
+        return change
+
+    def slices(self) -> Iterator[bytes]:
+        """What was appended since the last reading, in pieces of at most `SLICE` bytes.
+
+        Raises `NotFound` or `Unreadable`.
+        """
+        with _opened(self.path) as fd:
+            now = os.fstat(fd)
+            self._id = (now.st_dev, now.st_ino)
+            os.lseek(fd, self.offset, os.SEEK_SET)
+            while True:
+                data = _read(fd, self.path)
+                if data:
+                    self._took(data)
+                    yield data
+                    continue
+                now = os.fstat(fd)
+                if now.st_size <= self.offset:
+                    break
+            self._mtime_ns = now.st_mtime_ns
+            self._settled = time.time_ns() - now.st_mtime_ns > _TICK_NS
+
+    def _took(self, data: bytes) -> None:
+        start, end = self.offset, self.offset + len(data)
+        if start == 0:
+            self._probes[0] = data[:_PROBE]
+        at = 1 << max(10, start.bit_length())
+        while at + _PROBE <= end:
+            self._probes[at] = data[at - start : at - start + _PROBE]
+            at <<= 1
+        self._last = (self._last + data[-_PROBE:])[-_PROBE:]
+        self.offset = end
+        self.bytes_read += len(data)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _read(fd: int, path: Path) -> bytes:
+    try:
+        return os.read(fd, SLICE)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> NotFound | Unreadable:
+    """`error` as what a person can act on."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return NotFound(f"no such file: {path}", way_out="`ctxtui sessions` lists what can be opened")
+    if isinstance(error, PermissionError):
+        return Unreadable(f"no permission to read {path}", way_out=f"see `ls -l {path}`")
+    return Unreadable(f"cannot be read: {error.strerror or error}", place=str(path))
+
+
+def is_stream(path: Path) -> bool:
+    """Whether `path` is a pipe or device, which can be read once and has no size."""
+    mode = os.stat(path).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
