@@ -10,7 +10,7 @@ from ctxtui.core.session import Session
 from ctxtui.lab.labels import Names
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.models import ModelCard, ModelTable
+from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, prior, tokens
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
@@ -31,7 +31,7 @@ class Book:
         self._measure = measure
         self._cards: dict[str, ModelCard] = {}
         self._weights: dict[str, Weights] = {}
-        self._cumulated: dict[tuple[str, str], Cumulated] = {}
+        self._cumulated: dict[Counting, Cumulated] = {}
         self._first: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
 
@@ -52,7 +52,7 @@ class Book:
     def cumulated(self, model: str) -> Cumulated:
         """The running features as `model` is counted."""
         card = self.card(model)
-        key = (card.encoding, card.image_rule)
+        key = card.counting
         found = self._cumulated.get(key)
         if found is None:
             found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card))

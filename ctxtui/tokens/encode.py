@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -52,11 +53,9 @@ def pieces(text: str, size: int = PIECE) -> Iterator[str]:
 def _cut(text: str, start: int, limit: int) -> int:
     """The last safe cut in (`start`, `limit`], looked for near the limit first; `limit` where there is none."""
     for low in (max(start, limit - _NEAR), start):
-        last = None
-        for last in _SAFE_CUT.finditer(text, low + 1, limit + 1):
-            pass
-        if last is not None and last.start() <= limit:
-            return last.start()
+        found = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
+        if found and found[0].start() <= limit:
+            return found[0].start()
     return limit
 
 

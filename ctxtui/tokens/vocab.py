@@ -59,9 +59,7 @@ _HARMONY_NAMED: Final = {
     "<|reserved_200011|>": 200011,
     "<|call|>": 200012,
 }
-_HARMONY_SPECIALS: Final = (
-    _O200K_SPECIALS | _HARMONY_NAMED | {f"<|reserved_{i}|>": i for i in range(200013, 201088)}
-)
+_HARMONY_SPECIALS: Final = _O200K_SPECIALS | _HARMONY_NAMED | {f"<|reserved_{i}|>": i for i in range(200013, 201088)}
 _CL100K_SPECIALS: Final = {
     "<|endoftext|>": 100257,
     "<|fim_prefix|>": 100258,

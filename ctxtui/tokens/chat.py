@@ -1,0 +1,77 @@
+"""OpenAI's published formulas for what surrounds the words: messages and tool definitions.
+
+Source: OpenAI cookbook, "How to count tokens with tiktoken" (facts §6). Published for flat parameters and models up to
+gpt-4o; for nested schemas and newer models the result is an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+Count = Callable[[str], int]
+
+PER_MESSAGE: Final = 3
+PER_NAME: Final = 1
+REPLY_PRIMING: Final = 3
+"""Once per request: the opening of the answer."""
+
+PER_FUNCTION: Final = {"cl100k_base": 10}
+_PER_FUNCTION_DEFAULT: Final = 7
+_PROPERTIES: Final = 3
+_PER_PROPERTY: Final = 3
+_ENUM: Final = -3
+_PER_ENUM_ITEM: Final = 3
+FUNCTIONS_END: Final = 12
+"""Once per request that has any tools."""
+
+
+def message_tokens(messages: Iterable[Mapping[str, object]], count: Count) -> int:
+    """Tokens of a Chat request's messages (string fields only), with the priming of the reply."""
+    total = REPLY_PRIMING
+    for message in messages:
+        total += PER_MESSAGE + (PER_NAME if "name" in message else 0)
+        total += sum(count(value) for value in message.values() if isinstance(value, str))
+    return total
+
+
+def tool_list_tokens(tools: Iterable[Mapping[str, Any]], count: Count, encoding: str) -> int:
+    """Tokens of a request's tool definitions; a definition that is no function counts nothing here."""
+    each = [tool_tokens(tool, count, encoding) or 0 for tool in tools]
+    return sum(each) + (FUNCTIONS_END if each else 0)
+
+
+def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | None:
+    """Tokens of one function definition, less its share of `FUNCTIONS_END`; None where it defines no function.
+
+    `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's encoding.
+    """
+    inner = tool.get("function", tool)
+    if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
+        return None
+    total = PER_FUNCTION.get(encoding, _PER_FUNCTION_DEFAULT)
+    total += count(f"{inner['name']}:{_sentence(inner.get('description'))}")
+    return total + _object(inner.get("parameters") or inner.get("input_schema"), count)
+
+
+def _sentence(description: object) -> str:
+    return description.removesuffix(".") if isinstance(description, str) else ""
+
+
+def _object(schema: object, count: Count) -> int:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or not properties:
+        return 0
+    return _PROPERTIES + sum(_property(key, value, count) for key, value in properties.items())
+
+
+def _property(key: str, schema: object, count: Count) -> int:
+    if not isinstance(schema, Mapping):
+        return _PER_PROPERTY + count(str(key))
+    total = _PER_PROPERTY
+    total += count(f"{key}:{schema.get('type', '')}:{_sentence(schema.get('description'))}")
+    choices = schema.get("enum")
+    if isinstance(choices, list) and choices:
+        total += _ENUM + sum(_PER_ENUM_ITEM + count(str(choice)) for choice in choices)
+    # Beyond the published formula: an object inside is counted as the outer one is.
+    return total + _object(schema, count) + _object(schema.get("items"), count)

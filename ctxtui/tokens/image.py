@@ -1,0 +1,180 @@
+"""What an image costs: its size from its first bytes, and each provider's formula."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+PATCH: Final = 28
+"""Edge of an Anthropic image patch in pixels (facts §3)."""
+
+
+class ImageSize(NamedTuple):
+    """Format (``png``, ``jpeg``, ``gif``, ``webp``) and size in pixels."""
+
+    format: str
+    width: int
+    height: int
+
+
+class Resizing(NamedTuple):
+    """Anthropic: an image is shrunk until its padded edges and its tokens are within both limits, then every
+    28 x 28 patch is a token."""
+
+    max_edge: int
+    max_tokens: int
+
+
+class Tiles(NamedTuple):
+    """OpenAI's tile models: `base` tokens, and `per_tile` for each 512-pixel tile."""
+
+    base: int
+    per_tile: int
+
+
+class Patches(NamedTuple):
+    """OpenAI's patch models: every 32 x 32 patch counts, up to `cap`, times `factor`."""
+
+    factor: Fraction
+    cap: int
+
+
+class Flat(NamedTuple):
+    """The same `tokens` for every image."""
+
+    tokens: int
+
+
+ImageRule = Resizing | Tiles | Patches | Flat
+
+
+def image_tokens(rule: ImageRule, width: int, height: int, detail: str = "high") -> int:
+    """Tokens of an image of `width` x `height` pixels; `detail` ``low`` matters to tile models only.
+
+    Sources: platform.claude.com, Vision (2026-08-22); OpenAI's images guide as cited by public implementations.
+    """
+    if width <= 0 or height <= 0:
+        return 0
+    if isinstance(rule, Resizing):
+        return _patches(*resized(rule, width, height), PATCH)
+    if isinstance(rule, Tiles):
+        return rule.base if detail == "low" else rule.base + rule.per_tile * _tiles(width, height)
+    if isinstance(rule, Patches):
+        return math.ceil(min(_patches(width, height, 32), rule.cap) * rule.factor)
+    return rule.tokens
+
+
+def _patches(width: int, height: int, edge: int) -> int:
+    return math.ceil(width / edge) * math.ceil(height / edge)
+
+
+def resized(rule: Resizing, width: int, height: int) -> tuple[int, int]:
+    """The size at which Anthropic reads an image: the largest of the same shape that is within the rule's limits."""
+
+    def fits(w: int, h: int) -> bool:
+        edge = math.ceil(max(w, h) / PATCH) * PATCH
+        return edge <= rule.max_edge and _patches(w, h, PATCH) <= rule.max_tokens
+
+    if fits(width, height):
+        return width, height
+    long, short = max(width, height), min(width, height)
+    low, high = 1, long
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle, max(1, round(Fraction(middle * short, long)))):
+            low = middle
+        else:
+            high = middle
+    other = max(1, round(Fraction(low * short, long)))
+    return (low, other) if width >= height else (other, low)
+
+
+def _tiles(width: int, height: int) -> int:
+    shrink = min(Fraction(1), Fraction(2048, max(width, height)))
+    shrink *= min(Fraction(1), Fraction(768) / (min(width, height) * shrink))
+    return math.ceil(width * shrink / 512) * math.ceil(height * shrink / 512)
+
+
+def parse_image_rule(text: str) -> ImageRule:
+    """The rule written as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000`` or ``flat 258``.
+
+    Raises `ValueError` for anything else.
+    """
+    name, *numbers = text.split()
+    if name == "resize":
+        edge, most = map(int, numbers)
+        return Resizing(edge, most)
+    if name == "tiles":
+        base, per_tile = map(int, numbers)
+        return Tiles(base, per_tile)
+    if name == "patches":
+        factor, cap = numbers
+        return Patches(Fraction(factor), int(cap))
+    if name == "flat":
+        (tokens,) = map(int, numbers)
+        return Flat(tokens)
+    raise ValueError(f"unknown image rule {text!r}; known: resize, tiles, patches, flat")
+
+
+def image_size(data: bytes) -> ImageSize | None:
+    """Format and pixels of a PNG, JPEG, GIF or WebP image from its first bytes; None where they do not tell."""
+    for reader in _READERS:
+        try:
+            found = reader(data)
+        except (struct.error, IndexError):
+            return None
+        if found is not None:
+            return found
+    return None
+
+
+def _png(data: bytes) -> ImageSize | None:
+    if not data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return None
+    return ImageSize("png", *struct.unpack_from(">II", data, 16))
+
+
+def _gif(data: bytes) -> ImageSize | None:
+    if data[:6] not in (b"GIF87a", b"GIF89a"):
+        return None
+    return ImageSize("gif", *struct.unpack_from("<HH", data, 6))
+
+
+def _jpeg(data: bytes) -> ImageSize | None:
+    if not data.startswith(b"\xff\xd8"):
+        return None
+    at = 2
+    while True:
+        while data[at] == 0xFF and data[at + 1] == 0xFF:
+            at += 1
+        if data[at] != 0xFF:
+            return None
+        marker = data[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return ImageSize("jpeg", width, height)
+        alone = marker == 0x01 or 0xD0 <= marker <= 0xD9
+        at += 2 if alone else 2 + struct.unpack_from(">H", data, at + 2)[0]
+
+
+def _webp(data: bytes) -> ImageSize | None:
+    if data[:4] != b"RIFF" or data[8:12] != b"WEBP":
+        return None
+    chunk = data[12:16]
+    if chunk == b"VP8X":
+        width = int.from_bytes(data[24:27], "little") + 1
+        height = int.from_bytes(data[27:30], "little") + 1
+        return ImageSize("webp", width, height) if len(data) >= 30 else None
+    if chunk == b"VP8L":
+        bits = struct.unpack_from("<I", data, 21)[0]
+        return ImageSize("webp", (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+    if chunk == b"VP8 ":
+        width, height = struct.unpack_from("<HH", data, 26)
+        return ImageSize("webp", width & 0x3FFF, height & 0x3FFF)
+    return None
+
+
+_READERS: Final[tuple[Callable[[bytes], ImageSize | None], ...]] = (_png, _gif, _jpeg, _webp)

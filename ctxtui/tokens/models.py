@@ -1,0 +1,185 @@
+"""Model cards: facts about a model, folded from the rules of a data file, each rule with its source and date."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from ctxtui.tokens.features import NOTHING, Features
+from ctxtui.tokens.image import ImageRule, parse_image_rule
+from ctxtui.tokens.vocab import ENCODINGS
+
+Counting = tuple[str, str, int, str, int]
+"""A way of counting: encoding, image rule, tokens per page, tool rule, hidden envelope."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """Facts about the model `id`.
+
+    `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a stand-in. `window` and
+    `max_output` are tokens, `cache_minimum` the shortest prefix that is cached (tokens), each None where not known.
+    `strips_thinking`: the provider takes thinking of earlier turns out. `tool_prompt` and `tool_prompt_forced` are
+    hidden tokens added once when there are tools (auto or none, any or a named one). `image_rule` is the spelling of
+    `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is ``json`` or ``functions`` (see `chat`);
+    `hidden_envelope` is the length in characters of a signature around nothing. `factors`, `spread` and `half_width`
+    are the prior weights. `sources` tells where each figure is from, by field name.
+    """
+
+    id: str
+    provider: str = ""
+    encoding: str = "o200k_base"
+    exact: bool = False
+    window: int | None = None
+    max_output: int | None = None
+    strips_thinking: bool = False
+    cache_minimum: int | None = None
+    tool_prompt: int = 0
+    tool_prompt_forced: int = 0
+    image_rule: str = "flat 1000"
+    page_tokens: int = 2000
+    tool_rule: str = "json"
+    hidden_envelope: int = 0
+    factors: Features = NOTHING
+    spread: Features = NOTHING
+    half_width: float = 0.25
+    sources: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def image(self) -> ImageRule:
+        """The rule that `image_rule` spells."""
+        return parse_image_rule(self.image_rule)
+
+    @property
+    def counting(self) -> Counting:
+        """What raw features depend on: cards with an equal one give a block the same features."""
+        return self.encoding, self.image_rule, self.page_tokens, self.tool_rule, self.hidden_envelope
+
+
+_FIGURES: Final = {
+    "provider": str,
+    "encoding": str,
+    "exact": bool,
+    "window": int,
+    "max_output": int,
+    "strips_thinking": bool,
+    "cache_minimum": int,
+    "tool_prompt": int,
+    "tool_prompt_forced": int,
+    "image_rule": str,
+    "page_tokens": int,
+    "tool_rule": str,
+    "hidden_envelope": int,
+    "half_width": float,
+}
+_VECTORS: Final = ("factors", "spread")
+
+
+class ModelDataError(ValueError):
+    """A rule of the model data that cannot be used; the message names the rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Figures that hold for every model whose plain id matches one of `models`, from one source."""
+
+    models: tuple[str, ...]
+    figures: Mapping[str, Any]
+    source: str
+
+    def holds_for(self, plain: str) -> bool:
+        """Whether the rule is about the model of that plain id."""
+        return any(fnmatchcase(plain, pattern) for pattern in self.models)
+
+
+class ModelTable:
+    """All rules, in the order of the data file: a later rule overrides an earlier one, figure by figure."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self._rules = rules
+        self._cards: dict[str, ModelCard] = {}
+
+    def card(self, model_id: str) -> ModelCard:
+        """The card of `model_id` as a recording spells it: dated, with a provider's prefix, a region or a version.
+
+        A model that no rule names has the card of ``*``: counted with o200k_base, marked as an estimate.
+        """
+        card = self._cards.get(model_id)
+        if card is None:
+            card = self._cards[model_id] = self._fold(model_id)
+        return card
+
+    def _fold(self, model_id: str) -> ModelCard:
+        plain = plain_id(model_id)
+        card = ModelCard(model_id)
+        sources: dict[str, str] = {}
+        for rule in self._rules:
+            if rule.holds_for(plain):
+                given = {k: v for k, v in rule.figures.items() if k not in _VECTORS}
+                vectors = {k: getattr(card, k)._replace(**rule.figures[k]) for k in _VECTORS if k in rule.figures}
+                card = replace(card, **given, **vectors)
+                sources |= dict.fromkeys(rule.figures, rule.source)
+        if "[1m]" in model_id.lower():
+            # Claude Code's own mark for a session with the long window.
+            card = replace(card, window=1_000_000)
+        return replace(card, sources=tuple(sources.items()))
+
+
+_HOSTS: Final = re.compile(
+    r"^(?:[a-z]{2,6}(?:-[a-z]+)?\.)?(?:anthropic|openai|meta|mistral|deepseek|qwen|google|cohere|moonshot|minimax|zai)\."
+)
+_CLAUDE: Final = re.compile(r"claude[a-z0-9.\-]*")
+_TAIL: Final = re.compile(
+    r"(?:-v\d+(?::\d+)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
+)
+
+
+def plain_id(model_id: str) -> str:
+    """`model_id` without what does not name the model: provider, region, date, version, case.
+
+    ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and ``anthropic/claude-sonnet-4.5`` are ``claude-sonnet-4-5``; an
+    Ollama tag (``qwen2.5-coder:7b``) stays.
+    """
+    plain = model_id.strip().lower().partition("[")[0].rpartition("/")[2]
+    if plain.startswith("ft:"):
+        plain = plain.split(":")[1]
+    plain = _HOSTS.sub("", plain)
+    while (shorter := _TAIL.sub("", plain)) != plain:
+        plain = shorter
+    claude = _CLAUDE.search(plain)
+    return claude.group().replace(".", "-") if claude else plain
+
+
+def parse_models(toml_text: str) -> ModelTable:
+    """The table of the model data file. Raises `ModelDataError` naming the rule that is wrong."""
+    data = tomllib.loads(toml_text)
+    sources = data.get("sources", {})
+    return ModelTable(tuple(_rule(i, raw, sources) for i, raw in enumerate(data.get("rule", ()), 1)))
+
+
+def _rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) -> Rule:
+    place = f"rule {number} ({', '.join(raw.get('models', ['no models']))})"
+    figures = {key: value for key, value in raw.items() if key not in ("models", "source")}
+    if raw.get("source") not in sources:
+        raise ModelDataError(f"{place}: source {raw.get('source')!r} is not in [sources]")
+    for key, value in figures.items():
+        if key in _VECTORS:
+            figures[key] = _vector(f"{place}: {key}", value)
+        elif key not in _FIGURES or type(value) is not _FIGURES[key]:
+            raise ModelDataError(f"{place}: {key} = {value!r} is no figure of a model card")
+    if figures.get("encoding", "o200k_base") not in ENCODINGS:
+        raise ModelDataError(f"{place}: unknown encoding {figures['encoding']!r}; known: {', '.join(ENCODINGS)}")
+    if "image_rule" in figures:
+        parse_image_rule(figures["image_rule"])
+    return Rule(tuple(raw["models"]), figures, sources[raw["source"]])
+
+
+def _vector(place: str, value: Mapping[str, float]) -> dict[str, float]:
+    unknown = set(value) - set(Features._fields)
+    if unknown:
+        raise ModelDataError(f"{place}: no such feature: {', '.join(sorted(unknown))}")
+    return {name: float(number) for name, number in value.items()}
