@@ -83,7 +83,7 @@ def test_points_and_columns_fit_together() -> None:
 def test_scale_line() -> None:
     assert plain(scale.line(44, 150_000)) == "0             50k            100k       150k"
     assert plain(scale.line(44, 150_000, 120_000)).index("▲") == 35
-    assert "50k" not in plain(scale.line(44, 150_000, 52_000))
+    assert "  50k" not in plain(scale.line(44, 150_000, 52_000))
 
 
 @given(st.integers(1, 120), st.integers(1, 10**8), st.none() | st.floats(0, 1))

@@ -1,0 +1,1 @@
+"""The visual vocabulary on Textual: palette, glyphs, painting of spans, rules, panes and the key line."""

@@ -1,0 +1,118 @@
+"""Boards: a pane of lines that are drawn together, under its title rule and behind the edge of its column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ctxtui.tui.look import paint
+from ctxtui.tui.look.rule import EDGE, rule
+from ctxtui.tui.look.theme import Look, look_of
+from ctxtui.views.span import Spans
+
+
+class Board(Widget):
+    """A titled pane that draws itself whole: context, map, next call, strip.
+
+    `title` "" means no rule. `join` is the rule's first character where a column begins (``├``, ``┬``) and then an
+    edge ``│`` runs down the pane's first column. A subclass gives `draw`, and `after`, `notes` for the rule; when its
+    data changed it calls `redraw`.
+    """
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "Board { height: 1fr; }"
+
+    def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.title = title
+        self.join = join
+        self._lines: list[Strip] | None = None
+        self._look: Look | None = None
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """The lines of the body, at most `height` of them, each `width` cells or shorter."""
+        raise NotImplementedError
+
+    def after(self) -> Spans:
+        """What follows the title in the rule: ``28–139``."""
+        return ()
+
+    def notes(self) -> Spans:
+        """What stands at the right of the rule: ``122,441 ±0.4 %``."""
+        return ()
+
+    @property
+    def look(self) -> Look:
+        """How to paint now."""
+        return look_of(self.app)
+
+    @property
+    def body_width(self) -> int:
+        """Cells of a body line."""
+        return max(0, self.size.width - bool(self.join))
+
+    @property
+    def body_height(self) -> int:
+        """Lines below the rule."""
+        return max(0, self.size.height - self.body_top)
+
+    @property
+    def body_top(self) -> int:
+        """The widget's line on which the body begins."""
+        return 1 if self.title else 0
+
+    def redraw(self) -> None:
+        """Draw all anew, because the data changed."""
+        self.forget()
+        self.refresh()
+
+    def refresh_rule(self) -> None:
+        """Paint the rule anew and nothing else."""
+        if self.title:
+            self.refresh(Region(0, 0, self.size.width, 1))
+
+    def forget(self) -> None:
+        """Drop what was painted: the data, the width or the palette changed."""
+        self._lines = None
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API: the rule, then the body behind its edge."""
+        look = self.look
+        if look is not self._look:
+            self._look = look
+            self.forget()
+        if y < self.body_top:
+            spans = rule(
+                self.size.width,
+                self.title,
+                after=self.after(),
+                notes=self.notes(),
+                focused=self.has_focus,
+                join=self.join,
+            )
+            return paint.strip(spans, self.size.width, look)
+        body = self.body_line(y - self.body_top, look)
+        return Strip.join([paint.strip([EDGE], 1, look), body]) if self.join else body
+
+    def body_line(self, y: int, look: Look) -> Strip:
+        """Line `y` of the body, `body_width` cells."""
+        if self._lines is None:
+            width = self.body_width
+            self._lines = [paint.strip(spans, width, look) for spans in self.draw(width, self.body_height)]
+        return self._lines[y] if y < len(self._lines) else paint.blank(self.body_width, look)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The width and height that were drawn for are gone."""
+        self.forget()
+
+    def on_focus(self, event: events.Focus) -> None:
+        """The rule and the cursor row show the focus."""
+        self.refresh()
+
+    def on_blur(self, event: events.Blur) -> None:
+        """As for focus."""
+        self.refresh()

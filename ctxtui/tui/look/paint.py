@@ -1,0 +1,45 @@
+"""Painting: spans become a strip of exactly one width. Nothing here reads markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+from ctxtui.tui.look.glyphs import translate
+from ctxtui.tui.look.theme import Look
+from ctxtui.views import cells, safe_text
+from ctxtui.views.span import Span
+
+
+def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0) -> Strip:
+    """`spans` as a strip of exactly `width` cells, from cell `skip` on, on the row's `ground` (``on-cur`` or "").
+
+    What no terminal may see (controls, direction marks) is shown instead, also where a caller forgot to make it safe.
+    """
+    style, plain = look.palette.style, not look.ascii
+    segments: list[Segment] = []
+    room = width + skip
+    for text, words in spans:
+        if not text.isprintable():
+            text = safe_text.line(text)
+        if not plain:
+            text = translate(text, words, keep_wide=look.keep_wide)
+        taken = cells.width(text)
+        if taken > room:
+            text, taken = cells.cut(text, room), room
+        if text:
+            segments.append(Segment(text, style(words, ground)))
+        room -= taken
+        if room <= 0:
+            break
+    if room > 0:
+        segments.append(Segment(" " * room, style("ink", ground)))
+    whole = Strip(segments, width + skip)
+    return whole.crop(skip, skip + width) if skip else whole
+
+
+def blank(width: int, look: Look, ground: str = "") -> Strip:
+    """An empty line of `width` cells."""
+    return Strip.blank(width, look.palette.style("ink", ground))

@@ -1,0 +1,30 @@
+"""Title rules: the hairline over a pane, its title, what follows it, the notes at the right."""
+
+from __future__ import annotations
+
+from ctxtui.views.span import Span, Spans, cropped, merged, width
+
+EDGE = Span("│", "hair")
+"""What stands between two columns of panes."""
+
+
+def rule(
+    room: int, title: str, *, after: Spans = (), notes: Spans = (), focused: bool = False, join: str = ""
+) -> list[Span]:
+    """A rule of exactly `room` cells: ``─ title  after ──────── notes ─``.
+
+    `join` is the character at the left where a column begins (``├``, ``┬``), "" for none. With the focus the line is
+    heavy and the title in accent. What does not fit goes: first `after`, then `notes`, then the title's end.
+    """
+    line = Span("━", "accent") if focused else Span("─", "hair")
+    lead = [Span(join, "hair"), line] if join else [line]
+    name = [Span(" "), Span(title, "accent bold" if focused else "ink bold")] if title else []
+    right = [Span(" "), *notes, Span(" "), line] if notes else []
+    left = [*lead, *name, *([Span("  "), *after] if after else []), *([Span(" ")] if title or after else [])]
+    if width(left) + width(right) > room and after:
+        left = [*lead, *name, Span(" ")]
+    if width(left) + width(right) > room:
+        right = []
+    left = cropped(left, room)
+    missing = room - width(left) - width(right)
+    return merged([*left, Span(line.text * missing, line.style), *right])
