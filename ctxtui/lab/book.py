@@ -9,9 +9,9 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.lab.labels import Names
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import Features
+from ctxtui.tokens.features import Features, minus
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
-from ctxtui.tokens.weights import Weights, is_exact, prior, tokens
+from ctxtui.tokens.weights import Weights, is_exact, prior, slack, tokens
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
@@ -79,12 +79,14 @@ class Book:
         """As `sums`, for one category alone."""
         return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
 
-    def is_exact(self, model: str, node: int) -> bool:
-        """Whether the count of this node's own block is the tokenizer's own, without any estimate in it."""
+    def slack(self, model: str, node: int) -> float | None:
+        """Half of the 90 % interval of this node's own block, in tokens; None where the count is the tokenizer's own,
+        without any estimate in it."""
         here = self.session.tree[node]
         at, before = self.cumulated(model).at(node), self.cumulated(model).at(here.parent)
-        own = Features(*(a - b for a, b in zip(at[here.category], before[here.category], strict=True)))
-        return is_exact(own, self.weights(model))
+        own = minus(at[here.category], before[here.category])
+        weights = self.weights(model)
+        return None if is_exact(own, weights) else slack(own, weights)
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
         """The first call with a report in an epoch of a thread."""

@@ -132,18 +132,17 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     """The figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
     tree: Tree = book.session.tree
     here = tree[node]
-    weights = book.weights(call.model)
     before = book.sum_of(call.model, here.parent, here.category)
     tokens = book.sum_of(call.model, node, here.category) - before
-    exact = book.is_exact(call.model, node)
-    slack = 0 if exact else max(1, round(tokens * weights.half_width)) if tokens else 0
+    half = book.slack(call.model, node)
+    slack = 0 if half is None or not tokens else max(1, round(half))
     return BlockFigure(
         node,
         here.block,
         CATEGORIES[here.category],
         here.place.role,
         tokens,
-        "exact" if exact else "guessed",
+        "exact" if half is None else "guessed",
         max(0, tokens - slack),
         tokens + slack,
         is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),
