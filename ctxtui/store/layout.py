@@ -1,0 +1,107 @@
+"""A session's contexts as runs: what is stored of the tree.
+
+A context is (run, at): everything before the run, then its first `at` blocks. A conversation that only grows is one
+run; a context that parts from an earlier one begins a run of its own with (parent, offset), however many blocks
+follow. So a client that rewrites early content costs one row per rewrite. Nodes that lie on no call's path and before
+no thread's tip are not stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ctxtui.core.block import Place
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT, Tree
+
+
+class At(NamedTuple):
+    """A context: index of its run (None: the empty context) and how many of the run's blocks belong to it."""
+
+    run: int | None
+    count: int
+
+
+NOWHERE = At(None, 0)
+
+
+@dataclass(slots=True)
+class Run:
+    """A stretch of nodes, each the child of the one before; `parent` is the context that the first one continues."""
+
+    parent: At
+    depth: int
+    nodes: list[int] = field(default_factory=list)
+
+
+class Layout:
+    """The runs that hold every context of a session, and where each node is in them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.runs: list[Run] = []
+        self._at: dict[int, At] = {ROOT: NOWHERE}
+
+    def add(self, head: int) -> At:
+        """Make sure that the context `head` is held; where it is."""
+        fresh: list[int] = []
+        node = head
+        while node not in self._at:
+            fresh.append(node)
+            node = self._tree[node].parent
+        if fresh:
+            fresh.reverse()
+            self._continue(self._at[node], fresh)
+        return self._at[head]
+
+    def _continue(self, base: At, nodes: list[int]) -> None:
+        index = base.run
+        if index is None or base.count < len(self.runs[index].nodes):
+            index = len(self.runs)
+            self.runs.append(Run(base, self._tree[nodes[0]].depth - 1))
+        run = self.runs[index].nodes
+        for count, node in enumerate(nodes, len(run) + 1):
+            self._at[node] = At(index, count)
+        run.extend(nodes)
+
+
+def heads(session: Session) -> Iterator[int]:
+    """Every node that a stored session must be able to name, in the order in which they came about."""
+    for call in session.calls.values():
+        yield from (call.raw_head, call.sent_head, call.response_head)
+    for thread in session.threads.values():
+        yield thread.tip
+
+
+def lay_out(session: Session) -> Layout:
+    """The runs of `session`."""
+    layout = Layout(session.tree)
+    for head in heads(session):
+        layout.add(head)
+    return layout
+
+
+def items_text(pairs: Iterable[tuple[int, int]]) -> str:
+    """The `items` of a run's row from (place key, block key) pairs: ``[[place,block,block],[place,block]]``."""
+    groups: list[list[int]] = []
+    for place, block in pairs:
+        if groups and groups[-1][0] == place:
+            groups[-1].append(block)
+        else:
+            groups.append([place, block])
+    return json.dumps(groups, separators=(",", ":"))
+
+
+def items_pairs(text: str) -> Iterator[tuple[int, int]]:
+    """The (place key, block key) pairs of a run's `items`."""
+    for place, *blocks in json.loads(text):
+        for block in blocks:
+            yield place, block
+
+
+def places_of(tree: Tree, runs: Sequence[Run]) -> dict[Place, None]:
+    """Every place that occurs in `runs`, in order of appearance."""
+    return dict.fromkeys(tree[node].place for run in runs for node in run.nodes)

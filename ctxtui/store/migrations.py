@@ -1,0 +1,47 @@
+"""The schema's history. A new column or table is a new function at the end; an old one is never changed.
+
+`user_version` in the file's head counts the migrations it has had, so that opening an up-to-date file asks for one
+integer and imports nothing of sqlite-utils.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from sqlite_utils import Migrations
+from sqlite_utils.db import Database
+
+from ctxtui.store import readable, tables
+from ctxtui.store.connect import APPLICATION_ID, copy_into, schema_version, writing
+
+LADDER: Final = Migrations("ctxtui")
+
+
+def migrate(conn: sqlite3.Connection, path: Path, known: int) -> Path | None:
+    """Bring the file up to `known`, after a backup if it holds anything; returns the backup's path.
+
+    Two processes may come here at once: the second waits and finds nothing left to do.
+    """
+    backup = None
+    with writing(conn):
+        version = schema_version(conn)
+        if 0 < version < known:
+            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+            backup = copy_into(path, path.with_name(f"{path.stem}-v{version}-{stamp}{path.suffix}"))
+        if version < known:
+            LADDER.apply(Database(conn, execute_plugins=False, recursive_triggers=False))
+            conn.execute(f"PRAGMA user_version={known}")
+            conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    return backup
+
+
+@LADDER()
+def m001_first(db: Database) -> None:
+    """Everything that the first release keeps."""
+    for script in (tables.CONTENT, tables.SESSIONS, tables.CALLS, tables.WORK):
+        db.executescript(script)
+    db.execute("INSERT INTO codecs (key, name) VALUES (0, 'plain')")
+    readable.make_views(db)
