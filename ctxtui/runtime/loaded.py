@@ -129,15 +129,16 @@ class Loaded:
             # Half rewritten, or gone again: what is shown stays until the file has changed once more.
             self._failed_on = seen
             return News()
-        self._failed_on = None
         fresh.session.fold(events)
+        self._failed_on = None
+        self._bytes_before += old.bytes_read
+        self._reading = fresh
         return News(events, fresh)
 
     def take(self, news: News) -> list[Event]:
         """Fold what `fetch` brought into the session; returns its events."""
         if news.reading is not None:
-            self._bytes_before = self.bytes_read
-            self._reading, self._session = news.reading, news.reading.session
+            self._session = news.reading.session
             self.generation += 1
         else:
             self._session.fold(news.events)
