@@ -88,6 +88,13 @@ class Book:
         weights = self.weights(model)
         return None if is_exact(own, weights) else slack(own, weights)
 
+    def whole_slack(self, model: str, head: int) -> float | None:
+        """Half of the 90 % interval of the whole context `head`, as a share of its tokens; None where every block is
+        counted exactly."""
+        weights = self.weights(model)
+        exact = all(is_exact(f, weights) for f in self.cumulated(model).at(head))
+        return None if exact else weights.half_width
+
     def first_report(self, thread: str, epoch: int) -> Call | None:
         """The first call with a report in an epoch of a thread."""
         order = self.session.order.get(thread, [])

@@ -77,8 +77,9 @@ def figures(book: Book, call: Call) -> CallFigures:
     ours = visible + (missing or 0)
     total = reported.input if reported else ours
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
-    slack = 0 if reported else _slack(book, call, visible)
-    method = "reported" if reported else "exact" if slack == 0 and not missing else "guessed"
+    share = book.whole_slack(call.model, head)
+    slack = 0 if reported or share is None else round(visible * share)
+    method = "reported" if reported else "exact" if share is None and not missing else "guessed"
     return CallFigures(
         total, method, max(0, total - slack), total + slack, named, missing, total - ours, reported, True
     )
@@ -91,10 +92,6 @@ def _categories(book: Book, model: str, head: int) -> list[int]:
     if book.card(model).strips_thinking and start != ROOT:
         sums[_THINKING] -= book.sum_of(model, book.session.tree[start].parent, _THINKING)
     return sums
-
-
-def _slack(book: Book, call: Call, visible: int) -> int:
-    return round(visible * book.weights(call.model).half_width)
 
 
 def not_recorded(book: Book, call: Call) -> int | None:
@@ -123,7 +120,8 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """The block that stands for what the recording lacks; its interval is that of the figure it was inferred from."""
     first = book.first_report(call.thread, call.epoch.number) or call
-    slack = _slack(book, first, sum(_categories(book, first.model, first.sent_head)))
+    visible = sum(_categories(book, first.model, first.sent_head))
+    slack = round(visible * (book.whole_slack(first.model, first.sent_head) or 0.0))
     made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": WHAT, "epoch": call.epoch.number})
     return BlockFigure(ROOT, made, NOT_RECORDED, "", tokens, "inferred", max(0, tokens - slack), tokens + slack)
 

@@ -176,11 +176,7 @@ def _growing(calls: Sequence[Call]) -> str:
     folded = next((n for n, c in enumerate(calls, 1) if n > 1 and c.epoch.start == EpochStart.COMPACTION), 0)
     if folded and (detail := calls[folded - 1].epoch.detail):
         return f"compacted {detail} at call {folded}"
-    steps = [
-        (c.usage.input - b.usage.input, n)
-        for n, (b, c) in enumerate(pairwise(calls), 2)
-        if b.usage and c.usage
-    ]
+    steps = [(c.usage.input - b.usage.input, n) for n, (b, c) in enumerate(pairwise(calls), 2) if b.usage and c.usage]
     most, number = max(steps, default=(0, 0))
     return f"call {number} brought {thousands(most)} at once" if most > JUMP else ""
 
