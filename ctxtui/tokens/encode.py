@@ -14,7 +14,8 @@ PIECE: Final = 256 * 1024
 """Characters given to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
 regex stack, and the list of tokens of a very long text is built under the GIL (design §10)."""
 
-_NEAR: Final = 4096
+_NEAR: Final = (4096, 32 * 1024)
+"""Characters before the limit that are searched for a safe cut, nearest first; the search holds the GIL."""
 
 # Places where no pattern of o200k or cl100k reaches across, so that the two sides count as they would together:
 # a blank after a visible character; what follows a line break, unless it could belong to it; a digit or mark after a
@@ -52,7 +53,7 @@ def pieces(text: str, size: int = PIECE) -> Iterator[str]:
 
 def _cut(text: str, start: int, limit: int) -> int:
     """The last safe cut in (`start`, `limit`], looked for near the limit first; `limit` where there is none."""
-    for low in (max(start, limit - _NEAR), start):
+    for low in (max(start, limit - near) for near in _NEAR):
         found = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
         if found and found[0].start() <= limit:
             return found[0].start()

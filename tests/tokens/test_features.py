@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core import block as blocks
+from ctxtui.tokens.features import NOTHING, Features, features_of, minus, plus
+from ctxtui.tokens.image import image_tokens
+from ctxtui.tokens.media import UNSEEN, pdf_pages
+from ctxtui.tokens.models import ModelTable
+from ctxtui.tokens.weights import is_exact, prior, slack, tokens
+from tests.tokens.test_image import png
+
+Count = Callable[[str], int]
+CLAUDE = "claude-opus-4-5"
+
+
+def base(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": base(png(1000, 1000))}}
+
+
+def of(value: Any, count: Count, table: ModelTable, model: str = CLAUDE) -> Features:
+    return features_of(blocks.of(value), count, table.card(model))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"type": "text", "text": "hello world"}, Features(text=2)),
+        ({"type": "tool_result", "tool_use_id": "t", "content": "hello world"}, Features(result=2, exchanges=1)),
+        (
+            {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "hello world"}, IMAGE]},
+            Features(result=2, image=1296, exchanges=1),
+        ),
+        ({"type": "function_call_output", "call_id": "c", "output": "hello world"}, Features(result=2, exchanges=1)),
+        (IMAGE, Features(image=1296)),
+        ({"type": "thinking", "thinking": "hello world", "signature": ""}, Features(thinking=2)),
+        ({"type": "thinking", "thinking": "", "signature": "x" * 740}, Features(hidden=500)),
+        ({"type": "thinking", "thinking": "hello", "signature": "x" * 740}, Features(hidden=500)),
+        ({"type": "redacted_thinking", "data": "x" * 340}, Features(hidden=100)),
+        (
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "hello world"}},
+            Features(text=2),
+        ),
+    ],
+)
+def test_features(value: Any, expected: Features, count: Count, table: ModelTable) -> None:
+    assert of(value, count, table) == expected
+
+
+def test_a_call_counts_its_name_and_input(count: Count, table: ModelTable) -> None:
+    got = of({"type": "tool_use", "id": "t", "name": "Read", "input": {"path": "a.py"}}, count, table)
+    assert got == Features(json=count("Read") + count('{"path":"a.py"}'), exchanges=1)
+    spelled = {"type": "function_call", "call_id": "c", "name": "Read", "arguments": '{"path": "a.py"}'}
+    assert of(spelled, count, table).json == count("Read") + count('{"path": "a.py"}')
+
+
+def test_a_header_counts_one_message(count: Count, table: ModelTable) -> None:
+    got = features_of(blocks.header("user"), count, table.card(CLAUDE))
+    assert got == Features(messages=1)
+
+
+def test_what_is_not_there_counts_nothing(count: Count, table: ModelTable) -> None:
+    card = table.card(CLAUDE)
+    missing = blocks.make(blocks.NOT_RECORDED, {"type": "not_recorded", "what": "system prompt"})
+    assert features_of(missing, count, card) == NOTHING
+    assert features_of(blocks.unreadable("line 3", "cut"), count, card) == NOTHING
+
+
+def test_definitions_by_each_providers_rule(count: Count, table: ModelTable) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": "what"}}}
+    tool = blocks.make(blocks.TOOL, {"name": "f", "description": "does", "parameters": schema})
+    claude = features_of(tool, count, table.card(CLAUDE))
+    assert claude == Features(tools=count(tool.body.decode()), definitions=1)
+    openai = features_of(tool, count, table.card("gpt-5.4"))
+    assert openai == Features(tools=7 + count("f:does") + 3 + 3 + count("a:string:what"), definitions=1)
+
+
+def test_an_image_that_is_only_pointed_at_is_guessed(count: Count, table: ModelTable) -> None:
+    card = table.card(CLAUDE)
+    for source in (
+        {"type": "url", "url": "https://x.test/a.png"},
+        {"type": "base64", "media_type": "image/png", "data": "?"},
+    ):
+        got = of({"type": "image", "source": source}, count, table)
+        assert got.image == image_tokens(card.image, *UNSEEN)
+    data_url = {"type": "input_image", "image_url": "data:image/png;base64," + base(png(1024, 1024))}
+    assert of(data_url, count, table, "gpt-5.5").image == 1229
+
+
+@pytest.mark.parametrize(
+    ("data", "pages"),
+    [
+        (b"%PDF-1.4 <</Type /Page /Parent 1 0 R>> <</Type/Page>> <</Type /Pages /Count 2>>", 2),
+        (b"%PDF-1.5 <</Type /Pages /Kids [3 0 R] /Count 12>>", 12),
+        (b"%PDF-1.7" + bytes(250_000), 5),
+        (b"", 1),
+    ],
+)
+def test_pages_of_a_pdf(data: bytes, pages: int) -> None:
+    assert pdf_pages(data) == pages
+
+
+def test_a_document_costs_its_pages(count: Count, table: ModelTable) -> None:
+    data = base(b"%PDF-1.4 <</Type /Page >> <</Type/Page>>")
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    assert of({"type": "document", "source": source}, count, table).image == 2 * table.card(CLAUDE).page_tokens
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+KINDS = st.sampled_from(
+    "text thinking redacted_thinking tool_use tool_result image document reasoning function_call new x_call".split()
+)
+
+
+@given(KINDS, st.dictionaries(st.sampled_from("text content input source data signature output name".split()), JSON))
+def test_no_block_is_too_strange(count: Count, table: ModelTable, kind: str, value: dict[str, Any]) -> None:
+    for model in (CLAUDE, "gpt-5.5", "else"):
+        got = of({"type": kind, **value}, count, table, model)
+        assert all(number >= 0 for number in got)
+        assert tokens(got, prior(table.card(model))) >= 0
+
+
+VECTORS = st.builds(Features, *[st.integers(0, 1000).map(float)] * len(Features._fields))
+
+
+@given(VECTORS, VECTORS)
+def test_features_are_linear(a: Features, b: Features) -> None:
+    assert minus(plus(a, b), b) == a
+    assert plus(a, NOTHING) == a
+
+
+@given(VECTORS, VECTORS)
+def test_tokens_of_a_sum_are_the_sum_of_tokens(table: ModelTable, a: Features, b: Features) -> None:
+    for model in (CLAUDE, "gpt-5.5", "claude-opus-4-7"):
+        weights = prior(table.card(model))
+        assert tokens(plus(a, b), weights) == pytest.approx(tokens(a, weights) + tokens(b, weights))
+        assert slack(plus(a, b), weights) <= slack(a, weights) + slack(b, weights) + 1e-6
+
+
+def test_method(table: ModelTable) -> None:
+    exact, estimate = prior(table.card("gpt-5.5")), prior(table.card(CLAUDE))
+    assert is_exact(Features(text=10, messages=1), exact)
+    assert slack(Features(text=10), exact) == 0
+    assert not is_exact(Features(text=10), estimate)
+    assert slack(Features(text=100), estimate) == pytest.approx(100 * 1.12 * 0.15)
+    for guess in (Features(json=1), Features(tools=1), Features(hidden=1), Features(image=1), Features(thinking=1)):
+        assert not is_exact(guess, exact)
+
+
+def test_measured_framing_of_codex_calls(count: Count, table: ModelTable) -> None:
+    # Recorded: a call and its result cost 20 tokens more than the words in them, on gpt-5.3 to 5.5.
+    weights = prior(table.card("gpt-5.5"))
+    call = {"type": "function_call", "call_id": "c", "name": "shell", "arguments": json.dumps({"cmd": "ls"})}
+    done = {"type": "function_call_output", "call_id": "c", "output": "a.py b.py"}
+    total = plus(of(call, count, table, "gpt-5.5"), of(done, count, table, "gpt-5.5"))
+    words = count("shell") + count('{"cmd": "ls"}') + count("a.py b.py")
+    assert tokens(total, weights) == words + 20
