@@ -87,10 +87,12 @@ def test_thinking_of_earlier_turns_is_not_read_by_models_that_strip_it(model: st
 
 def test_without_a_report_the_method_says_how_the_sum_was_obtained() -> None:
     plain = Script(EXACT, Fidelity.WIRE, "openai")
-    exact = figures(book(plain.session, TABLE), plain.hear(block.text("one two")).call())
+    short = plain.hear(block.text("one two")).call()
+    exact = figures(book(plain.session, TABLE), short)
     assert exact.method == "exact" and exact.lo == exact.context_tokens == exact.hi
     other = Script(KEEPS)
-    guessed = figures(book(other.session, TABLE), other.hear(block.text("one two " * 50)).call())
+    long = other.hear(block.text("one two " * 50)).call()
+    guessed = figures(book(other.session, TABLE), long)
     assert guessed.method == "guessed" and guessed.lo < guessed.context_tokens < guessed.hi
 
 
