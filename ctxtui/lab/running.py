@@ -1,0 +1,57 @@
+"""Running totals as plain numbers: which block stands at which token of a context, without arithmetic on features."""
+
+from __future__ import annotations
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT
+from ctxtui.lab.book import Book
+
+_THINKING = INDEX["thinking"]
+
+
+class Running:
+    """Whole tokens of every prefix in a session's tree, as one model counts them.
+
+    `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `counted`. A
+    block's tokens are those of `lab.figures`: differences of rounded running sums, so that rows add up to figures.
+    """
+
+    def __init__(self, book: Book, model: str) -> None:
+        self._book = book
+        self._tree = book.session.tree
+        self._model = model
+        self.strips_thinking = book.card(model).strips_thinking
+        self._total = [0]
+        self._thinking = [0]
+
+    def counted(self, node: int) -> bool:
+        """Whether the tokens up to `node` are known yet."""
+        return node < len(self._thinking)
+
+    def advance(self, limit: int | None = None) -> None:
+        """Take in what the book has counted since, at most `limit` nodes."""
+        book, model = self._book, self._model
+        first, last = len(self._thinking), book.cumulated(model).done
+        for id_ in range(first, last if limit is None else min(last, first + limit)):
+            node = self._tree[id_]
+            own = 0
+            if node.block.kind != HEADER:
+                category = node.category
+                own = book.sum_of(model, id_, category) - book.sum_of(model, node.parent, category)
+            thinking = own if node.category == _THINKING else 0
+            self._total.append(self._total[node.parent] + own)
+            self._thinking.append(self._thinking[node.parent] + thinking)
+
+    def own(self, node: int) -> int:
+        """Tokens of one block, with its message's header where it is the first part."""
+        return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0
+
+    def read(self, head: int, node: int) -> int:
+        """Tokens that the provider reads of the context `head` up to and with `node`, which is on its path."""
+        total = self._total[node]
+        if not self.strips_thinking:
+            return total
+        start = self._tree[head].turn_start
+        earlier = node if start == ROOT or node < start else self._tree[start].parent
+        return total - (0 if start == ROOT else self._thinking[earlier])

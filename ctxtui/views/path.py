@@ -1,0 +1,154 @@
+"""The rows of a context, as an array of small integers that grows with the calls and is never built per key."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT, Tree
+
+MISSING: Final = ROOT
+"""The entry of what is not recorded: the row before the first block."""
+
+
+class Rule(NamedTuple):
+    """A row that is no block: where an epoch begins, where the answer begins. It stands before the node `before`."""
+
+    kind: str
+    text: str
+    before: int
+
+
+class Boundaries:
+    """Where the epochs of a thread begin, by the first node that is new to them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._taken = 0
+        self.at: dict[int, list[Rule]] = {}
+
+    def extend(self, calls: Sequence[Call]) -> None:
+        """Take in the calls that came since; `calls` are all calls of the thread."""
+        for before, call in zip(calls[max(0, self._taken - 1) :], calls[max(1, self._taken) :], strict=False):
+            if before.epoch.number != call.epoch.number:
+                self._begin(before, call)
+        self._taken = len(calls)
+
+    def _begin(self, before: Call, call: Call) -> None:
+        tree, node = self._tree, call.sent_head
+        shared = tree.common(before.response_head or before.sent_head, node)
+        while node != ROOT and tree[node].parent != shared:
+            node = tree[node].parent
+        if node != ROOT and node != shared:
+            self.at.setdefault(node, []).append(Rule(str(call.epoch.start), call.epoch.detail, node))
+
+
+class Rows:
+    """The entries of the shown context, in prompt order.
+
+    An entry is the id of a node, `MISSING` for what is not recorded, or a negative number for a `Rule`. `show` keeps
+    what the new context shares with the old one, so that going to the next call costs its new blocks only.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._entries: list[int] = []
+        self._rules: list[Rule] = []
+        self._head = ROOT
+        self._shared = 0
+        self._hidden: frozenset[int] = frozenset()
+        self._missing = False
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, index: int) -> int:
+        return self._entries[index]
+
+    @property
+    def context_rows(self) -> int:
+        """How many rows belong to the context; the answer and what came after it follow."""
+        return self._shared
+
+    def rule(self, entry: int) -> Rule:
+        """The rule that a negative `entry` stands for."""
+        return self._rules[-1 - entry]
+
+    def show(
+        self,
+        head: int,
+        tails: Iterable[tuple[Rule, int]] = (),
+        *,
+        boundaries: Mapping[int, list[Rule]] | None = None,
+        hidden: frozenset[int] = frozenset(),
+        missing: bool = False,
+    ) -> None:
+        """Show the context `head`, then each tail: a rule and the blocks from the end before it up to a further node.
+
+        `boundaries` are rules by the node they precede, `hidden` category indices that are left out, `missing` puts
+        the row of what is not recorded in front.
+        """
+        if hidden != self._hidden or missing != self._missing:
+            self._cut(0)
+            self._head, self._hidden, self._missing = ROOT, hidden, missing
+            if missing:
+                self._entries.append(MISSING)
+        else:
+            self._cut(self._shared)
+            self._head = self._back_to(self._tree.common(self._head, head))
+        at = boundaries or {}
+        self._add(self._tree.path(head, self._head), at)
+        self._head, self._shared = head, len(self._entries)
+        for rule, node in tails:
+            self._put(rule)
+            self._add(self._tree.path(node, head), at)
+            head = node
+
+    def _cut(self, length: int) -> None:
+        gone = self._entries[length:]
+        del self._entries[length:]
+        lost = sum(entry < 0 for entry in gone)
+        if lost:
+            del self._rules[-lost:]
+
+    def _back_to(self, node: int) -> int:
+        """Keep the rows of the context `node`; of a shorter one where its last message may still get content."""
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self._place))
+        last = next((entry for entry in reversed(self._entries) if entry >= 0), ROOT)
+        if self._tree[last].block.kind == HEADER:
+            node = last
+        if self._tree[node].block.kind == HEADER:
+            node = self._tree[node].parent
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self._place))
+        return node
+
+    def _put(self, rule: Rule) -> None:
+        self._rules.append(rule)
+        self._entries.append(-len(self._rules))
+
+    def _add(self, path: Sequence[int], boundaries: Mapping[int, list[Rule]]) -> None:
+        tree, hidden, add = self._tree, self._hidden, self._entries.append
+        for at, node in enumerate(path):
+            if node in boundaries:
+                for rule in boundaries[node]:
+                    self._put(rule)
+            here = tree[node]
+            if here.category in hidden:
+                continue
+            if here.block.kind == HEADER and at + 1 < len(path) and tree[path[at + 1]].block.kind != HEADER:
+                continue
+            add(node)
+
+    def _place(self, entry: int) -> int:
+        # Twice the depth, so that a rule stands between two blocks.
+        if entry >= 0:
+            return 2 * self._tree[entry].depth
+        return 2 * self._tree[self.rule(entry).before].depth - 1
+
+    def index_of(self, entry_depth: int) -> int:
+        """The row of the block at that depth of the context, or the nearest one above it that is shown; at least 0."""
+        return max(0, bisect_right(self._entries, 2 * entry_depth, key=self._place) - 1)
+

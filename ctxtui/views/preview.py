@@ -1,0 +1,130 @@
+"""One line for a block: its label (tool, server, file) and the words that say most about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER, UNREADABLE
+from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.reading import Media, Reading, arguments_value
+from ctxtui.views import safe_text
+from ctxtui.views.verdict import verdict
+
+LIMIT: Final = 400
+"""Characters of a one-line text: more than the widest row shows."""
+
+_TELLING: Final = (
+    "command", "cmd", "file_path", "path", "notebook_path", "filename", "pattern", "query", "url", "skill",
+    "description", "prompt", "title", "name", "subject", "message", "input", "code", "text",
+)  # fmt: skip
+"""The argument that says most about a call, first of these that is there."""
+
+_NUMBERED: Final = re.compile(r"^\s*\d+(?:→|\t)")
+_PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
+
+
+class Preview(NamedTuple):
+    """A block in one line, safe to draw: `voice` is the style of its `text`; a `loud` label is bold."""
+
+    label: str
+    text: str
+    voice: str = "ink"
+    loud: bool = False
+
+
+def short_path(path: str, cwd: str) -> str:
+    """`path` as seen from the session's directory."""
+    return path.removeprefix(cwd.rstrip("/") + "/") if cwd else path
+
+
+def short_tool(name: str) -> str:
+    """A tool's name without the prefix that clients give to those of MCP servers: ``puppeteer/navigate``."""
+    return "/".join(name.split("__")[1:]) if name.startswith("mcp__") and name.count("__") > 1 else name
+
+
+def preview(kind: str, category: int, value: Json, got: Reading, tool: str = "", cwd: str = "") -> Preview:
+    """The line for a block of `kind` (JSON `value`, reading `got`); `tool` is the tool that a result answers."""
+    name = CATEGORIES[category]
+    if kind == UNREADABLE:
+        return Preview("", _line("unreadable record, " + got.text), "warn")
+    if kind == HEADER:
+        return Preview("", f"(empty {got.name} message)" if got.name else "(empty message)", "dim")
+    if name == "tool_call":
+        return Preview(_line(short_tool(got.name)), _line(telling(got, cwd)) or "(no input)", "ink", True)
+    if name == "tool_result":
+        return Preview(_line(short_tool(tool or got.name)), _result(got), "dim")
+    if name == "tools":
+        about = _described(value)
+        return Preview(_line(short_tool(got.name)), _line(about), "dim", True)
+    if name == "thinking":
+        return Preview("", _line(got.text) or _withheld(got), "dim italic")
+    if got.media and not got.text:
+        return Preview("", _line(media_line(got.media[0])), "ink")
+    voice = "dim" if name in ("system", "memory") else "ink"
+    return Preview("", _line(got.text) or _withheld(got), voice)
+
+
+def _line(text: str) -> str:
+    return safe_text.one_line(text, LIMIT)
+
+
+def _withheld(got: Reading) -> str:
+    return f"(withheld: {got.hidden:,} characters of cipher)" if got.hidden else "(empty)"
+
+
+def _described(value: Json) -> str:
+    inner = value.get("function", value) if isinstance(value, Mapping) else value
+    about = inner.get("description") if isinstance(inner, Mapping) else None
+    return about if isinstance(about, str) else text_of(value)
+
+
+def telling(got: Reading, cwd: str = "") -> str:
+    """The argument of a call that says most about it; all of them as JSON where none is known."""
+    given = arguments_value(got) if got.arguments else {}
+    if isinstance(given, str):
+        patched = _PATCHED.findall(given[:100_000])
+        return ", ".join(short_path(path, cwd) for path in patched) if patched else given
+    if not isinstance(given, Mapping):
+        return text_of(given)
+    for key in _TELLING:
+        words = given.get(key)
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+            return _shell(words)
+        if isinstance(words, str) and words:
+            patched = _PATCHED.findall(words[:100_000]) if "*** " in words[:4096] else []
+            return ", ".join(patched) if patched else short_path(words, cwd)
+    return text_of(given) if given else ""
+
+
+def _shell(words: list[str]) -> str:
+    # ["bash", "-lc", "script"]: the script is what was run.
+    return words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else " ".join(words)
+
+
+def _result(got: Reading) -> str:
+    said = verdict(got.text)
+    if said:
+        return _line(said)
+    first = next((line for line in got.text[: 1 << 14].split("\n", 64) if line.strip()), "")
+    line = _line(_NUMBERED.sub("", first)) or ("" if got.text.strip() else "(empty)")
+    if got.media and not got.text.strip():
+        line = _line(media_line(got.media[0]))
+    return ("✗ " + line) if got.is_error else line or _line(got.text)
+
+
+def media_line(media: Media) -> str:
+    """An image or file in a line: its type and size, or where it lies."""
+    kind = media.media_type or "image"
+    if media.data:
+        return f"{kind}, {byte_size(len(media.data) * 3 // 4 - media.data[-2:].count('='))}"
+    return f"{kind} {media.url}".strip()
+
+
+def byte_size(count: int) -> str:
+    """Bytes as people write them: ``812 B``, ``45.2 kB``, ``1.3 MB``."""
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,121 @@
+"""The scene: one call of one thread, with everything that the Inspector's panes need to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ctxtui.core.call import Call
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import ROOT
+from ctxtui.lab.book import Book
+from ctxtui.lab.figures import CallFigures, figures
+from ctxtui.lab.running import Running
+from ctxtui.lab.story import CallEvent
+from ctxtui.pricing.price import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a context may come to, in tokens: the model's `window` and the `usable` share of it; 0 where unknown."""
+
+    window: int = 0
+    usable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the Inspector shows now.
+
+    `calls` are those of `thread`, `index` (from 0) is the one shown. `events` are the thread's, `costs` holds a `Cost`
+    for every priced call by id, None where no price is known; a call that is not in it is not priced yet.
+    """
+
+    book: Book
+    running: Running
+    thread: str
+    calls: Sequence[Call]
+    index: int
+    figures: CallFigures
+    limits: Limits
+    events: Sequence[CallEvent] = ()
+    costs: Mapping[str, Cost | None] = field(default_factory=dict)
+
+    @property
+    def session(self) -> Session:
+        """The recording."""
+        return self.book.session
+
+    @property
+    def call(self) -> Call:
+        """The call shown."""
+        return self.calls[self.index]
+
+    @property
+    def number(self) -> int:
+        """Its number in the thread, from 1."""
+        return self.index + 1
+
+    @property
+    def head(self) -> int:
+        """The context shown."""
+        return self.call.sent_head
+
+    @property
+    def last(self) -> bool:
+        """Whether this is the thread's last call."""
+        return self.index == len(self.calls) - 1
+
+    @property
+    def tip(self) -> int:
+        """Where the record of the thread ends: behind the answer for its last call, else the answer itself."""
+        answer = self.call.response_head or self.head
+        thread = self.session.threads.get(self.thread)
+        if not self.last or thread is None:
+            return answer
+        return thread.tip if thread.tip and self.session.tree.holds(thread.tip, answer) else answer
+
+    @property
+    def counted(self) -> bool:
+        """Whether all tokens of this context are known."""
+        return self.figures.counted and self.running.counted(self.head)
+
+    @property
+    def missing(self) -> int:
+        """Tokens that the recording lacks, 0 where nothing is lacking."""
+        return self.figures.not_recorded or 0
+
+    def position(self, node: int) -> int:
+        """Tokens that the provider has read when it has read the block of `node`, what is not recorded included."""
+        return self.missing + self.running.read(self.head, node)
+
+
+def calls_of(session: Session, thread: str) -> list[Call]:
+    """The calls of a thread; one without any has a call made of what is recorded, so that it can be shown."""
+    calls = session.thread_calls(thread)
+    if calls:
+        return calls
+    tip = session.threads[thread].tip if thread in session.threads else ROOT
+    return [Call("", thread, tip, tip, tip)]
+
+
+def limits_of(book: Book, model: str, usable_share: float) -> Limits:
+    """The window that the recording names or the model's card, and the share of it that we fill."""
+    window = book.session.about.window or book.card(model).window or 0
+    return Limits(window, round(window * usable_share))
+
+
+def scene_at(
+    book: Book,
+    running: Running,
+    calls: Sequence[Call],
+    index: int,
+    usable_share: float,
+    events: Sequence[CallEvent] = (),
+    costs: Mapping[str, Cost | None] | None = None,
+) -> Scene:
+    """The scene of `calls[index]`; an index beyond the ends is held at them."""
+    index = min(max(index, 0), len(calls) - 1)
+    call = calls[index]
+    limits = limits_of(book, call.model, usable_share)
+    return Scene(book, running, call.thread or MAIN, calls, index, figures(book, call), limits, events, costs or {})

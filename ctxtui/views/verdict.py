@@ -1,0 +1,55 @@
+"""What a test run says of itself in the end, so that a row shows its outcome and not its first warning."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+TAIL: Final = 1 << 16
+"""Characters at the end of an output that are searched: of a run, the summary stands last."""
+
+_SGR = re.compile(r"\x1b\[[0-9;]*m")
+_N = r"\d[\d,]*"
+_PYTEST = "failed|passed|skipped|errors?|warnings?|xfailed|xpassed|deselected|rerun"
+_PATTERNS: Final = (
+    # pytest, with or without its rule: 12 passed, 1 failed in 3.41s
+    rf"^=*\s*((?:{_N} (?:{_PYTEST})(?:, )?)+ in [\d.:hms ()]+?)\s*=*$",
+    # cargo: test result: ok. 12 passed; 0 failed; 0 ignored ...
+    rf"^test result: (\w+\. {_N} passed; {_N} failed(?:; {_N} ignored)?)",
+    # jest, vitest: Tests:  1 failed, 12 passed, 13 total
+    rf"^\s*Tests:?\s+((?:{_N} \w+[,|\s]+)*{_N} (?:total|passed|failed|skipped)(?: \({_N}\))?)\s*$",
+    # unittest: Ran 12 tests in 0.1s, then OK or FAILED (failures=1)
+    rf"^(Ran {_N} tests? in [\d.]+s\s+(?:OK|FAILED)(?: \([^)\n]*\))?)",
+    # dotnet: Failed: 0, Passed: 12, Skipped: 0
+    rf"^.*?((?:Failed|Passed):\s+{_N}, (?:Failed|Passed):\s+{_N}(?:, Skipped:\s+{_N})?)",
+    # maven, gradle: Tests run: 12, Failures: 1, Errors: 0
+    rf"^.*?(Tests run: {_N}, Failures: {_N}(?:, Errors: {_N})?)",
+    # rspec: 12 examples, 1 failure
+    rf"^({_N} examples?, {_N} failures?(?:, {_N} pending)?)",
+    # node --test and tap: # pass 12 ... # fail 1
+    rf"^# (pass {_N})\s*\n# (fail {_N})",
+)
+_ALL: Final = tuple(re.compile(pattern, re.MULTILINE) for pattern in _PATTERNS)
+# mocha says it in lines of their own: 12 passing (18s) / 2 pending / 1 failing
+_MOCHA: Final = re.compile(rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$", re.MULTILINE)
+_HINT: Final = re.compile(r"pass|fail|OK|example|Tests run")
+
+
+def verdict(text: str) -> str:
+    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``); "" where `text` is no test output."""
+    tail = text[-TAIL:]
+    if not _HINT.search(tail):
+        return ""
+    tail = _SGR.sub("", tail)
+    found = [match for pattern in _ALL for match in pattern.finditer(tail)]
+    if found:
+        last = max(found, key=lambda match: match.end())
+        return " · ".join(" ".join(group.split()) for group in last.groups() if group)
+    return " · ".join(_of_mocha(tail))
+
+
+def _of_mocha(tail: str) -> list[str]:
+    lines = [match[1] for match in _MOCHA.finditer(tail)]
+    # Of several runs the last one counts: it begins at the last "passing".
+    starts = [at for at, line in enumerate(lines) if "passing" in line]
+    return lines[starts[-1] :] if starts else []
