@@ -93,7 +93,8 @@ class Palette:
         return found
 
     def _made(self, words: str, ground: str) -> Style:
-        style = below = self._word(ground) if ground else Style()
+        # Textual does not lay a widget's ground under lines of its Line API: every span carries one.
+        style = below = self._word(ground or "on-bg")
         for word in words.split():
             style += self._word(word)
         if below.reverse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import ClassVar
 
 from textual import events
@@ -113,7 +114,7 @@ class Pane(Rows, can_focus=True):
         """The selectable, visible row nearest to `index`, later ones first."""
         count = self.row_count
         index = min(max(0, index), max(0, count - 1))
-        for row in (*range(index, count), *range(index - 1, -1, -1)):
+        for row in chain(range(index, count), range(index - 1, -1, -1)):
             if self.selectable(row) and self.heights.height(row) > 0:
                 return row
         return index

@@ -9,11 +9,18 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from textual.app import App
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from ctxtui.tui.look.palette import DARK, LIGHT, PALETTES, SIXTEEN, Palette
 
 _ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
+
+
+# What Textual's own widgets need beyond our words.
+_BELOW: Final = {
+    True: BUILTIN_THEMES["ansi-dark"].variables,
+    False: {"block-cursor-background": "$cur", "block-cursor-foreground": "$ink"},
+}
 
 
 def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False) -> Theme:
@@ -31,7 +38,7 @@ def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False
         panel=colours["panel"],
         dark=dark,
         ansi=ansi,
-        variables={**colours, "block-cursor-background": colours["cur"], "block-cursor-foreground": colours["ink"]},
+        variables={**_BELOW[ansi], **colours},
     )
 
 
