@@ -1,0 +1,1 @@
+"""Generators of the shipped samples: four agents with context trouble, deterministic to the byte."""

@@ -1,0 +1,78 @@
+"""Programs for the circle packing search, put together from functions and mutated by dice."""
+
+from __future__ import annotations
+
+from sessions.dice import Dice
+from sessions.pineapple_parts import HEAD, RADII, REFINE, SEEDS, TAIL
+from sessions.pineapple_words import comment, thought
+
+
+def _settings(dice: Dice) -> dict[str, object]:
+    return {
+        "rows": dice.pick((5, 5, 6)), "jitter": dice.real(0.001, 0.03), "inner": dice.pick((6, 7, 8, 9)),
+        "outer": dice.pick((12, 13, 14, 15)), "r1": dice.real(0.18, 0.27), "r2": dice.real(0.38, 0.44),
+        "c": dice.real(0.06, 0.11), "per_side": dice.pick((4, 5, 6)), "rounds": dice.between(12, 60),
+        "growth": dice.real(0.5, 0.99), "weight": dice.between(20, 900), "iterations": dice.between(80, 900),
+        "tolerance": dice.pick(("1e-9", "1e-10", "2e-9")), "steps": dice.between(400, 9000),
+        "hot": dice.real(0.01, 0.08), "cold": dice.pick(("1e-4", "2e-5", "5e-5")), "tries": dice.between(10, 80),
+        "spots": dice.pick((400, 800, 1600, 3200)), "force": dice.real(0.0005, 0.01, 4),
+        "power": dice.pick((2, 3, 4)), "axis": dice.below(2), "shrink": dice.pick(("1e-7", "2e-8", "5e-8")),
+    }  # fmt: skip
+
+
+def _name(part: str) -> str:
+    return part.split("(")[0].split()[-1]
+
+
+def _explained(part: str, wordy: int, dice: Dice) -> str:
+    """The function with up to `wordy` + 1 comments before it and `wordy` after its docstring."""
+    before = "".join(comment(dice) for _ in range(dice.between(wordy, wordy + 1)))
+    top, quote, rest = part.partition('"""\n    ')
+    inside = "".join(comment(dice, "    ") for _ in range(wordy))
+    return "\n" + before + top.lstrip("\n") + quote[:-4] + inside.replace("{", "{{") + "    " + rest
+
+
+def _chosen(room: int, prose: int, dice: Dice) -> list[str]:
+    """Functions that fill `room` characters as far as whole functions can: a start, radii, some refinement;
+    `prose` is what the comments of each take."""
+    parts = [dice.pick(SEEDS), RADII[0]]
+    pool = sorted([*REFINE, RADII[1], *SEEDS], key=lambda _: dice.below(10_000))
+    for part in pool:
+        more = [part] if "grow_radii" not in part or RADII[1] in parts or part == RADII[1] else [RADII[1], part]
+        if part not in parts and sum(len(p) + prose for p in [*parts, *more]) < room:
+            parts += more
+    return sorted(parts, key=lambda part: [*SEEDS, *RADII, *REFINE].index(part))
+
+
+def _moves(parts: list[str]) -> str:
+    moves = "seed"
+    for name in map(_name, parts):
+        if name in ("anneal", "repel", "symmetric_pairs"):
+            moves = f"{name}({moves})"
+    return moves
+
+
+def _notes(room: int, dice: Dice) -> str:
+    """What was learnt, as comments of exactly `room` characters (3 or more)."""
+    text = ""
+    while room - len(text) > 290:
+        text += comment(dice)
+    left = room - len(text)
+    lines = comment(dice) + comment(dice) + comment(dice)
+    last = lines[: left - 2].rstrip("\n#,. ")
+    return text + last + "." * (left - 1 - len(last)) + "\n"
+
+
+def program(title: str, size: int, dice: Dice) -> str:
+    """A program of exactly `size` characters (4,800 or more)."""
+    settings = _settings(dice)
+    head = HEAD.format(title=title, idea=thought(dice), margin=dice.real(0.01, 0.05), seed=dice.below(9999))
+    wordy = 0 if size < 6000 else 1 if size < 8000 else 2
+    parts = _chosen(size - len(head) - len(TAIL), 200 + 380 * wordy, dice)
+    starts = "".join(f"{_name(part)}(), " for part in parts if part in SEEDS).strip()
+    body = "\n".join(_explained(part, wordy, dice).format(**settings) for part in parts)
+    tail = "\n" + TAIL.format(calls=starts, moves=_moves(parts), **settings)
+    left = size - len(head + body + tail)
+    if left < 3:
+        raise ValueError(f"a program of {size} characters is too small for its parts")
+    return head + _notes(left, dice) + body + tail
