@@ -10,6 +10,9 @@ MISS: Final = "miss"
 COMPACTION: Final = "compaction"
 MODEL: Final = "model"
 TURN: Final = "turn"
+HERE: Final = "here"
+ELSEWHERE: Final = "elsewhere"
+SAMPLES: Final = "samples"
 
 
 class GrowthColumn(NamedTuple):
@@ -47,7 +50,7 @@ class CallSpent(NamedTuple):
 class SessionSummary:
     """What Home shows of one session.
 
-    From names and file times alone (`known` False) the fields up to `sample` are filled, the figures are not yet
+    From names and file times alone (`known` False) the fields up to `group` are filled, the figures are not yet
     there; `known` True says that the file was read, with `error` if it could not be. Tokens are whole numbers, money
     USD, times Unix seconds. 0 and "" mean "not there", except where None says "unknown".
     """
@@ -66,7 +69,8 @@ class SessionSummary:
     mtime: float = 0.0
     size: int = 0
     live: bool = False
-    sample: bool = False
+    group: str = ELSEWHERE
+    """``here``, ``elsewhere`` or ``samples`` as its name and folder tell it; a `cwd` in this directory counts too."""
 
     known: bool = False
     error: str = ""
@@ -168,9 +172,11 @@ def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
     return all(word in hay for word in words)
 
 
-def here(summary: SessionSummary, directory: str) -> bool:
-    """Whether the session ran in `directory` (absolute, no slash at its end) or below it."""
-    return summary.cwd == directory or summary.cwd.startswith(directory.rstrip("/") + "/")
+def group_of(summary: SessionSummary, directory: str) -> str:
+    """Its group; one that ran in `directory` (absolute) or below it is ``here``, whatever its folder says."""
+    if summary.group != SAMPLES and f"{summary.cwd}/".startswith(directory.rstrip("/") + "/"):
+        return HERE
+    return summary.group
 
 
 def _noun(count: int, noun: str) -> str:
@@ -188,12 +194,12 @@ def arrange(summaries: Iterable[SessionSummary], wanted: Wanted, directory: str,
     found.sort(key=sort.key, reverse=wanted.falling)
     if sort.name not in ("age", "title"):
         found.sort(key=lambda s: not s.known or bool(s.error))
-    groups: dict[str, list[SessionSummary]] = {name: [], "elsewhere": [], "samples": []}
+    groups: dict[str, list[SessionSummary]] = {HERE: [], ELSEWHERE: [], SAMPLES: []}
     for s in found:
-        groups["samples" if s.sample else name if here(s, directory) else "elsewhere"].append(s)
+        groups[group_of(s, directory)].append(s)
     entries: list[Entry] = []
-    for title, members in groups.items():
+    for group, members in groups.items():
         if members:
-            note = f"{len(members)} shipped with ctxtui" if title == "samples" else _noun(len(members), "session")
-            entries += [Group(title, note), *members]
+            note = f"{len(members)} shipped with ctxtui" if group == SAMPLES else _noun(len(members), "session")
+            entries += [Group(name if group == HERE else group, note), *members]
     return tuple(entries)
