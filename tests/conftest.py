@@ -12,12 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.corpus import ABSENT, CORPUS
 
-settings.register_profile(
-    "quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile(
-    "thorough", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck)
-)
+settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

@@ -53,7 +53,5 @@ def test_pure_room_calls_no_clock_and_no_files(room: str) -> None:
 
 
 def test_the_check_can_fail() -> None:
-    assert {"asyncio", "textual"} & modules_after_import("tui") or not list(
-        (PACKAGE / "tui").glob("[!_]*.py")
-    )
+    assert {"asyncio", "textual"} & modules_after_import("tui") or not list((PACKAGE / "tui").glob("[!_]*.py"))
     assert "click" in modules_after_import("cli")

@@ -1,0 +1,70 @@
+"""What a release promises: bounded dependencies, constraints without addresses, no machine's paths in the project."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.corpus import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def constraints() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("==") for line in lines if not line.startswith("#")]
+    return {plain(name): version for name, version in pairs}
+
+
+def test_constraints_are_names_and_versions_only() -> None:
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        assert line.startswith("#") or re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+", line), line
+
+
+@pytest.mark.parametrize("requirement", [*PROJECT["dependencies"], *EXTRAS["mcp"], *EXTRAS["keyring"], *EXTRAS["dev"]])
+def test_every_dependency_is_constrained(requirement: str) -> None:
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert name is not None
+    assert plain(name.group()) in constraints()
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"),
+    [
+        ("textual", "~=8.2"),
+        ("tree-sitter", "<0.26"),
+        ("anthropic", "<3"),
+        ("openai", "<4"),
+        ("mcp", "<3"),
+        ("genai-prices", "=="),
+        ("sqlite-utils", "<5"),
+    ],
+)
+def test_bounds(name: str, bound: str) -> None:
+    wanted = [r for r in [*PROJECT["dependencies"], *EXTRAS["mcp"]] if re.match(rf"{name}\b(?!-)", r)]
+    assert len(wanted) == 1
+    assert bound in wanted[0]
+
+
+def test_python_versions() -> None:
+    assert PROJECT["requires-python"] == ">=3.11"
+
+
+def test_install_script_names_what_is_missing(tmp_path: Path) -> None:
+    old = tmp_path / "python3"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    command = ["sh", "scripts/install.sh"]
+    done = subprocess.run(command, cwd=ROOT, env={"PATH": "/usr/bin:/bin", "PYTHON": str(old)}, capture_output=True)
+    assert done.returncode != 0
+    assert b"is not a Python >= 3.11" in done.stderr
+    assert done.stderr.count(b"\n") == 1
