@@ -16,14 +16,21 @@ class ExitCode(NamedTuple):
     errors: tuple[type[CtxtuiError], ...] = ()
 
 
+class WrongUse(CtxtuiError):
+    """What was asked for cannot be done in this place: the screen in a pipe, for one."""
+
+
 OK: Final = ExitCode(0, "ok", "done; skipped lines, if any, are listed")
 UNEXPECTED: Final = ExitCode(1, "unexpected", "a fault in ctxtui: the message names the log file")
-USAGE: Final = ExitCode(2, "usage", "a wrong option, argument or setting", (BadConfig,))
+USAGE: Final = ExitCode(
+    2, "usage", "a wrong option, argument or setting; no terminal for the screen", (BadConfig, WrongUse)
+)
 NO_CONTEXT: Final = ExitCode(3, "no context", "readable, but it holds no model context: says what it is", (NoContext,))
-UNREADABLE: Final = ExitCode(4, "unreadable", "binary, damaged or without permission", (Unreadable, Malformed))
+UNREADABLE: Final = ExitCode(4, "unreadable", "no permission, or the file is damaged", (Unreadable, Malformed))
 NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread or model", (NotFound,))
 SEVERAL: Final = ExitCode(6, "several", "the name fits several sessions: they are listed", (Several,))
 REFUSED: Final = ExitCode(7, "refused", "everything was understood, but doing it would lose or break something")
+FAILED: Final = ExitCode(8, "failed", "`ctxtui doctor` found something that does not work")
 INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
 CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output went away: nothing is printed")
 
@@ -36,6 +43,7 @@ EXIT_CODES: Final = (
     NOT_FOUND,
     SEVERAL,
     REFUSED,
+    FAILED,
     INTERRUPTED,
     CLOSED_PIPE,
 )

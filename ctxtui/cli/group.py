@@ -37,10 +37,6 @@ class MainGroup(click.Group):
             return "open", self.get_command(ctx, "open"), args
         return super().resolve_command(ctx, args)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """A lone ``-`` is standard input, not an empty option."""
-        return super().parse_args(ctx, args)
-
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The text of the table, which needs no command imported."""
         formatter.write(help_text())
@@ -56,5 +52,5 @@ def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
     if context.invoked_subcommand is None:
         from ctxtui.cli.open import open_
 
-        return context.invoke(open_, source=None)
+        return context.invoke(open_, name=None)
     return None

@@ -103,6 +103,10 @@ class ModelTable:
         self._rules = rules
         self._cards: dict[str, ModelCard] = {}
 
+    def with_rules(self, further: tuple[Rule, ...]) -> ModelTable:
+        """A table in which `further` rules come last, and so override."""
+        return ModelTable((*self._rules, *further))
+
     def card(self, model_id: str) -> ModelCard:
         """The card of `model_id` as a recording spells it: dated, with a provider's prefix, a region or a version.
 

@@ -1,0 +1,73 @@
+"""What commands share: the settings in force, and a recording opened by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ctxtui.cli.output import note
+from ctxtui.runtime.config import Config, load
+from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.sources import Named, locate, open_named
+
+NAME_HELP = "a file, a folder (its newest recording), a session's id or the beginning of one, or - for standard input"
+
+
+def config_of(context: click.Context) -> Config:
+    """The configuration in force, read once per run."""
+    root = context.find_root()
+    if not isinstance(root.obj, Config):
+        root.obj = load(root.obj or ())
+    return root.obj
+
+
+def named(name: str) -> Named:
+    """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
+    found = locate(name, Path.cwd())
+    if found.others:
+        count = len(found.others)
+        also = "one more recording" if count == 1 else f"{count} more recordings"
+        note(f"opened {found.path}, the newest; {also} there: `ctxtui sessions {name}` lists them")
+    return found
+
+
+def opened(name: str) -> Loaded:
+    """The recording that `name` stands for, read to its end; progress is shown on a terminal."""
+    meter = Meter("reading") if sys.stderr.isatty() else None
+    try:
+        return open_named(named(name), meter.bytes if meter else None)
+    finally:
+        if meter:
+            meter.clear()
+
+
+class Meter:
+    """A line of progress on a terminal's standard error, drawn at most ten times a second and wiped at the end."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._shown = 0.0
+        self._drawn = False
+
+    def bytes(self, done: int) -> None:
+        """Bytes read so far."""
+        self.say(f"{done / 1_000_000:,.0f} MB")
+
+    def say(self, how_far: str) -> None:
+        """Show how far it is, unless that was just done."""
+        import time
+
+        now = time.monotonic()
+        self._shown = self._shown or now
+        if now - self._shown >= 0.1:
+            self._shown, self._drawn = now, True
+            sys.stderr.write(f"\r\x1b[K{self._doing} {how_far}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Wipe the line."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

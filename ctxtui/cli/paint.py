@@ -1,0 +1,67 @@
+"""Spans on a plain terminal: the 16 colours of the look book, or none, in glyphs or ASCII."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from ctxtui.cli.output import wants_colour, write
+from ctxtui.views.span import Span
+
+_ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3"}
+WIDEST: Final = 120
+
+
+def width() -> int:
+    """Cells of a line of plain output: the terminal's, at most `WIDEST`; 100 where there is none."""
+    return min(WIDEST, max(40, shutil.get_terminal_size((100, 24)).columns))
+
+
+class Painter:
+    """Prints lines of spans. `glyphs` is the setting: ``auto``, ``unicode`` or ``ascii``."""
+
+    def __init__(self, glyphs: str = "auto") -> None:
+        self._colour = wants_colour()
+        encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+        self._ascii = glyphs == "ascii" or (glyphs == "auto" and not encoding.startswith("utf"))
+
+    def line(self, spans: Iterable[Span]) -> None:
+        """Print one line; blanks at its end are left out."""
+        parts = list(spans)
+        while parts and not parts[-1].text.strip():
+            parts.pop()
+        if parts:
+            parts[-1] = Span(parts[-1].text.rstrip(), parts[-1].style)
+        write("".join(self._drawn(text, style) for text, style in parts))
+
+    def _drawn(self, text: str, style: str) -> str:
+        if self._ascii:
+            from ctxtui.tui.look.glyphs import translate
+
+            text = translate(text, style)
+        codes = _codes(style) if self._colour else ""
+        return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() else text
+
+
+def _codes(style: str) -> str:
+    # Rich is needed for the palette's other faces, so this is imported only where colour is wanted.
+    from ctxtui.tui.look.palette import ALIASES, SIXTEEN
+
+    found = []
+    for word in style.split():
+        name = ALIASES.get(word, word)
+        if word in _ATTRIBUTES:
+            found.append(_ATTRIBUTES[word])
+        elif name in SIXTEEN:
+            number = SIXTEEN[name]
+            found.append(str(30 + number if number < 8 else 82 + number))
+    return ";".join(found)
+
+
+def home_short(path: str) -> str:
+    """`path` with the user's home as ``~``."""
+    home = os.path.expanduser("~")
+    return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path

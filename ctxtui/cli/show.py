@@ -1,0 +1,43 @@
+"""`ctxtui show`: what one call's context holds, as text or JSON."""
+
+from __future__ import annotations
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, config_of, opened
+from ctxtui.cli.output import write_json
+from ctxtui.lab.chosen import choose
+from ctxtui.runtime.books import book_for
+from ctxtui.runtime.counting import count_all
+from ctxtui.runtime.memory import counter_with_memory
+
+
+@click.command(
+    "show",
+    help=f"Print what one call's context holds: its blocks with tokens, what adds up to them.\n\n"
+    f"NAME is {NAME_HELP}.\n\n\b\nExample: ctxtui show session.jsonl --call 12 --json | jq .residual",
+)
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
+)
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("--blocks", is_flag=True, help="Print every block in prompt order, not only the heaviest.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def show(context: click.Context, name: str, number: int | None, thread: str, blocks: bool, as_json: bool) -> None:
+    """Print what one call's context holds."""
+    config = config_of(context)
+    loaded = opened(name)
+    chosen = choose(loaded.session, thread, number or 0)
+    with counter_with_memory(config.settings) as counter:
+        book = book_for(loaded.session, counter, config.settings)
+        count_all(book, counter)
+    if as_json:
+        from ctxtui.cli import show_json
+
+        write_json(show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source))
+    else:
+        from ctxtui.cli.show_text import print_text
+
+        print_text(book, chosen, loaded, config.settings, every_block=blocks)

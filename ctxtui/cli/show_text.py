@@ -1,0 +1,164 @@
+"""`ctxtui show` for people: head, composition, heaviest blocks (or all), growth, what was skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.cli.paint import Painter, width
+from ctxtui.core.reading import read
+from ctxtui.lab.book import Book
+from ctxtui.lab.chosen import Chosen
+from ctxtui.lab.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
+from ctxtui.lab.labels import short_model
+from ctxtui.lab.story import sentence
+from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.settings import Settings
+from ctxtui.views import bars, cells, numbers, safe_text, signs
+from ctxtui.views.span import Span
+from ctxtui.views.strip import Column, bucketed
+from ctxtui.views.strip import rows as strip_rows
+
+HEAVIEST = 12
+_SKIPPED = 8
+
+
+def print_text(book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, *, every_block: bool) -> None:
+    """Print the call; everything in `book` must be counted."""
+    painter = Painter(settings.glyphs)
+    got = figures(book, chosen.call)
+    blocks = list(block_figures(book, chosen.call))
+    for lines in (
+        _head(book, chosen, loaded),
+        _total(book, chosen, got, settings),
+        _composition(got),
+        _blocks(book, blocks, got.context_tokens, every_block),
+        _growth(book, chosen),
+        _skipped(loaded),
+    ):
+        for line in lines:
+            painter.line(line)
+
+
+def _rule(title: str, note: str = "") -> list[Span]:
+    room = width()
+    tail = f" {note} ─" if note else ""
+    filled = "─" * max(0, room - cells.width(title) - cells.width(tail) - 3)
+    return [Span("─ ", "hair"), Span(title, "bold"), Span(" " + filled, "hair"), Span(tail, "dim")]
+
+
+def _head(book: Book, chosen: Chosen, loaded: Loaded) -> Iterator[list[Span]]:
+    session = book.session
+    calls = len(session.thread_calls(chosen.thread))
+    where = f"call {chosen.number} of {calls}" if chosen.number else "not sent yet"
+    thread = "" if chosen.thread == "main" else f" · {safe_text.one_line(chosen.thread)}"
+    title = safe_text.one_line(session.about.title or loaded.name)
+    model = short_model(chosen.call.model or session.model)
+    facts = " · ".join(filter(None, (loaded.source, safe_text.one_line(model), where + thread, chosen.call.fidelity)))
+    room = width()
+    yield [Span(cells.fit(title, room), "bold")]
+    yield [Span(cells.fit(facts, room), "dim")]
+    if chosen.number:
+        yield [Span(cells.fit(safe_text.one_line(sentence(session, chosen.thread)), room), "ink")]
+    yield []
+
+
+def _total(book: Book, chosen: Chosen, got: CallFigures, settings: Settings) -> Iterator[list[Span]]:
+    spread = numbers.interval(got.context_tokens, got.lo, got.hi)
+    line = [Span(numbers.exact(got.context_tokens), "bold"), Span(f" tokens {got.method} {spread}".rstrip(), "dim")]
+    window = book.session.about.window or book.card(chosen.call.model).window or 0
+    if window:
+        usable = window * settings.usable_share
+        level = bars.budget_style(got.context_tokens, usable)
+        share = numbers.share(got.context_tokens / usable, 0)
+        line += [Span("  "), *bars.budget(got.context_tokens, usable, window, 24)]
+        line += [Span(f" {share}", level), Span(f" of {numbers.tokens(usable)} usable", "dim")]
+    yield line
+    usage = got.reported
+    if usage:
+        parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
+        told = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []
+        yield [*told, Span(f"answer {numbers.tokens(usage.output)}", "dim")]
+
+
+def _composition(got: CallFigures) -> Iterator[list[Span]]:
+    yield _rule("context")
+    top = max([*got.categories.values(), got.not_recorded or 0, 1])
+    room = max(10, width() - 45)
+    rows = list(got.categories.items()) + ([(NOT_RECORDED, got.not_recorded)] if got.not_recorded else [])
+    for name, tokens in rows:
+        sign = signs.category(name)
+        figure = numbers.guessed(tokens) if name == NOT_RECORDED else numbers.tokens(tokens)
+        share = numbers.share(tokens / got.context_tokens) if got.context_tokens else ""
+        yield [
+            Span(f" {sign.glyph} ", sign.style),
+            Span(cells.left(sign.name, 14), sign.style),
+            Span(cells.right(figure, 8)),
+            Span(cells.right(share, 9) + "  ", "dim"),
+            Span(bars.line(tokens, top, room), sign.style),
+        ]
+    if got.residual:
+        yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(got.residual), 8), "dim")]
+
+
+def _blocks(book: Book, blocks: list[BlockFigure], total: int, every: bool) -> Iterator[list[Span]]:
+    if not blocks:
+        return
+    shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:HEAVIEST]
+    title = "blocks" if every else "heaviest blocks"
+    yield _rule(title, f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else "")
+    for figure in shown:
+        yield _row(book, figure)
+
+
+def _row(book: Book, figure: BlockFigure) -> list[Span]:
+    sign = signs.category(figure.category)
+    node = book.session.tree[figure.node]
+    room = width() - 18
+    if figure.node == 0:
+        text = "system prompt and tools: not in the recording"
+    else:
+        text = _words(book, figure)
+    weight = "bold" if figure.tokens >= 1000 else "dim" if figure.tokens < 100 else "ink"
+    tokens = numbers.tokens(figure.tokens) if figure.read else numbers.unread(figure.tokens)
+    tokens = numbers.guessed(figure.tokens) if figure.method == "inferred" else tokens
+    turn = str(node.turn) if node.opens_turn and figure.node else ""
+    return [
+        Span(cells.right(turn, 4) + " ", "dim"),
+        Span(sign.glyph + " ", sign.style),
+        Span(cells.left(text, room), "ink" if figure.read else "faint"),
+        Span(cells.right(tokens, 9), weight),
+    ]
+
+
+def _words(book: Book, figure: BlockFigure) -> str:
+    got = read(figure.block)
+    label = safe_text.one_line(book.names.label(book.session.tree[figure.node], got))
+    rest = safe_text.one_line(got.arguments or got.text)
+    return rest if not label or rest.startswith(label) else f"{label}  {rest}"
+
+
+def _growth(book: Book, chosen: Chosen) -> Iterator[list[Span]]:
+    points = growth(book, chosen.thread)
+    if len(points) < 2:
+        return
+    calls = book.session.thread_calls(chosen.thread)
+    columns = [
+        Column(u.cache_read, u.cache_write, u.fresh) if (u := call.usage) else Column(0, 0, point.context_tokens)
+        for call, point in zip(calls, points, strict=True)
+    ]
+    peak = max(columns, key=lambda c: c.total)
+    yield _rule("calls", f"{len(points)} calls, peak {numbers.tokens(peak.total)}")
+    room = width() - 2
+    for row in strip_rows(bucketed(columns, room), 4, peak.total or 1, per=2 if len(columns) * 2 <= room else 1):
+        yield [Span(" "), *(Span(text, style.split(" on-")[0]) for text, style in row)]
+
+
+def _skipped(loaded: Loaded) -> Iterator[list[Span]]:
+    skipped = loaded.skipped
+    if not skipped:
+        return
+    yield _rule("skipped", f"{len(skipped)} of the recording's lines")
+    for one in skipped[:_SKIPPED]:
+        yield [Span(" ▲ ", "warn"), Span(f"line {one.line}: {safe_text.one_line(one.reason)}")]
+    if len(skipped) > _SKIPPED:
+        yield [Span(f"   and {len(skipped) - _SKIPPED} more; --json lists all", "dim")]

@@ -1,0 +1,49 @@
+"""Which call a command or screen is about: by thread and number, the last one of the main thread by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.errors import NotFound
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import ROOT
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A call and its `number` in its thread, from 1; 0 for a context that no call has sent yet."""
+
+    thread: str
+    number: int
+    call: Call
+
+
+def choose(session: Session, thread: str = "", number: int = 0) -> Chosen:
+    """The call `number` (0: the last) of `thread` ("": the main one, or the first that has calls).
+
+    A session without calls gives the context at its tip, as the call that is still to be made. Raises `NotFound`.
+    """
+    name = thread or _default_thread(session)
+    if name not in session.threads and name not in session.order:
+        known = ", ".join(session.threads) or "none"
+        raise NotFound(f"no thread {name!r}", way_out=f"threads: {known}")
+    calls = session.thread_calls(name)
+    if not calls and number == 0:
+        return Chosen(name, 0, _unsent(session, name))
+    if not 0 <= number <= len(calls):
+        raise NotFound(f"no call {number} in thread {name!r}", way_out=f"it has calls 1 to {len(calls)}")
+    number = number or len(calls)
+    return Chosen(name, number, calls[number - 1])
+
+
+def _default_thread(session: Session) -> str:
+    if session.order.get(MAIN):
+        return MAIN
+    called = next((name for name, calls in session.order.items() if calls), "")
+    return called or next((name for name, thread in session.threads.items() if thread.tip != ROOT), MAIN)
+
+
+def _unsent(session: Session, thread: str) -> Call:
+    tip = session.threads[thread].tip
+    return Call("", thread, tip, tip, tip, model=session.model, fidelity=Fidelity.WIRE)
