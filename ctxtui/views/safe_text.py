@@ -74,10 +74,10 @@ def one_line(text: str, limit: int = 1024) -> str:
 
 
 def line(text: str) -> str:
-    """One line of a text (no newline in it): tabs expanded to stops of four cells, a final return dropped."""
+    """One line of a text (a newline in it is shown as ``·``): tabs expanded to stops of four cells, a final return dropped."""
     text = _safe(text.removesuffix("\r"))
-    if "\r" in text:
-        text = text.replace("\r", "·")
+    if "\r" in text or "\n" in text:
+        text = text.replace("\r", "·").replace("\n", "·")
     return _headed(_untabbed(text) if "\t" in text else text)
 
 
