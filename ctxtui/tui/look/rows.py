@@ -163,9 +163,12 @@ class Rows(Board):
         """Another width gives other lines."""
         self.forget()
         self.measure()
+        self.refresh()
 
     def body_line(self, y: int, look: Look) -> Strip:
         """A line in view, painted once as long as nothing about it changes."""
+        if self.heights.count != self.row_count:
+            self.measure()  # the first frame, or data that changed before its reload
         at = self.top + y
         if at >= self.heights.total:
             sentence = [Span(" "), *self.empty()] if y == 0 and not self.heights.total else ()

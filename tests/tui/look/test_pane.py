@@ -117,6 +117,13 @@ async def test_a_key_renders_no_more_than_its_rows(count: int) -> None:
         assert pane.rows_rendered <= 2 * 8
 
 
+async def test_rows_are_there_in_the_first_frame() -> None:
+    app = Screen()
+    async with app.run_test(size=(40, 20)) as pilot:
+        await pilot.pause()
+        assert shown(app.query_one(Numbers))[:2] == ["▸row 0", "row 1"]
+
+
 async def test_a_move_in_view_paints_two_lines() -> None:
     app = Screen()
     async with app.run_test(size=(40, 20)) as pilot:
