@@ -109,9 +109,13 @@ class Counter:
         return new
 
 
+FORMULAS: Final = 1
+"""Raised when `features_of` counts differently: what was remembered before is then not used."""
+
+
 def way(card: ModelCard) -> str:
     """How a model is counted, as a short text: what a remembered count is filed under."""
-    return "|".join(map(str, card.counting))
+    return "|".join(map(str, (FORMULAS, *card.counting)))
 
 
 def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]:

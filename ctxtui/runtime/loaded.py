@@ -78,6 +78,11 @@ class Loaded:
         return [*self._session.skipped, *(self._reading.tails() if self._reading else [])]
 
     @property
+    def lines(self) -> int:
+        """Lines of the main file; a last one without its end does not count."""
+        return self._reading.lines if self._reading else 0
+
+    @property
     def follows(self) -> bool:
         """Whether there is a file that may grow."""
         return self._reading is not None and self._reading.main is not None

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from ctxtui.core.errors import NoContext
 from ctxtui.runtime.loaded import Loaded, News
-from ctxtui.runtime.reading import begin, begin_file
+from ctxtui.runtime.reading import begin, begin_file, no_context
 from ctxtui.runtime.tail import SLICE, is_stream, unreadable
-from ctxtui.transcripts.registry import what_is
 
 
 def opening(path: Path) -> tuple[Loaded, Iterator[News]]:
@@ -51,7 +49,7 @@ def finished(loaded: Loaded, news: Iterable[News], progress: Callable[[int], Non
             progress(loaded.bytes_read)
     reading = loaded._reading
     if reading is not None and not reading.has_context():
-        raise NoContext(f"this is {what_is(reading.head, reading.name)}", place=str(loaded.path or loaded.name))
+        raise no_context(reading.head, reading.name)
     return loaded
 
 

@@ -17,15 +17,22 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format, detect, what_is
 
 
+def no_context(head: bytes, name: str) -> NoContext:
+    """The error for a file called `name` that begins with `head` and says nothing to a model: what it is instead."""
+    return NoContext(f"no model context: this is {what_is(head, name)}", place=name)
+
+
 @dataclass(slots=True)
 class Reading:
-    """The state of one reading. `head` are the first bytes of the main file, by which the format was chosen."""
+    """The state of one reading. `head` are the first bytes of the main file taken so far, at most `HEAD_BYTES`."""
 
     name: str
     form: Format
     session: Session
     reader: Reader
     head: bytes = b""
+    lines: int = 0
+    """Line ends in the main file so far."""
     main: Tail | None = None
     parts: dict[Path, Part] = field(default_factory=dict)
     folders: Folders | None = None
@@ -35,9 +42,9 @@ class Reading:
         """A reading of a file called `name` that begins with `head`. Raises `NoContext` where no format fits."""
         form = detect(head, name)
         if form is None:
-            raise NoContext(f"this is {what_is(head, name)}: no model context in it", place=name)
+            raise no_context(head, name)
         session = Session()
-        return cls(name, form, session, form.open(session.tree), head[:HEAD_BYTES])
+        return cls(name, form, session, form.open(session.tree))
 
     @property
     def bytes_read(self) -> int:
@@ -53,6 +60,7 @@ class Reading:
         for piece in data:
             if len(self.head) < HEAD_BYTES:
                 self.head += piece[: HEAD_BYTES - len(self.head)]
+            self.lines += piece.count(b"\n")
             yield self.reader.feed(piece)
         yield self.reader.settle()
 

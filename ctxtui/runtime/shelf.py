@@ -1,0 +1,127 @@
+"""What Home lists: sessions by name at once, the store's own, and their figures as they are worked out apart."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.runtime.apart import Child, ChildGone
+from ctxtui.runtime.discover import find
+from ctxtui.runtime.packaged import sample_paths
+from ctxtui.runtime.places import database
+from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.summary import glimpse
+from ctxtui.store.rows import SessionRow
+from ctxtui.views.home import SessionSummary
+
+WORKERS = max(1, min(3, (os.cpu_count() or 2) - 1))
+"""Processes that read sessions side by side; one processor is left to the screen."""
+
+
+class Shelf:
+    """The sessions of this user. `glimpses` is fast; the rest is for worker threads."""
+
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        self._settings = settings
+        self._cwd = cwd
+        self._rows: dict[str, SessionRow] = {}
+        self._children: list[Child] = []
+        self.trouble: CtxtuiError | None = None
+        """Why the database could not be asked, if it could not."""
+
+    def glimpses(self) -> list[SessionSummary]:
+        """Every recording as its name and file times show it, newest first. Milliseconds for thousands."""
+        now = time.time()
+        return [glimpse(f, now, self._settings.live_seconds) for f in find(self._cwd, samples=sample_paths())]
+
+    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """`seen` with what the database knows of each, then the sessions that only the database holds."""
+        rows = self._ask_store()
+        self._rows = {row.path: row for row in rows if row.path}
+        known = [self._known(one) for one in seen]
+        held = {one.stored for one in known}
+        return [*known, *(_from_row(row) for row in rows if row.id not in held)]
+
+    def _ask_store(self) -> list[SessionRow]:
+        path = database(self._settings.data_dir)
+        if not path.exists():
+            return []
+        # Imported here: SQLite is not needed for the first frame.
+        from ctxtui.store.store import Store
+
+        try:
+            with Store.open(path) as store:
+                return store.sessions()
+        except CtxtuiError as error:
+            self.trouble = error
+            return []
+
+    def _known(self, one: SessionSummary) -> SessionSummary:
+        row = self._rows.get(one.path)
+        return one if row is None else replace(one, stored=row.id, title=row.title or one.title, tags=row.tags)
+
+    def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
+        """Each of `seen` that is a file, with its figures, as they come; newest are asked for first.
+
+        Ends early when `stop` is set.
+        """
+        todo = iter([one for one in seen if one.path and not one.known])
+        with ThreadPoolExecutor(WORKERS, "figures") as pool:
+            idle = [Child("ctxtui.runtime.summaries:make") for _ in range(WORKERS)]
+            self._children += idle
+            running: dict[Future[SessionSummary], Child] = {}
+            try:
+                while not stop.is_set():
+                    while idle and (one := next(todo, None)) is not None:
+                        child = idle.pop()
+                        running[pool.submit(_figures, child, one, self._settings)] = child
+                    if not running:
+                        return
+                    done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        idle.append(running.pop(future))
+                        yield self._known(future.result())
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """End the processes that read."""
+        children, self._children = self._children, []
+        for child in children:
+            child.close()
+
+
+def _figures(child: Child, seen: SessionSummary, settings: Settings) -> SessionSummary:
+    try:
+        answer: SessionSummary = child.ask((seen, settings))
+    except ChildGone:
+        return replace(seen, known=True, error="reading it ended the process that did")
+    return answer
+
+
+def _from_row(row: SessionRow) -> SessionSummary:
+    share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
+    return SessionSummary(
+        key=row.id,
+        title=row.title or row.id,
+        source=row.source,
+        stored=row.id,
+        cwd=row.cwd,
+        mtime=row.ended or row.imported,
+        known=True,
+        model=row.model,
+        calls=row.calls,
+        subagents=max(0, row.threads - 1),
+        peak_tokens=row.peak or 0,
+        total_tokens=(row.input or 0) + (row.output or 0),
+        cost_usd=row.cost,
+        read_share=share,
+        tags=row.tags,
+        archived=row.archived,
+    )

@@ -1,0 +1,99 @@
+"""Reading sessions for Home, in a process of its own; what was worked out once is remembered by path, size and mtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui import __version__
+from ctxtui.core.call import Call
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.pricing.price import Cost, PriceTable, price
+from ctxtui.runtime.books import book_for, prices_for
+from ctxtui.runtime.counting import Counter, Here, count_all
+from ctxtui.runtime.loading import load
+from ctxtui.runtime.memory import Memory
+from ctxtui.runtime.places import database
+from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.summary import filled
+from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
+
+VERSION: Final = 1
+"""Raised when a summary holds something else: older ones are then made anew."""
+
+_OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived")
+"""Fields that are about the file as it stands, and are not remembered."""
+
+
+def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:
+    """The function that prices a call at its own time; None where its model has no price."""
+
+    def priced(call: Call) -> Cost | None:
+        return price(call.usage, call.model, call.provider, call.started, table) if call.usage else None
+
+    return priced
+
+
+def summarise(path: Path, settings: Settings, counter: Counter | None = None) -> SessionSummary:
+    """The figures of the recording in `path`. Raises what `load` raises."""
+    found = path.stat()
+    return summarised(
+        SessionSummary(key=str(path), title=path.name, path=str(path), mtime=found.st_mtime, size=found.st_size),
+        settings,
+        counter or Counter(),
+    )
+
+
+def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
+    """`seen` with the figures of its file. Raises what `load` raises."""
+    loaded = load(Path(seen.path))
+    book = book_for(loaded.session, counter, settings)
+    count_all(book, counter)
+    return filled(seen, loaded, book, price_of(prices_for(settings)), settings.usable_share)
+
+
+def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
+    """What the child answers with: the session it was sent, with its figures or the error that reading it ended in."""
+    bench = Here()
+    memories: dict[str, Memory] = {}
+
+    def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
+        seen, settings = request
+        memory = memories.setdefault(settings.data_dir, Memory(database(settings.data_dir), create=True))
+        version = _version(settings)
+        kept = memory.summary(seen.path, seen.size, seen.mtime, version)
+        if kept is not None:
+            return replace(seen, **_from_json(kept))
+        counter = Counter(bench, memory.counts)
+        try:
+            found = summarised(seen, settings, counter)
+        except CtxtuiError as error:
+            found = replace(seen, known=True, error=error.message)
+        except Exception as error:  # noqa: BLE001 - a worker's boundary: one session's fault must not hide the others
+            return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
+        memory.keep_counts(counter.unsaved())
+        memory.keep_summary(seen.path, seen.size, seen.mtime, version, _to_json(found))
+        return found
+
+    return answer
+
+
+def _version(settings: Settings) -> str:
+    shaping = (settings.usable_share, sorted(settings.windows.items()), sorted(settings.prices.items()))
+    return f"{VERSION} {__version__} {prices_for(settings).version} {shaping}"
+
+
+def _to_json(summary: SessionSummary) -> dict[str, Any]:
+    return {name: value for name, value in asdict(summary).items() if name not in _OF_THE_FILE}
+
+
+def _from_json(kept: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **kept,
+        "composition_at_peak": tuple((name, tokens) for name, tokens in kept["composition_at_peak"]),
+        "growth": tuple(GrowthColumn(*own[:3], tuple(own[3])) for own in kept["growth"]),
+        "models": tuple((name, calls) for name, calls in kept["models"]),
+        "spent": tuple(CallSpent(*own) for own in kept["spent"]),
+    }

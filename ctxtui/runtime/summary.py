@@ -1,0 +1,148 @@
+"""What Home shows of a session: at once from its name and times, and in full once it was read and counted."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.reading import read
+from ctxtui.core.session import Session
+from ctxtui.lab.book import Book
+from ctxtui.lab.chosen import choose
+from ctxtui.lab.figures import figures
+from ctxtui.lab.story import CallEvent, events, sentence
+from ctxtui.pricing.price import Cost
+from ctxtui.runtime.discover import Found
+from ctxtui.runtime.loaded import Loaded
+from ctxtui.views.home import COMPACTION, MISS, MODEL, SAMPLES, TURN, CallSpent, GrowthColumn, SessionSummary
+
+Price = Callable[[Call], Cost | None]
+
+WORDS: Final = 400
+"""Characters of the first user text and the last answer that are kept."""
+
+_MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
+
+
+def glimpse(found: Found, now: float, live_seconds: float) -> SessionSummary:
+    """A session as its name and file times show it."""
+    return SessionSummary(
+        key=str(found.path),
+        title=found.path.name if found.group == SAMPLES else found.id,
+        source=found.source,
+        path=str(found.path),
+        cwd=found.cwd,
+        mtime=found.mtime,
+        size=found.size,
+        live=found.live(now, live_seconds),
+        group=found.group,
+    )
+
+
+def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usable_share: float) -> SessionSummary:
+    """`seen` with the figures of the recording, which must be read and counted whole."""
+    session = loaded.session
+    chosen = choose(session)
+    calls = session.thread_calls(chosen.thread) or [chosen.call]
+    happened = events(session, chosen.thread)
+    totals = [figures(book, call).context_tokens for call in calls]
+    peak = max(range(len(calls)), key=lambda i: totals[i])
+    window = session.about.window or book.card(calls[peak].model).window or 0
+    spent = tuple(_spent(call, price) for call in session.calls.values())
+    first, last = _first_user(session, calls[0].response_head), _last_answer(session, calls[-1].response_head)
+    return replace(
+        seen,
+        title=session.about.title or first[:WORDS].strip().split("\n")[0] or seen.title,
+        source=loaded.source,
+        cwd=session.about.cwd or seen.cwd,
+        known=True,
+        model=session.model,
+        calls=len(session.calls),
+        turns=session.tree[calls[-1].response_head].turn,
+        subagents=sum(bool(thread.parent) for thread in session.threads.values()),
+        lines=loaded.lines,
+        skipped=len(loaded.skipped),
+        peak_tokens=totals[peak],
+        peak_call=peak + 1,
+        window=window,
+        usable=round(window * usable_share),
+        total_tokens=sum(one.tokens for one in spent),
+        cost_usd=_cost(spent),
+        read_share=_read_share(session),
+        sentence=sentence(session, chosen.thread),
+        composition_at_peak=_composition(book, calls[peak]),
+        growth=_growth(calls, totals, happened),
+        misses=sum(e.kind == "miss" for e in happened),
+        compactions=sum(e.kind == "compaction" for e in happened),
+        model_changes=sum(e.kind == "model" for e in happened),
+        first_user_text=first,
+        last_answer=last,
+        models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
+        spent=spent,
+    )
+
+
+def _spent(call: Call, price: Price) -> CallSpent:
+    usage = call.usage
+    if usage is None:
+        return CallSpent(call.id, 0)
+    cost = price(call)
+    return CallSpent(call.id, usage.input + usage.output, usage.input, usage.cache_read, cost.usd if cost else None)
+
+
+def _cost(spent: tuple[CallSpent, ...]) -> float | None:
+    """The sum, None where a call with a report has no price: half a sum would look like a whole one."""
+    costs = [one.cost for one in spent if one.tokens]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
+
+
+def _read_share(session: Session) -> float | None:
+    used = [call.usage for call in session.calls.values() if call.usage and call.usage.has_cache]
+    whole = sum(usage.input for usage in used)
+    return sum(usage.cache_read for usage in used) / whole if len(used) > 1 and whole else None
+
+
+def _composition(book: Book, call: Call) -> tuple[tuple[str, int], ...]:
+    got = figures(book, call)
+    rest = (("not recorded", got.not_recorded or 0), ("residual", got.residual))
+    return (*got.categories.items(), *((name, tokens) for name, tokens in rest if tokens))
+
+
+def _growth(calls: list[Call], totals: list[int], happened: list[CallEvent]) -> tuple[GrowthColumn, ...]:
+    marks: dict[int, list[str]] = {}
+    for event in happened:
+        if event.kind in _MARKS:
+            marks.setdefault(event.number, []).append(event.kind)
+    columns = []
+    for number, (call, total) in enumerate(zip(calls, totals, strict=True), 1):
+        usage = call.usage
+        own = tuple(marks.get(number, ()))
+        if usage is not None and usage.has_cache:
+            columns.append(GrowthColumn(usage.cache_read, usage.cache_write, usage.fresh, own))
+        else:
+            columns.append(GrowthColumn(0, 0, total, own))
+    return tuple(columns)
+
+
+def _first_user(session: Session, head: int) -> str:
+    """The text that opened the first turn."""
+    tree = session.tree
+    for node in tree.path(head):
+        if tree[node].opens_turn and (text := read(tree[node].block).text):
+            return text[:WORDS]
+    return ""
+
+
+def _last_answer(session: Session, head: int) -> str:
+    tree = session.tree
+    while head:
+        node = tree[head]
+        if CATEGORIES[node.category] == "assistant" and node.block.kind != "header" and (text := read(node.block).text):
+            return text[:WORDS]
+        head = node.parent
+    return ""
