@@ -55,3 +55,12 @@ class Running:
         start = self._tree[head].turn_start
         earlier = node if start == ROOT or node < start else self._tree[start].parent
         return total - (0 if start == ROOT else self._thinking[earlier])
+
+    def sums(self, head: int, node: int) -> tuple[int, ...]:
+        """As `read`, per category index."""
+        sums = self._book.sums(self._model, node)
+        start = self._tree[head].turn_start
+        if not self.strips_thinking or start == ROOT:
+            return sums
+        earlier = self._thinking[node if node < start else self._tree[start].parent]
+        return (*sums[:_THINKING], sums[_THINKING] - earlier, *sums[_THINKING + 1 :])

@@ -41,16 +41,13 @@ def pixels(blocks: Sequence[tuple[int, float]], count: int, scale: float) -> lis
     return shown
 
 
-def cells(
-    blocks: Sequence[tuple[int, float]], width: int, height: int, scale: float, whole: bool = False
-) -> list[list[Cell]]:
+def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = False) -> list[list[Cell]]:
     """The map as `height` rows of `width` cells, filled top to bottom, then left to right.
 
-    `scale` is the tokens that the whole raster stands for: max(usable, context). Each cell holds two pixels, one over
-    the other; with `whole` it holds one and is drawn with a glyph, for terminals without colour.
+    `shown` is the category index at each pixel, None where it is free: two pixels per cell, one over the other; with
+    `whole` one, drawn with a glyph, for terminals without colour.
     """
     per_cell = 1 if whole else 2
-    shown = pixels(blocks, width * height * per_cell, scale)
     rows: list[list[Cell]] = [[] for _ in range(height)]
     for column in range(width):
         for row in range(height):
@@ -92,6 +89,11 @@ def _style(cell: Cell, letters: bool, whole: bool) -> str:
     return f"{style} on-{CATEGORY[cell.bg].style}"
 
 
+def pixel_count(width: int, height: int, *, colour: bool = True, letters: bool = False) -> int:
+    """How many pixels the map has that `rows_of` draws."""
+    return width * height * (1 if letters or not colour else 2)
+
+
 def rows(
     blocks: Sequence[tuple[int, float]],
     width: int,
@@ -101,14 +103,25 @@ def rows(
     colour: bool = True,
     letters: bool = False,
 ) -> list[list[Span]]:
-    """The map as `height` lines of `width` cells, ready to paint.
+    """The map of `blocks` (category index, tokens), ready to paint: `pixels`, then `rows_of`.
+
+    `scale` is the tokens that the whole raster stands for: max(usable, context).
+    """
+    shown = pixels(blocks, pixel_count(width, height, colour=colour, letters=letters), scale)
+    return rows_of(shown, width, height, colour=colour, letters=letters)
+
+
+def rows_of(
+    shown: Sequence[int | None], width: int, height: int, *, colour: bool = True, letters: bool = False
+) -> list[list[Span]]:
+    """The map as `height` lines of `width` cells from the category index at each pixel.
 
     Half blocks in two colours; without `colour` a glyph per cell (``░`` result, ``▒`` call, conversation bold); with
     `letters` an ASCII letter per cell. Free room is blank but for dots in the last line (in every line of glyphs).
     """
     whole = letters or not colour
     out = []
-    for number, row in enumerate(cells(blocks, width, height, scale, whole)):
+    for number, row in enumerate(cells(shown, width, height, whole)):
         free = "." if letters else "·"
         dotted = number == height - 1 or not colour
         spans = []

@@ -28,7 +28,8 @@ class Scene:
     """What the Inspector shows now.
 
     `calls` are those of `thread`, `index` (from 0) is the one shown. `events` are the thread's, `costs` holds a `Cost`
-    for every priced call by id, None where no price is known; a call that is not in it is not priced yet.
+    for every priced call by id, None where no price is known; a call that is not in it is not priced yet. `uncached`
+    is what a priced call would have cost in USD without a cache.
     """
 
     book: Book
@@ -40,6 +41,7 @@ class Scene:
     limits: Limits
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
+    uncached: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def session(self) -> Session:
@@ -113,9 +115,21 @@ def scene_at(
     usable_share: float,
     events: Sequence[CallEvent] = (),
     costs: Mapping[str, Cost | None] | None = None,
+    uncached: Mapping[str, float] | None = None,
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them."""
     index = min(max(index, 0), len(calls) - 1)
     call = calls[index]
     limits = limits_of(book, call.model, usable_share)
-    return Scene(book, running, call.thread or MAIN, calls, index, figures(book, call), limits, events, costs or {})
+    return Scene(
+        book,
+        running,
+        call.thread or MAIN,
+        calls,
+        index,
+        figures(book, call),
+        limits,
+        events,
+        costs or {},
+        uncached or {},
+    )

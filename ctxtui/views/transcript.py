@@ -122,7 +122,7 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
 
 
 def draw(row: Row, grid: Grid, cursor: str = " ") -> list[Span]:
-    """A row on its grid; `cursor` is the mark in the second column (``▸``; ``↑`` for the turn that stays at the top)."""
+    """A row on its grid; `cursor` is the mark in the second column (``▸``; ``↑`` for the turn that stays on top)."""
     gap = Span(" ")
     line = [
         row.gutter,

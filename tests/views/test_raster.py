@@ -16,7 +16,7 @@ TOOLS, SYSTEM, USER, CALL, RESULT = (INDEX[n] for n in ("tools", "system", "user
 def test_each_pixel_shows_the_block_at_its_token(
     given_: list[tuple[int, int]], width_: int, height: int, extent: int
 ) -> None:
-    cells = raster.cells(given_, width_, height, extent)
+    cells = raster.cells(raster.pixels(given_, width_ * height * 2, extent), width_, height)
     for x in range(width_):
         for p in range(2 * height):
             token = (x * 2 * height + p + 0.5) * extent / (width_ * 2 * height)

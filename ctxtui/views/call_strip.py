@@ -1,0 +1,125 @@
+"""The strip of a thread's calls: which of them are in view, their columns, marks and scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.lab.story import CallEvent
+from ctxtui.views import scale, strip
+from ctxtui.views.signs import GUTTER, MARK
+from ctxtui.views.span import Span, Spans
+from ctxtui.views.strip import Column, Window
+
+AXIS: Final = 4
+"""Cells of the figures at the left of a strip of more than one line."""
+_MARK_OF: Final = {
+    "miss": "miss",
+    "compaction": "compaction",
+    "microcompaction": "compaction",
+    "model": "model",
+    "client": "model",
+    "error": "error",
+    "turn": "turn",
+}
+
+
+class Columns:
+    """One column per call of a thread, made once and only added to (a call that was replaced is made anew)."""
+
+    def __init__(self) -> None:
+        self._calls: list[Call] = []
+        self.columns: list[Column] = []
+        self.top = 0.0
+
+    def show(self, calls: Sequence[Call], events: Sequence[CallEvent], by_pause: frozenset[int]) -> list[Column]:
+        """The columns of `calls`; `by_pause` are the numbers of misses that a pause caused."""
+        if calls is not self._calls:
+            marks: dict[int, tuple[str, ...]] = {}
+            for event in events:
+                name = _MARK_OF.get(event.kind)
+                name = "ttl miss" if name == "miss" and event.number in by_pause else name
+                if name:
+                    marks[event.number] = (*marks.get(event.number, ()), name)
+            self.columns = [_column(call, marks.get(number, ())) for number, call in enumerate(calls, 1)]
+            self._calls = list(calls)
+            self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
+        return self.columns
+
+
+def _column(call: Call, marks: tuple[str, ...]) -> Column:
+    usage = call.usage
+    if usage is None:
+        return Column(0, marks=marks)
+    if not usage.has_cache:
+        # Without figures of the cache nothing can be said of it: all in the colour of what is plainly there.
+        return Column(usage.input, marks=marks)
+    return Column(usage.cache_read, usage.cache_write, usage.fresh, marks)
+
+
+def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
+    """The calls in view: all if they fit, two columns each if there is room. A window that is there already moves only
+    as far as brings `cursor` into it, so that nothing jumps while one travels."""
+    fresh = strip.window(count, count - 1, room)
+    if fresh.first == 0 and fresh.last == count - 1:
+        return fresh
+    size = min(room, count)
+    first = before.first if before and before.per == 1 and before.last - before.first + 1 == size else count - size
+    if cursor < first:
+        first = cursor
+    elif cursor >= first + size:
+        first = cursor - size + 1
+    first = min(max(0, first), count - size)
+    return Window(first, first + size - 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CallStrip:
+    """What the strip draws: the columns in view, the call shown (index in them), the top of its scale in tokens."""
+
+    columns: tuple[Column, ...]
+    per: int
+    here: int
+    top: float
+    usable: float
+
+
+def lines(what: CallStrip, room: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
+    """The body: `height` lines of columns in `room` cells (with the axis), and below them the line of marks."""
+    axis = strip.axis(height, what.top, AXIS) if height > 1 else [[]]
+    lead = [Span(" ")]
+    columns = [
+        Column(c.read, c.write, c.fresh, c.marks, forecast=number == what.here) for number, c in enumerate(what.columns)
+    ]
+    rows = strip.rows(columns, height, what.top, per=what.per, colour=colour)
+    used, free = len(columns) * what.per, room - 2 - (AXIS + 1 if height > 1 else 0)
+    ahead = strip.ahead(used, free, height, what.top, what.usable, 0, 0)
+    out: list[Spans] = [[*lead, *axis[y], *rows[y], *ahead[y]] for y in range(height)]
+    if marked:
+        pad = Span(" " * (1 + (AXIS + 1 if height > 1 else 0)))
+        out.append([pad, *strip.marks(what.columns, what.here, per=what.per)])
+    return out
+
+
+def room_for(width: int, height: int) -> int:
+    """Columns for calls in a strip of `width` x `height` cells."""
+    return max(1, width - 2 - (AXIS + 2 if height > 1 else 0))
+
+
+def legend(misses: int, compactions: int, errors: int, room: int) -> list[Span]:
+    """What the colours and marks mean, for the rule, with their counts; short on narrow screens."""
+    counted = [
+        [MARK["miss"].span, Span(f" miss {misses}", "dim")] if misses else [],
+        [MARK["compaction"].span, Span(f" compaction {compactions}", "dim")] if compactions else [],
+        [MARK["error"].span, Span(f" error {errors}", "dim")] if errors else [],
+    ]
+    parts = [part for part in counted if part]
+    if room >= 100:
+        states = [[GUTTER[name].span, Span(f" {name}", "dim")] for name in ("read", "write", "fresh")]
+        parts = [*states, *parts, [MARK["turn"].span, Span(" turn", "dim")]]
+    out: list[Span] = []
+    for part in parts:
+        out += [Span("  "), *part] if out else part
+    return out

@@ -1,0 +1,197 @@
+"""What an opened block shows: Markdown, code, a diff, a call's arguments, JSON, an image's facts, or the raw JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from ctxtui.core.block import NOT_RECORDED, Block
+from ctxtui.core.canonical import Json, loads
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.reading import Reading, arguments_value
+from ctxtui.views import json_text, markdown, safe_text
+from ctxtui.views.markdown import Highlight
+from ctxtui.views.preview import media_line
+from ctxtui.views.span import Span, Spans
+
+STYLED: Final = 200_000
+"""Characters of code that are highlighted: what comes after is shown plain, so that no size costs more."""
+_LAID_OUT: Final = 2_000_000
+"""Characters of JSON that are laid out over lines."""
+_CAT_N: Final = re.compile(r"^\s*(\d+)(?:→|\t)(.*)$")
+_PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
+_REMOVED: Final = frozenset({"old_string", "old_str", "old"})
+_ADDED: Final = frozenset({"new_string", "new_str", "new"})
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The lines of a block, made as they are asked for. `total` is their number, None where it is not known; wrapped
+    lines go on at column `hang`."""
+
+    lines: Iterator[Spans]
+    total: int | None = None
+    hang: int = 0
+
+
+def raw(block: Block) -> Content:
+    """The block's own JSON, letter for letter."""
+    text = block.body.decode("utf-8", "replace")
+    return Content((safe_text.spans(line, "dim") for line in safe_text.lines(text)), 1)
+
+
+def content(
+    category: int,
+    got: Reading,
+    value: Json,
+    *,
+    call: Reading | None = None,
+    highlight: Highlight | None = None,
+    facts: tuple[str, ...] = (),
+) -> Content:
+    """What an opened block of `category` shows. `call` is the call that a result answers: its path tells the language.
+    `facts` are lines about images (size in pixels, cost), in the order of the reading's media."""
+    name = CATEGORIES[category]
+    if name == "tool_call":
+        return Content(_arguments(got, highlight))
+    parts: list[Iterator[Spans]] = []
+    total: int | None = 0
+    if got.text or not got.media:
+        main = _tool(value) if name == "tools" else _text(name, got, call, highlight)
+        parts.append(main.lines)
+        total = main.total
+        if not got.media and not facts:
+            return main
+    for number, media in enumerate(got.media):
+        told = facts[number] if number < len(facts) else media_line(media)
+        line: Spans = [Span("□ ", "cat-image"), Span(safe_text.line(told), "ink")]
+        parts.append(iter([line]))
+    return Content(chain.from_iterable(parts), None if total is None else total + len(got.media))
+
+
+def _text(name: str, got: Reading, call: Reading | None, highlight: Highlight | None) -> Content:
+    text = got.text
+    if not text:
+        withheld = f"{got.hidden:,} characters of cipher: the text is withheld" if got.hidden else "(empty)"
+        return Content(iter([[Span(withheld, "dim italic")]]), 1)
+    total = text.count("\n") + (not text.endswith("\n"))
+    if name == "tool_result":
+        return _result(text, total, call, highlight)
+    voice = "dim italic" if name == "thinking" else "ink"
+    return Content(markdown.lines(safe_text.lines(text), voice, highlight), total)
+
+
+def _result(text: str, total: int, call: Reading | None, highlight: Highlight | None) -> Content:
+    hint = path_of(call) if call else ""
+    if _CAT_N.match(text.split("\n", 1)[0]):
+        return Content(_numbered(text, hint, highlight), total, hang=6)
+    if text[:1] in "{[" and len(text) <= _LAID_OUT:
+        laid_out = _json(text)
+        if laid_out is not None:
+            return laid_out
+    if text.startswith(("diff --git ", "--- a/", "Index: ")):
+        hint = "diff"
+    if not hint or highlight is None:
+        return Content((safe_text.spans(line, "ink") for line in safe_text.lines(text)), total)
+    return Content(_code(text, hint, highlight), total)
+
+
+def _json(text: str) -> Content | None:
+    try:
+        value = loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return Content(json_text.lines(value)) if isinstance(value, Mapping | list) else None
+
+
+def path_of(call: Reading) -> str:
+    """The file that a call is about, "" where it names none."""
+    given = arguments_value(call) if call.arguments else None
+    if not isinstance(given, Mapping):
+        return ""
+    return next((str(given[key]) for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
+
+
+def _code(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
+    """Source text, highlighted as far as `STYLED`; each line of it gives one list of spans."""
+    head = text[:STYLED]
+    styled = highlight("\n".join(safe_text.lines(head)), hint)
+    yield from styled
+    if len(text) > STYLED:
+        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(text, STYLED))
+
+
+def _numbered(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
+    """A file as a tool prints it, with a number before each line: numbers in a column, the rest as code."""
+    pieces = [_CAT_N.match(line) for line in text[:STYLED].split("\n")]
+    bare = "\n".join(safe_text.line(piece[2] if piece else "") for piece in pieces)
+    styled = highlight(bare, hint) if highlight and hint else iter(())
+    for line in safe_text.lines(text):
+        piece = _CAT_N.match(line)
+        code = next(styled, None)
+        if piece is None:
+            yield safe_text.spans(line, "dim")
+        else:
+            yield [Span(f"{piece[1]:>4}  ", "faint"), *(code or safe_text.spans(piece[2], "ink"))]
+
+
+def _arguments(got: Reading, highlight: Highlight | None) -> Iterator[Spans]:
+    """A call's input by name: short values beside their names, long texts below, as what they are."""
+    given = arguments_value(got) if got.arguments else {}
+    if isinstance(given, str):
+        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(given))
+        return
+    if not isinstance(given, Mapping):
+        yield from json_text.lines(given)
+        return
+    hint = path_of(got)
+    for key, item in given.items():
+        name = Span(safe_text.line(str(key)) + "  ", "cat-call")
+        if isinstance(item, str) and "\n" not in item:
+            yield [name, *safe_text.spans(safe_text.line(item), "ink")]
+        elif isinstance(item, str):
+            yield [name]
+            yield from _long(str(key), item, hint, highlight)
+        elif isinstance(item, Mapping | list) and item:
+            yield [name]
+            yield from ([Span("  "), *line] for line in json_text.lines(item))
+        else:
+            yield [name, *json_text.scalar(item)]
+    if not given:
+        yield [Span("(no input)", "dim")]
+
+
+def _long(key: str, text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
+    if key in _REMOVED or key in _ADDED:
+        sign, style = ("-", "del on-del-bg") if key in _REMOVED else ("+", "add on-add-bg")
+        yield from ([Span(f"  {sign} ", style.split()[0]), Span(line, style)] for line in safe_text.lines(text))
+        return
+    language = hint or ("bash" if key in ("command", "cmd") else "")
+    if highlight and language:
+        yield from ([Span("  "), *line] for line in _code(text, language, highlight))
+    else:
+        yield from ([Span("  "), *line] for line in markdown.lines(safe_text.lines(text), "ink", highlight))
+
+
+def _tool(value: Json) -> Content:
+    """A tool's definition: its description as text, then the schema."""
+    inner = value.get("function", value) if isinstance(value, Mapping) else value
+    if not isinstance(inner, Mapping) or not isinstance(inner.get("description"), str):
+        return Content(json_text.lines(value))
+    about = markdown.lines(safe_text.lines(inner["description"]))
+    rest = {key: item for key, item in inner.items() if key != "description"}
+    return Content(chain(about, json_text.lines(rest)))
+
+
+def missing(tokens: int, low: int, high: int) -> Content:
+    """What is said of the part of a context that the recording lacks."""
+    kind = NOT_RECORDED.replace("_", " ")
+    told = (
+        f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
+        "Inferred once per epoch: the input that the provider reported for its first call, less the blocks on record.",
+    )
+    lines: list[Spans] = [[Span(line, "dim")] for line in told]
+    return Content(iter(lines), len(lines))

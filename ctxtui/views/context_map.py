@@ -1,0 +1,89 @@
+"""The map pane: the shown context in prompt order, sampled pixel by pixel, with its cache track and scale."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from ctxtui.core.tree import ROOT
+from ctxtui.views import raster, scale
+from ctxtui.views.charge import Charge
+from ctxtui.views.scene import Scene
+from ctxtui.views.signs import NOT_RECORDED
+from ctxtui.views.span import Span, Spans
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMap:
+    """What the map draws: `shown` is the category at each pixel, `extent` the tokens that all pixels stand for,
+    `segments` and `marks` the track, `here` the token of the block under the cursor."""
+
+    shown: tuple[int | None, ...]
+    extent: float
+    segments: tuple[tuple[str, float], ...] = ()
+    marks: tuple[float, ...] = ()
+    here: float | None = None
+
+
+def extent_of(scene: Scene) -> float:
+    """Tokens that the map stands for: the usable limit, or the context where that is larger; the map grows to the
+    right through a session."""
+    return float(max(scene.limits.usable, scene.position(scene.head) if scene.counted else 0, 1))
+
+
+def context_map(scene: Scene, charge: Charge | None, count: int, cursor: int | None = None) -> ContextMap:
+    """The map of the shown context in `count` pixels; `cursor` is the node under the cursor."""
+    if not scene.counted:
+        return ContextMap((None,) * count, extent_of(scene))
+    extent = extent_of(scene)
+    path = scene.session.tree.path(scene.head)
+    total, shown, at = scene.position(scene.head), list[int | None](), 0
+    for pixel in range(count):
+        token = (pixel + 0.5) * extent / count
+        if token >= total:
+            break
+        if token < scene.missing:
+            shown.append(NOT_RECORDED)
+            continue
+        at = bisect_right(path, token, lo=at, key=scene.position)
+        shown.append(scene.session.tree[path[min(at, len(path) - 1)]].category)
+    shown += [None] * (count - len(shown))
+    marks: tuple[float, ...] = ()
+    if charge:
+        marks = tuple(scene.position(node) for node in (charge.read_node, charge.write_node) if node != ROOT)
+    segments = tuple(charge.segments()) if charge else ()
+    return ContextMap(tuple(shown), extent, segments, marks, here_of(scene, cursor))
+
+
+def here_of(scene: Scene, cursor: int | None) -> float | None:
+    """The token at the middle of the block under the cursor, None where that is not part of the context."""
+    tree = scene.session.tree
+    if cursor is None or not scene.counted or not tree.holds(scene.head, cursor):
+        return None
+    if cursor == ROOT:
+        return scene.missing / 2
+    return (scene.position(cursor) + scene.position(tree[cursor].parent)) / 2
+
+
+def node_at(scene: Scene, token: float) -> int | None:
+    """The node whose block the map shows at `token`; ``ROOT`` for what is not recorded, None behind the context."""
+    if not scene.counted or token >= scene.position(scene.head) or token < 0:
+        return None
+    if token < scene.missing:
+        return ROOT
+    path = scene.session.tree.path(scene.head)
+    return path[min(bisect_right(path, token, key=scene.position), len(path) - 1)]
+
+
+def lines(
+    what: ContextMap, width: int, height: int, *, scaled: bool, colour: bool = True, letters: bool = False
+) -> list[Spans]:
+    """The pane's body: `height` lines of raster, the track, and with `scaled` the line of figures."""
+    side = Span(" ")
+    body = raster.rows_of(what.shown, width, height, colour=colour, letters=letters)
+    marks = [(token, True) for token in what.marks]
+    out: list[Spans] = [[side, *line] for line in body]
+    out.append([side, *raster.track(what.segments, width, what.extent, marks)])
+    if scaled:
+        out.append([side, *scale.line(width, what.extent, what.here)])
+    return out

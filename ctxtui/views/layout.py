@@ -1,0 +1,120 @@
+"""Where every pane of the Inspector stands, for any size of the screen (look book, layout). Pure arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+NARROW: Final = 100
+WIDE: Final = 160
+_SMALLEST: Final = (60, 16)
+_READABLE: Final = (30, 6)
+
+
+class Box(NamedTuple):
+    """A pane's place on the screen, in cells. A pane of the side column begins with its edge."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What panes would like: lines of the composition, of threads and tools (0: nothing to show)."""
+
+    context: int = 7
+    threads: int = 0
+    tools: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of all panes that are shown, by name; `map_rows` and `map_scale` say what the map draws, `marks`
+    whether the strip has its line of marks, `edge` is the rule over the prompt, None without."""
+
+    boxes: dict[str, Box] = field(default_factory=dict)
+    map_rows: int = 0
+    map_scale: bool = False
+    strip_rows: int = 0
+    marks: bool = False
+    too_small: bool = False
+
+
+def arrange(width: int, height: int, wants: Wants) -> Layout:
+    """The layout of a screen of `width` x `height` cells."""
+    if width < _READABLE[0] or height < _READABLE[1]:
+        return Layout({"sentence": Box(0, 0, width, height)}, too_small=True)
+    boxes = {"header": Box(0, 0, width, 1), "keys": Box(0, height - 1, width, 1)}
+    if width < _SMALLEST[0] or height < _SMALLEST[1]:
+        # The prompt shares the key line's place: it is shown while something is typed or said.
+        boxes["prompt"] = Box(0, height - 1, width, 1)
+        boxes["transcript"] = Box(0, 1, width, height - 2)
+        return Layout(boxes)
+    tall = height >= 30
+    strip = 1 if not tall else 4 if height < 50 else 8
+    boxes["prompt"] = Box(0, height - 2, width, 1)
+    if tall:
+        boxes["edge"] = Box(0, height - 3, width, 1)
+    calls = strip + 1 + tall
+    top = height - 2 - tall - calls
+    boxes["calls"] = Box(0, top, width, calls)
+    side = 30 if width < NARROW else 46 if width < WIDE else int(width * 0.44)
+    boxes["transcript"] = Box(0, 1, width - side - 1, top - 1)
+    rows, scaled = _side(boxes, width, height, Box(width - side - 1, 1, side + 1, top - 1), wants)
+    return Layout(boxes, rows, scaled, strip, tall)
+
+
+def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wants) -> tuple[int, bool]:
+    """Stack the side column into `room`; what does not fit folds: heaviest, the scale, this call, small categories."""
+    rows = 3 if height < 30 else 4 if height < 50 else 8
+    scaled, call = height >= 30, 8 if height >= 30 else 4
+    context = wants.context + 1
+
+    def missing() -> int:
+        return context + 1 + rows + 1 + scaled + call - room.height
+
+    if missing() > 0:
+        scaled = False
+    if missing() > 0:
+        call = 4
+    if missing() > 0:
+        context = max(5, context - missing())
+    while missing() > 0 and rows > 2:
+        rows -= 1
+    y = room.y
+    for name, lines in (("context", context), ("map", 1 + rows + 1 + scaled)):
+        boxes[name] = Box(room.x, y, room.width, lines)
+        y += lines
+    lower = Box(room.x, y, room.width, room.y + room.height - y)
+    if width >= WIDE and lower.height >= call + 6:
+        _lower(boxes, lower, call, wants)
+    else:
+        left = lower.height - call
+        boxes["this call"] = Box(lower.x, y, lower.width, lower.height if left < 4 else call)
+        if left >= 4:
+            boxes["heaviest"] = Box(lower.x, y + call, lower.width, left)
+    return rows, scaled
+
+
+def _lower(boxes: dict[str, Box], room: Box, call: int, wants: Wants) -> None:
+    """The lower part of a wide side column, in two columns."""
+    left = room.width // 2 + 1
+    y, end = room.y, room.y + room.height
+    boxes["this call"] = Box(room.x, y, left, call)
+    y += call
+    threads = min(wants.threads, 6, max(0, end - y - 8)) if wants.threads > 1 else 0
+    if threads:
+        boxes["threads"] = Box(room.x, y, left, threads + 1)
+        y += threads + 1
+    if end - y >= 6:
+        boxes["growth"] = Box(room.x, y, left, end - y)
+    else:
+        last = "threads" if threads else "this call"
+        boxes[last] = boxes[last]._replace(height=end - boxes[last].y)
+    right = Box(room.x + left, room.y, room.width - left, room.height)
+    tools = min(wants.tools, 5) + 1 if wants.tools and room.height >= 14 else 0
+    boxes["heaviest"] = right._replace(height=right.height - tools)
+    if tools:
+        boxes["tools"] = right._replace(y=right.y + right.height - tools, height=tools)
