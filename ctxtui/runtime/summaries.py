@@ -1,4 +1,4 @@
-"""Reading sessions for Home, in a process of its own; what was worked out once is remembered by path, size and mtime."""
+"""Reading sessions for Home, in a process of its own; figures are remembered by path, size and mtime."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _from_json(kept: dict[str, Any]) -> dict[str, Any]:
     return {
         **kept,
         "composition_at_peak": tuple((name, tokens) for name, tokens in kept["composition_at_peak"]),
-        "growth": tuple(GrowthColumn(*own[:3], tuple(own[3])) for own in kept["growth"]),
+        "growth": tuple(GrowthColumn(own[0], own[1], own[2], tuple(own[3])) for own in kept["growth"]),
         "models": tuple((name, calls) for name, calls in kept["models"]),
         "spent": tuple(CallSpent(*own) for own in kept["spent"]),
     }

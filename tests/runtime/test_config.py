@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.runtime.config import Origin, describe, load, project_file
+from ctxtui.runtime.settings import FIELDS, Settings
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_defaults_pass_their_own_checks() -> None:
+    blank = Settings()
+    for name, field in FIELDS.items():
+        assert field.metadata["check"](getattr(blank, name)) == getattr(blank, name)
+
+
+def test_the_order_is_flag_env_project_user_default(tmp_path: Path) -> None:
+    user = write(tmp_path / "user.toml", "usable_share = 0.5\ntheme = 'dark'\nglyphs = 'ascii'\nfollow = false\n")
+    write(tmp_path / "p/ctxtui.toml", "usable_share = 0.6\ntheme = 'light'\nglyphs = 'unicode'\n")
+    env = {"CTXTUI_USABLE_SHARE": "0.7", "CTXTUI_THEME": "mono", "CTXTUI_UNRELATED": "x"}
+    found = load(["usable_share=0.8"], env=env, cwd=tmp_path / "p", user=user)
+    s = found.settings
+    assert (s.usable_share, s.theme, s.glyphs, s.follow, s.live_seconds) == (0.8, "mono", "unicode", False, 120.0)
+    kinds = {name: origin.kind for name, _, origin in found.rows()}
+    assert [kinds[n] for n in ("usable_share", "theme", "glyphs", "follow", "live_seconds")] == [
+        "flag",
+        "env",
+        "project",
+        "user",
+        "default",
+    ]
+    assert found.origins["glyphs"] == Origin("project", f"{tmp_path / 'p/ctxtui.toml'}:3")
+
+
+def test_the_project_file_is_looked_for_upwards(tmp_path: Path) -> None:
+    write(tmp_path / "ctxtui.toml", "")
+    nearer = write(tmp_path / "a/b/ctxtui.toml", "")
+    (tmp_path / "a/b/c").mkdir()
+    assert project_file(tmp_path / "a/b/c") == nearer
+    assert project_file(tmp_path / "a") == tmp_path / "ctxtui.toml"
+
+
+def test_an_unknown_key_names_file_line_and_the_nearest(tmp_path: Path) -> None:
+    user = write(tmp_path / "c.toml", "# mine\n\nusible_share = 0.5\n")
+    with pytest.raises(BadConfig) as caught:
+        load(env={}, cwd=tmp_path, user=user)
+    assert caught.value.place == f"{user}:3"
+    assert "usible_share" in caught.value.message
+    assert "usable_share" in caught.value.way_out
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("usable_share = 2", "0.05 to 1"),
+        ("usable_share = 'much'", "0.05 to 1"),
+        ("usable_share = true", "0.05 to 1"),
+        ("usable_share = nan", "0.05 to 1"),
+        ("theme = 'pink'", "auto, dark, light, mono"),
+        ("follow = 3", "true or false"),
+        ("windows = 3", "table"),
+        ("[windows]\nm = -1", "table"),
+        ("[prices.m]\ninput = 1", "rates"),
+        ("[prices.m]\ninput = 1\noutput = 1\nextra = 1", "rates"),
+        ("theme = ", "TOML"),
+    ],
+)
+def test_a_value_that_cannot_be_is_an_error_with_its_place(tmp_path: Path, text: str, wanted: str) -> None:
+    user = write(tmp_path / "c.toml", text)
+    with pytest.raises(BadConfig, match=wanted) as caught:
+        load(env={}, cwd=tmp_path, user=user)
+    assert str(user) in caught.value.place
+
+
+def test_tables_are_laid_entry_by_entry(tmp_path: Path) -> None:
+    user = write(tmp_path / "u.toml", "[windows]\na = 1\nb = 2\n")
+    write(tmp_path / "ctxtui.toml", '[windows]\nb = 3\n"c-1.5" = 4\n[prices.m]\ninput = 1\noutput = 2.5\n')
+    found = load(["windows={d = 5}"], env={}, cwd=tmp_path, user=user)
+    assert found.settings.windows == {"a": 1, "b": 3, "c-1.5": 4, "d": 5}
+    assert found.settings.prices == {"m": {"input": 1.0, "output": 2.5}}
+    kinds = {name: origin.kind for name, _, origin in found.rows() if name.startswith("windows")}
+    assert kinds == {"windows.a": "user", "windows.b": "project", "windows.c-1.5": "project", "windows.d": "flag"}
+
+
+@pytest.mark.parametrize("text", ["pager = 'rm -rf'", "data_dir = '/tmp/x'"])
+def test_a_project_may_not_start_programs_or_move_data(tmp_path: Path, text: str) -> None:
+    write(tmp_path / "ctxtui.toml", text)
+    with pytest.raises(BadConfig, match="may not be set by a project"):
+        load(env={}, cwd=tmp_path, user=tmp_path / "none")
+
+
+def test_a_flag_without_value_and_a_named_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig, match="KEY=VALUE"):
+        load(["theme"], env={}, cwd=tmp_path, user=tmp_path / "none")
+    with pytest.raises(BadConfig, match="no file"):
+        load(env={"CTXTUI_CONFIG": str(tmp_path / "gone")}, cwd=tmp_path)
+
+
+def test_every_setting_is_described() -> None:
+    text = describe()
+    assert all(f"\n{name} " in f"\n{text}" for name in FIELDS)
