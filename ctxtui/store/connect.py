@@ -144,6 +144,17 @@ def writing(conn: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def reading(conn: sqlite3.Connection) -> Iterator[None]:
+    """One snapshot for several queries: what others write meanwhile does not show in them."""
+    conn.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+
+
 def copy_into(source: Path, target: Path) -> Path:
     """Copy the database `source`, consistent also while others write, to the new file `target` of mode 0600.
 

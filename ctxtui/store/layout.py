@@ -22,7 +22,7 @@ class At(NamedTuple):
     """A context: index of its run (None: the empty context) and how many of the run's blocks belong to it."""
 
     run: int | None
-    count: int
+    blocks: int
 
 
 NOWHERE = At(None, 0)
@@ -45,8 +45,8 @@ class Layout:
         self.runs: list[Run] = []
         self._at: dict[int, At] = {ROOT: NOWHERE}
 
-    def add(self, head: int) -> At:
-        """Make sure that the context `head` is held; where it is."""
+    def add(self, head: int) -> None:
+        """Make sure that the context `head` is held."""
         fresh: list[int] = []
         node = head
         while node not in self._at:
@@ -55,16 +55,19 @@ class Layout:
         if fresh:
             fresh.reverse()
             self._continue(self._at[node], fresh)
+
+    def at(self, head: int) -> At:
+        """Where the context `head` is. Raises `KeyError` if it is not held."""
         return self._at[head]
 
     def _continue(self, base: At, nodes: list[int]) -> None:
         index = base.run
-        if index is None or base.count < len(self.runs[index].nodes):
+        if index is None or base.blocks < len(self.runs[index].nodes):
             index = len(self.runs)
             self.runs.append(Run(base, self._tree[nodes[0]].depth - 1))
         run = self.runs[index].nodes
-        for count, node in enumerate(nodes, len(run) + 1):
-            self._at[node] = At(index, count)
+        for blocks, node in enumerate(nodes, len(run) + 1):
+            self._at[node] = At(index, blocks)
         run.extend(nodes)
 
 

@@ -65,6 +65,7 @@ CREATE TABLE tags (
 CREATE TABLE sources (       -- the files a session was read from
   key INTEGER PRIMARY KEY,
   session INTEGER NOT NULL REFERENCES sessions(key) ON DELETE CASCADE,
+  part INTEGER NOT NULL,     -- 0: the recording itself; 1, 2 ...: companion files
   path TEXT NOT NULL, size INTEGER NOT NULL, mtime, format TEXT NOT NULL,
   codec INTEGER REFERENCES codecs(key), original BLOB,
   UNIQUE (session, path)
@@ -111,7 +112,7 @@ CREATE TABLE threads (       -- one line of context: the main agent, a subagent
   tip_run INTEGER, tip_at INTEGER NOT NULL,
   UNIQUE (session, id)
 );
-CREATE TABLE calls (         -- requests; *_run, *_at: the context the agent had, the one that left, the one after the answer
+CREATE TABLE calls (         -- requests; *_run, *_at: the context as the agent had it, as it left, after the answer
   key INTEGER PRIMARY KEY,
   session INTEGER NOT NULL REFERENCES sessions(key) ON DELETE CASCADE,
   id TEXT NOT NULL,          -- the provider's message id: the same call in two sessions has one id

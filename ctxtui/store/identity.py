@@ -1,0 +1,89 @@
+"""Which stored session a recording is: importing twice is once, and nothing that was stored is lost.
+
+A session is named by the recording's own id, else by its path. The same id alone does not say "the same": a subagent's
+file carries its parent's id, an older copy lacks calls, a log may be overwritten by another run. The calls decide.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from enum import Enum, auto
+from itertools import count
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.session import Session
+from ctxtui.store.rows import SourceInfo, sql_text
+
+_SPEAKABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,127}\Z")
+
+
+class Verdict(Enum):
+    """What a recording is to a stored session of the same name."""
+
+    SAME = auto()
+    """The same, or grown: it replaces what is stored."""
+    OLDER = auto()
+    """Less than what is stored: that stays."""
+    OTHER = auto()
+    """Something else: it gets a name of its own."""
+
+
+class Identity(NamedTuple):
+    """The name a recording goes by in the store; `key` is the session's row if there is one, `keep` says that what is
+    stored holds more than the recording and must stay."""
+
+    id: str
+    key: int | None = None
+    keep: bool = False
+
+
+def identify(conn: sqlite3.Connection, session: Session, source: SourceInfo) -> Identity:
+    """Find out which stored session, if any, `session` read from `source` is."""
+    first = _own_id(session, source)
+    for attempt in count():
+        id_ = first if not attempt else f"{first}-{_short(source.path, *list(session.calls)[:1], attempt)}"
+        row = conn.execute("SELECT key FROM sessions WHERE id = ?", (id_,)).fetchone()
+        if row is None:
+            return Identity(id_)
+        verdict = _verdict(conn, row[0], session, source)
+        if verdict is not Verdict.OTHER:
+            return Identity(id_, row[0], keep=verdict is Verdict.OLDER)
+    raise AssertionError("unreachable: count() never ends")
+
+
+def _verdict(conn: sqlite3.Connection, key: int, session: Session, source: SourceInfo) -> Verdict:
+    stored = {id_ for (id_,) in conn.execute("SELECT id FROM calls WHERE session = ?", (key,))}
+    new = {sql_text(id_) for id_ in session.calls}
+    if stored <= new:
+        return Verdict.SAME
+    if new < stored and not (new and _grew(conn, key, source)):
+        return Verdict.OLDER
+    if _grew(conn, key, source) and (session.about.id or stored & new):
+        # The same file, longer: a call whose derived id was provisional may go, and another come.
+        return Verdict.SAME
+    return Verdict.OTHER
+
+
+def _grew(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
+    where = "session = ? AND part = 0 AND path = ? AND size <= ?"
+    values = (key, sql_text(source.path), source.size)
+    return bool(source.path and conn.execute(f"SELECT 1 FROM sources WHERE {where}", values).fetchone())
+
+
+def _own_id(session: Session, source: SourceInfo) -> str:
+    own = session.about.id
+    if _SPEAKABLE.match(own):
+        return own
+    if own:
+        return _short(session.about.source, own)
+    if source.path:
+        return _short(session.about.source, source.path)
+    # Standard input has no name: the same bytes are the same session.
+    tree, tips = session.tree, [thread.tip for thread in session.threads.values()]
+    return _short(session.about.source, *session.calls, *(block.digest for tip in tips for block, _ in tree.items(tip)))
+
+
+def _short(*words: object) -> str:
+    return canonical.digest(canonical.dumps([str(word) for word in words]))[:12]

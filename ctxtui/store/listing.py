@@ -1,0 +1,85 @@
+"""Lists of stored sessions, and finding one by the beginning of its id."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from ctxtui.core.errors import NotFound, Several
+from ctxtui.store.rows import SessionRow, Totals, py_text, sql_text
+
+_COLUMNS = """
+    s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
+    s.ended, s.peak, s.input, s.cache_read, s.output, s.cost, s.imported, s.archived,
+    coalesce((SELECT path FROM sources WHERE session = s.key AND part = 0), '') AS path"""
+
+_LISTED = 8
+"""How many candidates an error names."""
+
+
+def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow]:
+    """The sessions that are archived, or those that are not; newest activity first."""
+    tags: dict[int, list[str]] = {}
+    for key, tag in conn.execute("SELECT session, tag FROM tags ORDER BY session, tag"):
+        tags.setdefault(key, []).append(py_text(tag))
+    rows = _cursor(conn).execute(
+        f"SELECT s.key, {_COLUMNS} FROM sessions s WHERE s.archived = ?"
+        " ORDER BY coalesce(s.ended, s.imported) DESC, s.key DESC",
+        (archived,),
+    )
+    return [_row(row, tags.get(row["key"], ())) for row in rows]
+
+
+def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:
+    """One session's row."""
+    tags = conn.execute("SELECT tag FROM tags WHERE session = ? ORDER BY tag", (key,))
+    row = _cursor(conn).execute(f"SELECT {_COLUMNS} FROM sessions s WHERE s.key = ?", (key,)).fetchone()
+    return _row(row, [py_text(tag) for (tag,) in tags])
+
+
+def _cursor(conn: sqlite3.Connection) -> sqlite3.Cursor:
+    cursor = conn.cursor()
+    cursor.row_factory = sqlite3.Row
+    return cursor
+
+
+def _row(row: Any, tags: Iterable[str]) -> SessionRow:
+    # Only texts can be bytes here: those that hold a lone surrogate.
+    fields: dict[str, Any] = {name: py_text(v) if isinstance(v := row[name], bytes) else v for name in row.keys()}  # noqa: SIM118
+    fields.pop("key", None)
+    fields.update(archived=bool(fields["archived"]), tags=tuple(tags))
+    return SessionRow(**fields)
+
+
+def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
+    """The key and id of the one session whose id is `prefix` or begins with it.
+
+    Raises `NotFound`, and `Several` with the candidates.
+    """
+    value = sql_text(prefix)
+    exact = conn.execute("SELECT key, id FROM sessions WHERE id = ?", (value,)).fetchone()
+    if exact is not None:
+        return int(exact[0]), str(exact[1])
+    where = "substr(s.id, 1, length(?1)) = ?1 AND ?1 != ''"
+    order = "ORDER BY coalesce(s.ended, s.imported) DESC"
+    found = conn.execute(
+        f"SELECT s.key, s.id, coalesce(s.name, s.title) FROM sessions s WHERE {where} {order}", (value,)
+    ).fetchall()
+    if not found:
+        raise NotFound(f"no stored session {prefix!r}", way_out="`ctxtui sessions` lists what there is")
+    if len(found) > 1:
+        named = [f"{id_} {py_text(title)!r}" if title else str(id_) for _, id_, title in found[:_LISTED]]
+        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        raise Several(f"{prefix!r} fits {len(found)} sessions: {', '.join(named)}{more}", way_out="give more of the id")
+    return int(found[0][0]), str(found[0][1])
+
+
+def totals(conn: sqlite3.Connection) -> Totals:
+    """Sums over all calls, each id once: the fullest report of a call that several sessions hold."""
+    row = conn.execute(
+        "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
+        " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"
+        " coalesce(sum(cost IS NULL), 0) FROM calls_once"
+    ).fetchone()
+    return Totals(*row)

@@ -1,0 +1,117 @@
+"""What goes in and comes out of the store besides sessions, and how texts become SQL values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from ctxtui.core.call import Call
+
+Progress = Callable[[int, int], None]
+"""Called with (blocks done, blocks in all) while an import packs; from the importing thread."""
+
+
+class Priced(Protocol):
+    """What a call costs, as `ctxtui.pricing` gives it."""
+
+    @property
+    def usd(self) -> float:
+        """USD in total."""
+
+    @property
+    def version(self) -> str:
+        """The price table's name."""
+
+
+Price = Callable[[Call], Priced | None]
+"""Gives the cost of a call, None where it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """The file a session was read from: absolute path ("" for standard input), bytes, mtime in Unix seconds as the
+    system gives it, the format's name. `companions` are further files of the same session (subagents)."""
+
+    path: str = ""
+    size: int = 0
+    mtime: float = 0.0
+    format: str = ""
+    companions: tuple[SourceInfo, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown. `title` is the user's where
+    there is one. `peak` is the largest input of any call; `input` and `output` add up all calls with a report."""
+
+    id: str
+    title: str
+    source: str
+    cwd: str
+    client: str
+    model: str
+    calls: int
+    threads: int
+    started: float | None
+    ended: float | None
+    peak: int | None
+    input: int | None
+    cache_read: int | None
+    output: int | None
+    cost: float | None
+    imported: float
+    archived: bool
+    path: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """All calls of the store, each counted once however many sessions hold it (law 3). `cost` is USD over the calls
+    whose price is known, `unpriced` how many calls have none."""
+
+    calls: int
+    input: int
+    cache_read: int
+    output: int
+    cost: float
+    unpriced: int
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """The state of the file: sizes in bytes, rows by table. `plain` is what all block bodies take unpacked, `packed`
+    what they take in the file."""
+
+    path: str
+    schema_version: int
+    size: int
+    wal_size: int
+    free: int
+    rows: dict[str, int]
+    plain: int
+    packed: int
+    journal: str
+    sqlite: str
+
+    @property
+    def ratio(self) -> float | None:
+        """Packed to plain bytes of block bodies; None without blocks."""
+        return self.packed / self.plain if self.plain else None
+
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def sql_text(words: str) -> str | bytes:
+    """`words` as SQL value. UTF-8 holds no lone surrogate: such a text becomes a BLOB, and comes back whole."""
+    if words.isascii() or not _SURROGATE.search(words):
+        return words
+    return words.encode("utf-8", "surrogatepass")
+
+
+def py_text(value: str | bytes) -> str:
+    """The text of a SQL value that `sql_text` made."""
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")

@@ -1,0 +1,53 @@
+"""Looking after the file: its state, copies of it, its size."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.store.connect import copy_into, schema_version
+from ctxtui.store.rows import Info
+
+_INTERNAL = ("sqlite_", "_sqlite_")
+
+
+def info(conn: sqlite3.Connection, path: Path) -> Info:
+    """Sizes, rows by table, schema."""
+    names = [name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    tables = [name for name in names if not name.startswith(_INTERNAL)]
+    plain, packed = conn.execute("SELECT coalesce(sum(size), 0), coalesce(sum(length(body)), 0) FROM blocks").fetchone()
+    wal = path.with_name(path.name + "-wal")
+    pages = {pragma: conn.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in ("page_size", "freelist_count")}
+    return Info(
+        path=str(path),
+        schema_version=schema_version(conn),
+        size=path.stat().st_size,
+        wal_size=wal.stat().st_size if wal.exists() else 0,
+        free=pages["page_size"] * pages["freelist_count"],
+        rows={name: conn.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables},
+        plain=plain,
+        packed=packed,
+        journal=conn.execute("PRAGMA journal_mode").fetchone()[0],
+        sqlite=sqlite3.sqlite_version,
+    )
+
+
+def backup(path: Path, to: Path, now: float) -> Path:
+    """Copy the database to the new file `to` (in a folder: under a name with the time); where it is.
+
+    Raises `CtxtuiError` for a file that exists: nothing is overwritten.
+    """
+    if to.is_dir():
+        to = to / f"{path.stem}-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%S}{path.suffix}"
+    try:
+        return copy_into(path, to)
+    except FileExistsError:
+        raise CtxtuiError("there is a file already", place=str(to), way_out="name another one") from None
+
+
+def vacuum(conn: sqlite3.Connection) -> None:
+    """Write the file anew without the space of what was deleted, and fold the write-ahead log into it."""
+    conn.execute("VACUUM")
+    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,149 @@
+"""Writing a session: packed before the write lock is taken, inserted in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ctxtui.core.block import Block
+from ctxtui.core.session import Session
+from ctxtui.store import call_rows, columns
+from ctxtui.store.bodies import Packer
+from ctxtui.store.connect import writing
+from ctxtui.store.identity import identify
+from ctxtui.store.layout import Layout, items_text, lay_out, places_of
+from ctxtui.store.preview import preview
+from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
+
+_CHUNK = 500
+
+
+class BlockRow(NamedTuple):
+    """A block as its row holds it, less the key."""
+
+    digest: bytes
+    kind: str | bytes
+    size: int
+    codec: int
+    preview: str | None
+    body: str | bytes
+
+
+def write_session(
+    conn: sqlite3.Connection,
+    session: Session,
+    source: SourceInfo,
+    *,
+    price: Price,
+    progress: Progress | None,
+    now: float,
+) -> str:
+    """Store `session`, or bring its stored form up to date; its id in the store. See `Store.import_session`."""
+    layout = lay_out(session)
+    digests = dict.fromkeys(session.tree[node].block.digest for run in layout.runs for node in run.nodes)
+    blocks = [session.tree.blocks[digest] for digest in digests]
+    packer = Packer(conn)
+    packed = _packed(conn, packer, blocks, progress)
+    with writing(conn):
+        identity = identify(conn, session, source)
+        if identity.keep:
+            return identity.id
+        key = columns.put_session(conn, identity, session, source, now)
+        keys = _put_blocks(conn, packer, blocks, packed)
+        runs = _put_runs(conn, key, session, layout, keys)
+        call_rows.put(conn, key, session, layout, runs, packer, price)
+        _drop_old(conn, key, runs, set(keys.values()))
+    return identity.id
+
+
+def _packed(
+    conn: sqlite3.Connection, packer: Packer, blocks: list[Block], progress: Progress | None
+) -> dict[str, BlockRow]:
+    """The rows of those blocks that the database does not hold."""
+    rows: dict[str, BlockRow] = {}
+    for start in range(0, len(blocks), _CHUNK):
+        chunk = blocks[start : start + _CHUNK]
+        known = known_blocks(conn, [block.digest for block in chunk])
+        rows.update((block.digest, _row(packer, block)) for block in chunk if block.digest not in known)
+        if progress is not None:
+            progress(min(start + _CHUNK, len(blocks)), len(blocks))
+    return rows
+
+
+def _row(packer: Packer, block: Block) -> BlockRow:
+    codec, stored = packer.pack(block.body)
+    words = preview(block) if isinstance(stored, bytes) else None
+    return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, words, stored)
+
+
+def known_blocks(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
+    """The keys of those of `digests` that are stored."""
+    wanted = [bytes.fromhex(digest) for digest in digests]
+    found: dict[str, int] = {}
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        marks = ",".join("?" * len(chunk))
+        rows = conn.execute(f"SELECT digest, key FROM blocks WHERE digest IN ({marks})", chunk)
+        found.update((digest.hex(), key) for digest, key in rows)
+    return found
+
+
+def _put_blocks(
+    conn: sqlite3.Connection, packer: Packer, blocks: list[Block], packed: dict[str, BlockRow]
+) -> dict[str, int]:
+    # Asked again under the lock: another process may have added blocks since, or deleted some.
+    keys = known_blocks(conn, (block.digest for block in blocks))
+    missing = [block for block in blocks if block.digest not in keys]
+    first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
+    rows = []
+    for key, block in enumerate(missing, first):
+        keys[block.digest] = key
+        rows.append((key, *(packed.get(block.digest) or _row(packer, block))))
+    conn.executemany(
+        "INSERT INTO blocks (key, digest, kind, size, codec, preview, body) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+    )
+    return keys
+
+
+def _put_runs(
+    conn: sqlite3.Connection, session_key: int, session: Session, layout: Layout, keys: dict[str, int]
+) -> list[int]:
+    """Insert the runs; their keys in the order of `layout.runs`."""
+    pairs = [(session_key, key) for key in keys.values()]
+    conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", pairs)
+    places = columns.place_keys(conn, places_of(session.tree, layout.runs))
+    first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM runs").fetchone()[0]
+    rows = []
+    for key, run in enumerate(layout.runs, first):
+        parent = None if run.parent.run is None else first + run.parent.run
+        nodes = [session.tree[node] for node in run.nodes]
+        items = items_text((places[node.place], keys[node.block.digest]) for node in nodes)
+        rows.append((key, session_key, parent, run.parent.blocks, run.depth, len(nodes), items))
+    conn.executemany(
+        "INSERT INTO runs (key, session, parent, offset, depth, length, items) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+    )
+    return [row[0] for row in rows]
+
+
+def _drop_old(conn: sqlite3.Connection, session_key: int, runs: list[int], blocks: set[int]) -> None:
+    """Delete what an earlier import of the session left and this one does not hold."""
+    newest = runs[0] if runs else 1 << 62
+    conn.execute("DELETE FROM runs WHERE session = ? AND key < ?", (session_key, newest))
+    held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (session_key,))
+    gone = [block for (block,) in held if block not in blocks]
+    conn.executemany("DELETE FROM session_blocks WHERE session = ? AND block = ?", ((session_key, b) for b in gone))
+    collect(conn, gone)
+
+
+def collect(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
+    """Delete those of `blocks` that nothing refers to, and skeletons without a call; how many blocks went."""
+    before = conn.total_changes
+    conn.executemany(
+        "DELETE FROM blocks WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM edits WHERE replacement = ?1)",
+        ((block,) for block in blocks),
+    )
+    gone = conn.total_changes - before
+    conn.execute("DELETE FROM skeletons WHERE NOT EXISTS (SELECT 1 FROM calls WHERE skeleton = skeletons.key)")
+    return gone
