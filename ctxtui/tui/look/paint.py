@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.strip import Strip
 
 from ctxtui.tui.look.glyphs import translate
@@ -21,6 +22,7 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip:
     style, plain = look.palette.style, not look.ascii
     segments: list[Segment] = []
     room = width + skip
+    held, last = "", None  # neighbours of one look become one segment: fewer bytes, and less work for Textual
     for text, words in spans:
         if not text.isprintable():
             text = safe_text.line(text)
@@ -29,15 +31,27 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip:
         taken = cells.width(text)
         if taken > room:
             text, taken = cells.cut(text, room), room
-        if text:
-            segments.append(Segment(text, style(words, ground)))
+        now = style(words, ground)
+        if now is last or (last is not None and words == "ink" and text.isspace() and _shows_no_blanks(last, now)):
+            held += text
+        else:
+            if held:
+                segments.append(Segment(held, last))
+            held, last = text, now
         room -= taken
         if room <= 0:
             break
+    if held:
+        segments.append(Segment(held, last))
     if room > 0:
         segments.append(Segment(" " * room, style("ink", ground)))
     whole = Strip(segments, width + skip)
     return whole.crop(skip, skip + width) if skip else whole
+
+
+def _shows_no_blanks(style: Style, blank: Style) -> bool:
+    """Whether a space in `style` looks like one in `blank`."""
+    return style.bgcolor is blank.bgcolor and not (style.underline or style.strike or style.reverse or blank.reverse)
 
 
 def blank(width: int, look: Look, ground: str = "") -> Strip:
