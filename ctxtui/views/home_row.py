@@ -66,6 +66,17 @@ def heads(width: int, sort: str) -> list[Span]:
     return merged(spans)
 
 
+def head_at(width: int, x: int) -> str:
+    """The head that stands at cell `x` of a line of `width` cells, "" where there is none."""
+    at = LEAD
+    for number, column in enumerate(columns(width)):
+        at += _gap(column) if number else 0
+        if at <= x < at + column.room:
+            return column.head
+        at += column.room
+    return ""
+
+
 def _aligned(spans: Sequence[Span], column: Column) -> Span:
     (text, style) = spans[0]
     fitted = cells.right(text, column.room) if column.align == "right" else cells.left(text, column.room)

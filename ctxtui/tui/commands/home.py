@@ -1,0 +1,120 @@
+"""Commands of Home."""
+
+from __future__ import annotations
+
+from ctxtui.tui.commands.command import Command, Situation
+
+FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
+"""Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
+
+
+class OpenSession(Command):
+    """Open the session under the cursor in the inspector."""
+
+    name, action, keys, label, group = "open session", "open_session", ("enter",), "open", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Only what can be read."""
+        return READABLE in at.facts
+
+
+class Filter(Command):
+    """Show only sessions in which every word occurs: title, model, source, directory, first text, tags."""
+
+    name, action, keys, label, group = "filter sessions", "filter", ("slash",), "filter", "sessions"
+
+
+class NextSort(Command):
+    """Sort by the next column: age, cost, peak, total, calls, read, title."""
+
+    name, action, keys, label, group = "sort by next column", "sort", ("s",), "sort", "sessions"
+
+
+class ReverseSort(Command):
+    """Turn the order round."""
+
+    name, action, keys, group = "reverse order", "reverse", ("S",), "sessions"
+
+
+class Import(Command):
+    """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
+
+    name, action, keys, label, group = "import session", "import", ("i", "I"), "import", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """A readable file."""
+        return {FILE, READABLE} <= at.facts
+
+
+class Export(Command):
+    """Write the session to a file: ctxtui's own format, or the last call as a request body."""
+
+    name, action, keys, label, group = "export session", "export", ("e",), "export", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """What can be read."""
+        return READABLE in at.facts
+
+
+class Rename(Command):
+    """Give the session a title of your own; it is imported first."""
+
+    name, action, keys, label, group = "rename session", "rename", ("r",), "rename", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """What can be read."""
+        return READABLE in at.facts
+
+
+class Tag(Command):
+    """Set the session's tags, separated by blanks; it is imported first."""
+
+    name, action, keys, label, group = "tag session", "tag", ("t",), "tag", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """What can be read."""
+        return READABLE in at.facts
+
+
+class Archive(Command):
+    """Take the session out of the list, or back into it; it is imported first."""
+
+    name, action, keys, label, group = "archive session", "archive", ("a",), "archive", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """What can be read."""
+        return READABLE in at.facts
+
+
+class ShowArchived(Command):
+    """List archived sessions too, or hide them again."""
+
+    name, action, keys, group = "show or hide archived sessions", "show_archived", ("A",), "sessions"
+
+
+class Delete(Command):
+    """Delete ctxtui's copy of the session; a recording that another program wrote is never touched."""
+
+    name, action, keys, label, group = "delete stored session", "delete", ("d",), "delete", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Only what the database holds."""
+        return STORED in at.facts
+
+
+class Dismiss(Command):
+    """Close what is open: the welcome, then the filter."""
+
+    name, action, keys, group = "dismiss", "dismiss", ("escape",), "sessions"
+
+
+HOME: tuple[type[Command], ...] = (
+    OpenSession, Filter, NextSort, Import, Export, Rename, Tag, Archive, Delete, ReverseSort, ShowArchived, Dismiss,
+)  # fmt: skip

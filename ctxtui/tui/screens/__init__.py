@@ -1,0 +1,1 @@
+"""Screens: Home and the Inspector."""

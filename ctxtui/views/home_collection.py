@@ -1,0 +1,84 @@
+"""The sessions that Home knows: glimpses come and go, figures arrive one by one, totals follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from ctxtui.views.home import SAMPLES, CallSpent, SessionSummary
+from ctxtui.views.home_list import Entry, Wanted, arrange
+from ctxtui.views.home_totals import Ledger, Totals
+
+
+@dataclass(slots=True)
+class Collection:
+    """All sessions by key. `directory` is where ctxtui was started, `name` how that is written on screen."""
+
+    directory: str = ""
+    name: str = ""
+    archived: bool = False
+    """Whether archived sessions are listed."""
+    sessions: dict[str, SessionSummary] = field(default_factory=dict)
+    stale: set[str] = field(default_factory=set)
+    """Sessions whose file changed since their figures were made."""
+    _ledger: Ledger = field(default_factory=Ledger)
+
+    def see(self, glimpses: Iterable[SessionSummary]) -> bool:
+        """Take what is there now; sessions that are not among `glimpses` are gone. Figures known before are kept,
+        those of a file that changed until new ones come. Whether anything changed."""
+        seen = {one.key: self._merged(one) for one in glimpses}
+        if seen == self.sessions:
+            return False
+        for key in self.sessions.keys() - seen.keys():
+            self._ledger.drop(key)
+            self.stale.discard(key)
+        for key, one in seen.items():
+            if one.known and one.spent is not getattr(self.sessions.get(key), "spent", None):
+                self._count(one)
+        self.sessions = seen
+        return True
+
+    def _merged(self, one: SessionSummary) -> SessionSummary:
+        old = self.sessions.get(one.key)
+        if old is None or one.known or not old.known:
+            return one
+        if (old.size, old.mtime) != (one.size, one.mtime):
+            self.stale.add(one.key)
+        return replace(
+            old, mtime=one.mtime, size=one.size, live=one.live, stored=one.stored, tags=one.tags, archived=one.archived
+        )
+
+    def put(self, filled: SessionSummary) -> None:
+        """Figures of one session; those of a session that is gone are dropped."""
+        now = self.sessions.get(filled.key)
+        if now is None:
+            return
+        if (now.size, now.mtime) == (filled.size, filled.mtime):
+            self.stale.discard(filled.key)
+        self.sessions[filled.key] = replace(filled, mtime=now.mtime, size=now.size, live=now.live)
+        self._count(filled)
+
+    def _count(self, one: SessionSummary) -> None:
+        if one.group == SAMPLES:
+            return
+        # A session that only the database holds is known by its sums.
+        whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=one.cost_usd)
+        self._ledger.put(one.key, one.spent or ((whole,) if one.stored and not one.path else ()))
+
+    def totals(self) -> Totals:
+        """Sums over the user's own sessions: the samples are nobody's money."""
+        return self._ledger.totals(sum(one.group != SAMPLES for one in self.sessions.values()))
+
+    def progress(self) -> tuple[int, int]:
+        """How many sessions have figures, of how many."""
+        return sum(one.known for one in self.sessions.values()), len(self.sessions)
+
+    def wanting(self) -> Iterator[str]:
+        """Keys of the sessions that have no figures yet, then of those whose figures are stale."""
+        yield from (key for key, one in self.sessions.items() if not one.known)
+        yield from (key for key in self.stale if self.sessions[key].known)
+
+    def entries(self, wanted: Wanted) -> tuple[Entry, ...]:
+        """The list as shown."""
+        shown = (one for one in self.sessions.values() if self.archived or not one.archived)
+        return arrange(shown, wanted, self.directory, self.name)
