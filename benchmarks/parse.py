@@ -11,9 +11,10 @@ from benchmarks.sessions import session
 
 def results(folder: Path, runs: int) -> list[Result]:
     """The typed records of every line, and the whole session with its tree (no target: shown for scale)."""
+    from ctxtui.transcripts.claude_code import ClaudeCode, records
+
     from ctxtui.core.session import Session
     from ctxtui.core.tree import Tree
-    from ctxtui.transcripts.claude_code import ClaudeCode, records
 
     path = session(folder, 10_000, 50_000_000)
 

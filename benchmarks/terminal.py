@@ -103,6 +103,25 @@ class Terminal:
             self.read(0.02)
         return time.perf_counter() - self.started
 
+    def text(self) -> bytes:
+        """What was written since the last `forget`, less escape sequences."""
+        return _ESCAPE.sub(b"", self.output)
+
+    def type(self, keys: bytes) -> None:
+        """Press keys and do not wait."""
+        os.write(self.fd, keys)
+
+    def ended(self, cap: float = 10.0) -> int | None:
+        """The exit code of the program once it has ended; None if it has not within `cap` seconds."""
+        until = time.perf_counter() + cap
+        while time.perf_counter() < until:
+            self.read(0.02)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.read(0.05)
+                return os.waitstatus_to_exitcode(status)
+        return None
+
     def settle(self, quiet: float = 0.5, cap: float = 30.0) -> None:
         """Wait until the program has written nothing for `quiet` seconds."""
         until = time.perf_counter() + cap
