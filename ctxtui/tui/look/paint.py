@@ -24,10 +24,8 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip:
     room = width + skip
     held, last = "", None  # neighbours of one look become one segment: fewer bytes, and less work for Textual
     for text, words in spans:
-        if not text.isprintable():
-            text = safe_text.line(text)
-        if not plain:
-            text = translate(text, words, keep_wide=look.keep_wide)
+        if not (plain and text.isprintable()):
+            text = _drawable(text, words, look)
         taken = cells.width(text)
         if taken > room:
             text, taken = cells.cut(text, room), room
@@ -47,6 +45,11 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip:
         segments.append(Segment(" " * room, style("ink", ground)))
     whole = Strip(segments, width + skip)
     return whole.crop(skip, skip + width) if skip else whole
+
+
+def _drawable(text: str, words: str, look: Look) -> str:
+    text = text if text.isprintable() else safe_text.line(text)
+    return translate(text, words, keep_wide=look.keep_wide) if look.ascii else text
 
 
 def _shows_no_blanks(style: Style, blank: Style) -> bool:

@@ -138,6 +138,14 @@ class Rows(Board):
         self.refresh()
         return True
 
+    def shift_by(self, cells: int) -> None:
+        """Scroll sideways (raw JSON only); never left of the first cell."""
+        shift = max(0, self.shift + cells)
+        if shift != self.shift:
+            self.shift = shift
+            self.forget()
+            self.refresh()
+
     def repaint_row(self, index: int, *, whole: bool = False) -> None:
         """Paint the first line of row `index` again if it is in view, or its `whole`."""
         first = self.heights.line_of(index) - self.top

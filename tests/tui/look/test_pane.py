@@ -246,6 +246,17 @@ async def test_rows_before_a_change_are_not_rendered_again() -> None:
         assert pane.rows_rendered == 1
 
 
+async def test_sideways() -> None:
+    app = Screen()
+    async with app.run_test(size=(40, 20)) as pilot:
+        pane = app.query_one(Numbers)
+        pane.shift_by(3)
+        await pilot.pause()
+        assert shown(pane)[0] == "w 0"
+        pane.shift_by(-99)
+        assert pane.shift == 0
+
+
 async def test_mouse() -> None:
     app = Screen()
     async with app.run_test(size=(40, 20)) as pilot:
