@@ -10,6 +10,7 @@ import click
 from ctxtui.cli.output import note
 from ctxtui.runtime.config import Config, load
 from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.places import database
 from ctxtui.runtime.sources import Named, locate, open_named
 
 NAME_HELP = "a file, a folder (its newest recording), a session's id or the beginning of one, or - for standard input"
@@ -23,21 +24,39 @@ def config_of(context: click.Context) -> Config:
     return root.obj
 
 
-def named(name: str) -> Named:
+def named(name: str, config: Config, *, say: bool = True) -> Named:
     """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
-    found = locate(name, Path.cwd())
-    if found.others:
+    found = locate(name, Path.cwd(), lambda prefix: stored_ids(prefix, config))
+    if found.others and say:
         count = len(found.others)
         also = "one more recording" if count == 1 else f"{count} more recordings"
         note(f"opened {found.path}, the newest; {also} there: `ctxtui sessions {name}` lists them")
     return found
 
 
-def opened(name: str) -> Loaded:
+def stored_ids(prefix: str, config: Config) -> list[str]:
+    """Ids in the database that begin with `prefix`, archived ones too; none where there is no database."""
+    path = database(config.settings.data_dir)
+    if not path.exists():
+        return []
+    # Imported here: most runs name a file.
+    from ctxtui.store.store import Store
+
+    with Store.open(path) as store:
+        return [row.id for archived in (False, True) for row in store.sessions(archived) if row.id.startswith(prefix)]
+
+
+def opened(name: str, config: Config) -> Loaded:
     """The recording that `name` stands for, read to its end; progress is shown on a terminal."""
+    found = named(name, config)
+    if found.stored:
+        from ctxtui.store.store import Store
+
+        with Store.open(database(config.settings.data_dir)) as store:
+            return Loaded(store.load(found.stored), found.stored)
     meter = Meter("reading") if sys.stderr.isatty() else None
     try:
-        return open_named(named(name), meter.bytes if meter else None)
+        return open_named(found, meter.bytes if meter else None)
     finally:
         if meter:
             meter.clear()

@@ -2,74 +2,135 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import click
 
-from ctxtui.cli.context import config_of
-from ctxtui.cli.output import write_json
+from ctxtui.cli.context import Meter, config_of
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
-from ctxtui.runtime.discover import Found, find
-from ctxtui.runtime.packaged import sample_paths
-from ctxtui.runtime.settings import Settings
-from ctxtui.views import cells, numbers
-from ctxtui.views.span import Span
+from ctxtui.runtime.discover import id_of
+from ctxtui.runtime.shelf import Shelf
+from ctxtui.views import cells, numbers, safe_text
+from ctxtui.views.home import HERE, SessionSummary
+from ctxtui.views.span import Span, cropped
 
 
 @click.command("sessions")
+@click.argument("folder", metavar="[FOLDER]", required=False)
 @click.option("--here", is_flag=True, help="Only those of this directory and its worktrees.")
+@click.option("--figures", is_flag=True, help="Read each one for model, calls, tokens and money (remembered).")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N sessions.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def sessions(context: click.Context, here: bool, limit: int | None, as_json: bool) -> None:
+def sessions(
+    context: click.Context, folder: str | None, here: bool, figures: bool, limit: int | None, as_json: bool
+) -> None:
     """List the sessions that can be opened: Claude Code's, Codex's, ctxtui's own, samples; newest first.
+
+    With FOLDER, the recordings in it, by path. Every id is accepted by show, export and open.
 
     \b
     Example: ctxtui show "$(ctxtui sessions --json | jq -r '.sessions[0].id')"
     """
-    config = config_of(context)
-    found = [f for f in find(Path.cwd(), samples=sample_paths()) if not here or f.group == "here"][:limit]
-    now = time.time()
+    settings = config_of(context).settings
+    shelf = Shelf(settings, Path.cwd())
+    found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.glimpses())
+    if shelf.trouble:
+        note(f"the database was left out: {shelf.trouble}")
+    found = sorted((s for s in found if not here or s.group == HERE), key=lambda s: -s.mtime)[:limit]
+    if figures:
+        found = _with_figures(shelf, found)
+    ids = {one.key: one.path for one in found} if folder else ids_of(found)
     if as_json:
-        write_json({"sessions": _rows(found, config.settings, now)})
+        write_json({"sessions": _rows(found, ids)})
     else:
-        _print(found, config.settings, now)
+        _print(Painter(settings.glyphs), found, ids)
 
 
-def _rows(found: Sequence[Found], settings: Settings, now: float) -> list[dict[str, Any]]:
+def _with_figures(shelf: Shelf, found: list[SessionSummary]) -> list[SessionSummary]:
+    meter = Meter("reading") if sys.stderr.isatty() else None
+    read: dict[str, SessionSummary] = {}
+    for one in shelf.figures(found, Event()):
+        read[one.key] = one
+        if meter:
+            meter.say(f"{len(read)} of {len(found)} sessions")
+    if meter:
+        meter.clear()
+    return [read.get(one.key, one) for one in found]
+
+
+def ids_of(found: Iterable[SessionSummary]) -> dict[str, str]:
+    """The id of each session by its key; where two recordings share one, the path is the id."""
+    ids = {one.key: id_of(Path(one.path).name) if one.path else one.stored for one in found}
     tally: dict[str, int] = {}
-    for one in found:
-        tally[one.id] = tally.get(one.id, 0) + 1
-    # An id that two files share would not open either: then the path is the id.
+    for id_ in ids.values():
+        tally[id_] = tally.get(id_, 0) + 1
+    return {key: id_ if tally[id_] == 1 else key for key, id_ in ids.items()}
+
+
+def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, Any]]:
     return [
         {
-            "id": one.id if tally[one.id] == 1 else str(one.path),
-            "source": one.source,
-            "path": str(one.path),
+            "id": ids[one.key],
+            "title": one.title,
+            "source": one.source or None,
+            "path": one.path or None,
+            "stored": one.stored or None,
             "cwd": one.cwd or None,
             "group": one.group,
-            "size": one.size,
+            "size": one.size if one.path else None,
             "modified": one.mtime,
-            "live": one.live(now, settings.live_seconds),
+            "live": one.live,
+            "tags": list(one.tags),
+            **(_figures(one) if one.known else {}),
         }
         for one in found
     ]
 
 
-def _print(found: Sequence[Found], settings: Settings, now: float) -> None:
-    painter = Painter(settings.glyphs)
-    room = max(20, width() - 58)
+def _figures(one: SessionSummary) -> dict[str, Any]:
+    if one.error:
+        return {"error": one.error}
+    return {
+        "model": one.model,
+        "calls": one.calls,
+        "peak_tokens": one.peak_tokens,
+        "total_tokens": one.total_tokens,
+        "cost_usd": one.cost_usd,
+        "read_share": one.read_share,
+        "sentence": one.sentence,
+    }
+
+
+def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -> None:
+    now = time.time()
+    longest = max([cells.width(ids[one.key]) for one in found], default=0)
     for one in found:
-        live = one.live(now, settings.live_seconds)
-        painter.line(
-            [
-                Span("● " if live else "  ", "ok"),
-                Span(cells.left(one.id, 36) + "  "),
-                Span(cells.right(numbers.ago(now - one.mtime), 5) + "  ", "dim"),
-                Span(cells.left(one.source or one.group, 11) + "  ", "dim"),
-                Span(cells.fit(one.cwd or one.project or home_short(str(one.path.parent)), room), "dim"),
-            ]
+        known = one.known and not one.error
+        figures = [
+            Span(cells.right(numbers.tokens(one.peak_tokens) if known else "", 7)),
+            Span(cells.right(numbers.money(one.cost_usd) if known else "", 9) + "  "),
+        ]
+        place = (
+            ""
+            if ids[one.key] == one.path
+            else home_short(one.cwd or str(Path(one.path).parent))
+            if one.path or one.cwd
+            else "database"
         )
+        told = one.error or (one.title if one.title not in (one.path, ids[one.key]) else "")
+        line = [
+            Span("● " if one.live else "  ", "ok"),
+            Span(cells.left(ids[one.key], longest) + "  "),
+            Span(cells.right(numbers.ago(now - one.mtime), 5) + "  ", "dim"),
+            Span(cells.left(one.source or one.group, 11), "dim"),
+            *(figures if any(s.known for s in found) else [Span("  ")]),
+            Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim"),
+        ]
+        painter.line(cropped(line, width()))

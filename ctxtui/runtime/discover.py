@@ -93,12 +93,16 @@ def _codex(root: Path) -> Iterator[Found]:
 
 
 def _samples(paths: tuple[Path, ...]) -> Iterator[Found]:
-    for path in paths:
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        yield Found(path, "", path.name.partition(".")[0], status.st_size, status.st_mtime, "samples")
+    return filter(None, (seen_at(path, "samples") for path in paths))
+
+
+def seen_at(path: Path, group: str = "elsewhere") -> Found | None:
+    """The recording at `path`; None where there is no file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return Found(path, "", id_of(path.name), status.st_size, status.st_mtime, group)
 
 
 def _seen(
@@ -114,7 +118,9 @@ def _seen(
 def id_of(name: str) -> str:
     """The id in a recording's file name: its last uuid, else the name without endings."""
     uuids = _UUID.findall(name)
-    return str(uuids[-1]).lower() if uuids else name.removesuffix(".jsonl").removesuffix(".json")
+    if uuids:
+        return str(uuids[-1]).lower()
+    return name.removesuffix(".jsonl").removesuffix(".json").removesuffix(".ctxtui")
 
 
 def _entries(folder: Path | str) -> Iterator[os.DirEntry[str]]:

@@ -12,10 +12,11 @@ from threading import Event
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.apart import Child, ChildGone
-from ctxtui.runtime.discover import find
+from ctxtui.runtime.discover import find, seen_at
 from ctxtui.runtime.packaged import sample_paths
 from ctxtui.runtime.places import database
 from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.sources import in_folder
 from ctxtui.runtime.summary import glimpse
 from ctxtui.store.rows import SessionRow
 from ctxtui.views.home import SessionSummary
@@ -39,6 +40,13 @@ class Shelf:
         """Every recording as its name and file times show it, newest first. Milliseconds for thousands."""
         now = time.time()
         return [glimpse(f, now, self._settings.live_seconds) for f in find(self._cwd, samples=sample_paths())]
+
+    def inside(self, folder: Path) -> list[SessionSummary]:
+        """The recordings in `folder` or below, by content, newest first. Raises what `in_folder` raises."""
+        now = time.time()
+        named = in_folder(folder)
+        found = (seen_at(path) for path in (named.path, *named.others) if path is not None)
+        return [glimpse(f, now, self._settings.live_seconds) for f in found if f is not None]
 
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, then the sessions that only the database holds."""

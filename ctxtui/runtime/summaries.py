@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui import __version__
-from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.pricing.price import Cost, PriceTable, price
-from ctxtui.runtime.books import book_for, prices_for
+from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, Here, count_all
 from ctxtui.runtime.loading import load
 from ctxtui.runtime.memory import Memory
 from ctxtui.runtime.places import database
+from ctxtui.runtime.pricing import price_of, prices_for
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.summary import filled
 from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
@@ -25,15 +24,6 @@ VERSION: Final = 1
 
 _OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived")
 """Fields that are about the file as it stands, and are not remembered."""
-
-
-def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:
-    """The function that prices a call at its own time; None where its model has no price."""
-
-    def priced(call: Call) -> Cost | None:
-        return price(call.usage, call.model, call.provider, call.started, table) if call.usage else None
-
-    return priced
 
 
 def summarise(path: Path, settings: Settings, counter: Counter | None = None) -> SessionSummary:

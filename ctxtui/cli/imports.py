@@ -1,0 +1,129 @@
+"""`ctxtui import`: copies of recordings in ctxtui's own database."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import Meter, config_of, named
+from ctxtui.cli.exit_codes import code_for
+from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.runtime.config import Config
+from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.loading import load, load_stream
+from ctxtui.runtime.places import database
+from ctxtui.runtime.pricing import price_of, prices_for
+from ctxtui.runtime.sources import STREAM
+
+if TYPE_CHECKING:
+    from ctxtui.store.rows import SourceInfo
+    from ctxtui.store.store import Store
+
+
+@click.command("import")
+@click.argument("names", metavar="PATH...", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
+    """Copy recordings into ctxtui's own database, so that they stay when the client deletes them.
+
+    PATH is a file, a folder (every recording in it), a session's id, or - for standard input. Importing again changes
+    nothing; a recording that has grown is brought up to date. What cannot be read is named, the rest is imported.
+
+    \b
+    Example: ctxtui import ~/.claude/projects --json | jq '.imported | length'
+    """
+    config = config_of(context)
+    from ctxtui.store.store import Store
+
+    done: list[dict[str, Any]] = []
+    failed: list[dict[str, Any]] = []
+    with Store.open(database(config.settings.data_dir)) as store:
+        known = {row.id for archived in (False, True) for row in store.sessions(archived)}
+        for name, path in _each(names, config):
+            try:
+                done.append(_one(store, path, config, known))
+            except CtxtuiError as error:
+                failed.append(_failure(name, error))
+                note(str(error) if name in str(error) else f"{name}: {error}")
+            else:
+                if not as_json:
+                    write(_told(done[-1]))
+    if as_json:
+        write_json({"imported": done, "failed": failed})
+    return int(failed[0]["code"]) if failed else 0
+
+
+def _each(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | None]]:
+    """(what to call it, its file; None for standard input) of everything that is to be imported."""
+    for name in names:
+        if name == STREAM:
+            yield "standard input", None
+            continue
+        found = named(name, config, say=False)
+        for path in filter(None, (found.path, *found.others)):
+            yield str(path), path
+
+
+def _one(store: Store, path: Path | None, config: Config, known: set[str]) -> dict[str, Any]:
+    meter = Meter(f"importing {path.name if path else 'standard input'}") if sys.stderr.isatty() else None
+    loaded = load_stream() if path is None else load(path, meter.bytes if meter else None)
+    id_ = store.import_session(
+        loaded.session,
+        source_info(loaded),
+        price=price_of(prices_for(config.settings)),
+        progress=(lambda done, whole: meter.say(f"{done:,} of {whole:,} blocks")) if meter else None,
+    )
+    if meter:
+        meter.clear()
+    new = id_ not in known
+    known.add(id_)
+    session = loaded.session
+    title = session.about.title or loaded.name
+    return {
+        "id": id_,
+        "path": str(path) if path else None,
+        "title": title,
+        "source": loaded.source,
+        "calls": len(session.calls),
+        "skipped": len(loaded.skipped),
+        "new": new,
+    }
+
+
+def source_info(loaded: Loaded) -> SourceInfo:
+    """Where a session was read from, as the store keeps it."""
+    from ctxtui.store.rows import SourceInfo
+
+    files = []
+    for path in loaded.paths:
+        status = os.stat(path)
+        files.append(SourceInfo(str(path.absolute()), status.st_size, status.st_mtime, loaded.source))
+    if not files:
+        return SourceInfo(format=loaded.source)
+    main = files[0]
+    return SourceInfo(main.path, main.size, main.mtime, main.format, tuple(files[1:]))
+
+
+def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
+    code = code_for(error)
+    return {
+        "path": name,
+        "code": code.number,
+        "kind": code.name,
+        "message": error.message,
+        "place": error.place,
+        "way_out": error.way_out,
+    }
+
+
+def _told(one: dict[str, Any]) -> str:
+    state = "new" if one["new"] else "known"
+    skipped = f", {one['skipped']} lines skipped" if one["skipped"] else ""
+    return f"{one['id']}  {state}  {one['calls']:,} calls{skipped}  {shown(one['title'])}"
