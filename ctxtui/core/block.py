@@ -60,9 +60,14 @@ class Item(NamedTuple):
 
 
 def make(kind: str, value: Json) -> Block:
-    """The block of `kind` with JSON `value`, which must hold no cache markers (see `without_markers`)."""
+    """The block of `kind` with JSON `value`, which must hold no cache markers (see `without_markers`).
+
+    Its digest is that of its canonical JSON; where that does not tell the kind (a header, a tool, a part without
+    type), the kind is digested in front of it, so that two kinds never share a digest.
+    """
     body = canonical.dumps(value)
-    return Block(canonical.digest(body), kind, body)
+    told = isinstance(value, Mapping) and value.get("type") == kind
+    return Block(canonical.digest(body if told else kind.encode("utf-8", "replace") + b"\0" + body), kind, body)
 
 
 def of(value: Json, default_kind: str = "text") -> Block:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, Final
@@ -47,11 +46,12 @@ def number(literal: str) -> float | Number:
     return value if repr(value) == literal else Number(literal)
 
 
-_INTEGER_PART: Final = re.compile(r"-0\Z")
+LONG_INTEGER: Final = 4000
+"""Digits from which an integer stays text: Python refuses to convert more than 4,300."""
 
 
 def _integer(literal: str) -> int | Number:
-    return Number(literal) if _INTEGER_PART.match(literal) else int(literal)
+    return Number(literal) if literal == "-0" or len(literal) > LONG_INTEGER else int(literal)
 
 
 def _constant(literal: str) -> Number:

@@ -1,0 +1,80 @@
+"""What a codec needs to know of a dialect: which members of a body are context, and how their elements are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ctxtui.core.block import HEADER, Place
+from ctxtui.core.canonical import Json
+from ctxtui.wire.parts import Part, Piece, content_part, part, shape, unreadable, words
+
+TOOLS = Place("tools")
+SYSTEM = Place("system")
+
+
+class Split(Protocol):
+    """Takes one element apart; `path` is its JSON path."""
+
+    def __call__(self, value: Json, path: str) -> list[Part]:
+        """The element's parts in prompt order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One member of a body that holds context: `name` is its place, `key` its JSON key.
+
+    `split` and `join` are inverse for elements of the usual shapes. `string` reads the section written as one string
+    (None where the dialect has no such form), `is_string` says whether pieces may be written so again. `bare` tells
+    which kinds are elements of their own, outside messages.
+    """
+
+    name: str
+    key: str
+    split: Split
+    join: Callable[[Sequence[Piece]], Json]
+    string: Callable[[str], list[Part]] | None = None
+    is_string: Callable[[Sequence[Piece]], bool] | None = None
+    bare: Callable[[str], bool] = lambda kind: True
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A dialect's sections, in prompt order."""
+
+    dialect: str
+    sections: tuple[Section, ...]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The JSON keys of all sections."""
+        return frozenset(section.key for section in self.sections)
+
+
+def split_tool(value: Json, path: str) -> list[Part]:
+    """A tool definition: one block, the provider's JSON verbatim."""
+    if not isinstance(value, dict):
+        return [unreadable(path, f"a tool is {shape(value)}, not an object", TOOLS, ())]
+    return [part("tool", value, TOOLS, ())]
+
+
+def split_system(value: Json, path: str) -> list[Part]:
+    """One text of a system prompt that is a list."""
+    return [content_part(value, path, SYSTEM, ())]
+
+
+def system_string(text: str) -> list[Part]:
+    """A system prompt that is one string."""
+    return [words(text, SYSTEM, ())] if text else []
+
+
+def one(pieces: Sequence[Piece]) -> Json:
+    """An element that is one block."""
+    return pieces[0][1]
+
+
+def in_messages(kind: str) -> bool:
+    """For dialects whose messages hold everything: only a header begins an element."""
+    return kind == HEADER

@@ -1,0 +1,123 @@
+"""The sections of each dialect's request bodies (facts §1, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ctxtui.core.block import HEADER, Place
+from ctxtui.core.canonical import Json
+from ctxtui.wire.grammar import (
+    SYSTEM,
+    Grammar,
+    Section,
+    in_messages,
+    one,
+    split_system,
+    split_tool,
+    system_string,
+)
+from ctxtui.wire.message import LIST, OBJECT, STRING, Field, Shape, is_plain, join, split
+from ctxtui.wire.parts import Part, Piece, kind_of, part, shape, unreadable, words
+
+ANTHROPIC: Final = "anthropic"
+CHAT: Final = "openai_chat"
+RESPONSES: Final = "openai_responses"
+
+PLAIN_SHAPE: Final = Shape()
+CHAT_SHAPE: Final = Shape(
+    (
+        # Spellings of visible reasoning: DeepSeek and llama.cpp, Ollama and vLLM (facts §5).
+        Field("reasoning_content", "reasoning", STRING, first=True),
+        Field("reasoning", "reasoning", STRING, first=True),
+        Field("refusal", "refusal", STRING, inside="refusal"),
+        Field("tool_calls", "tool_call", LIST),
+        Field("function_call", "function_call", OBJECT),
+    )
+)
+
+MESSAGE_PARTS: Final = frozenset(
+    "text input_text output_text refusal input_image input_file input_audio summary_text reasoning_text "
+    "computer_screenshot image image_url document file output_audio".split()
+)
+"""Kinds that stand inside a Responses message; every other kind is an item of its own."""
+
+
+def _message(shape_: Shape, value: Json, path: str) -> list[Part]:
+    if not isinstance(value, dict):
+        return [unreadable(path, f"a message is {shape(value)}, not an object", Place("messages"), ())]
+    return split(value, path, shape_)
+
+
+def _join(shape_: Shape, pieces: Sequence[Piece]) -> Json:
+    return join(pieces, shape_) if pieces[0][0] == HEADER else one(pieces)
+
+
+def split_item(value: Json, path: str) -> list[Part]:
+    """One item of a Responses input or output: a message, or a block of its own."""
+    if not isinstance(value, dict):
+        return [unreadable(path, f"an item is {shape(value)}, not an object", Place("messages"), ())]
+    kind = kind_of(value, "message")
+    if kind == "message":
+        return split(value, path, PLAIN_SHAPE)
+    return [part(kind, value, Place("messages", item_role(kind, value)), ())]
+
+
+def item_role(kind: str, value: dict[str, Json]) -> str:
+    """The side that an item without role speaks for."""
+    role = value.get("role")
+    if isinstance(role, str):
+        return role
+    answers = kind.endswith(("_output", "_response")) or kind == "item_reference"
+    return "tool" if answers else "assistant"
+
+
+def _input_string(text: str) -> list[Part]:
+    place = Place("messages", "user")
+    head = split({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
+    return [head, words(text, place, ("content",))]
+
+
+def _one_plain(pieces: Sequence[Piece]) -> bool:
+    return len(pieces) == 1 and is_plain(*pieces[0])
+
+
+def _one_user_text(pieces: Sequence[Piece]) -> bool:
+    head: Json = {"role": "user", "content": STRING}
+    return len(pieces) == 2 and pieces[0] == (HEADER, head) and is_plain(*pieces[1])
+
+
+def _tools(key: str) -> Section:
+    return Section("tools", key, split_tool, one)
+
+
+def _messages(shape_: Shape) -> Section:
+    def split_(value: Json, path: str) -> list[Part]:
+        return _message(shape_, value, path)
+
+    def join_(pieces: Sequence[Piece]) -> Json:
+        return _join(shape_, pieces)
+
+    return Section("messages", "messages", split_, join_, bare=in_messages, required=True)
+
+
+def _system(key: str) -> Section:
+    return Section(SYSTEM.section, key, split_system, one, system_string, _one_plain)
+
+
+_INPUT: Final = Section(
+    "messages",
+    "input",
+    split_item,
+    lambda pieces: _join(PLAIN_SHAPE, pieces),
+    _input_string,
+    _one_user_text,
+    lambda kind: kind not in MESSAGE_PARTS,
+)
+
+GRAMMARS: Final = {
+    ANTHROPIC: Grammar(ANTHROPIC, (_tools("tools"), _system("system"), _messages(PLAIN_SHAPE))),
+    CHAT: Grammar(CHAT, (_tools("tools"), _tools("functions"), _messages(CHAT_SHAPE))),
+    RESPONSES: Grammar(RESPONSES, (_tools("tools"), _system("instructions"), _INPUT)),
+}
+"""Every dialect by name."""

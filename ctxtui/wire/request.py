@@ -1,0 +1,94 @@
+"""Requests and responses as the rest of ctxtui sees them, whatever their dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.core.usage import Usage
+from ctxtui.wire.frame import Frame
+from ctxtui.wire.grammars import GRAMMARS
+from ctxtui.wire.realign import realign
+
+
+class Marker(NamedTuple):
+    """A cache marker: on block `item` of the request (0-based), or on item `inner` of that block's content (-1: on
+    the block itself); `key` and `value` as they were sent."""
+
+    item: int
+    inner: int
+    key: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request body: its blocks in prompt order (tools, system, messages) and what else it holds.
+
+    With `items` taken from a call's path and the call's `skeleton`, it is the body that was sent.
+    """
+
+    items: tuple[Item, ...]
+    skeleton: Skeleton
+
+    @property
+    def model(self) -> str:
+        """The model asked for; "" where the body names none."""
+        model = self.params.get("model")
+        return model if isinstance(model, str) else ""
+
+    @property
+    def params(self) -> dict[str, Json]:
+        """Every top-level member that holds no blocks, decoded."""
+        return Frame.from_json(self.skeleton.parts["frame"]).params()
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """The cache markers on blocks, in prompt order. A marker for the whole body is among `params`."""
+        return tuple(Marker(m[0], m[1], m[2], m[4]) for m in self.skeleton.parts.get("marks", ()))
+
+    def with_items(self, items: Sequence[Item]) -> Request:
+        """This request with other blocks: parameters stay, blocks that stay keep their spelling and markers, new
+        ones are written in the body's dominant style."""
+        if tuple(items) == self.items:
+            return self
+        return Request(tuple(items), realign(self.skeleton, GRAMMARS[self.skeleton.dialect], self.items, items))
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer of a model, whole or as far as it came.
+
+    `items` are its blocks as the client resends them: a header, then the parts. `usage` tells the context that this
+    answer was made from; where the provider ran several passes, `passes` holds each one's usage and their sum is what
+    was billed. `stop_reason` is the provider's word. `error` is what the provider said instead of going on, `complete`
+    is False for a stream that broke off. `extra` is everything else in the answer, verbatim.
+    """
+
+    items: tuple[Item, ...] = ()
+    usage: Usage | None = None
+    id: str = ""
+    model: str = ""
+    stop_reason: str = ""
+    error: str = ""
+    complete: bool = True
+    passes: tuple[Usage, ...] = ()
+    extra: dict[str, Json] = field(default_factory=dict)
+
+    @property
+    def billed(self) -> Usage | None:
+        """Usage of all passes together."""
+        if not self.passes:
+            return self.usage
+        total = self.passes[0]
+        for one in self.passes[1:]:
+            total = total + one
+        return total
+
+    def broken(self, error: str = "") -> Response:
+        """This answer as the part of one that broke off."""
+        return replace(self, complete=False, error=error or self.error)

@@ -1,0 +1,138 @@
+"""JSON text walked value by value: what stands at which characters. Values themselves are read at C speed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+
+PIECE: Final = 4_000_000
+"""Characters that one call into the C scanner may take: it holds the interpreter while it runs."""
+
+_BLANK: Final = re.compile(r"[ \t\n\r]*")
+
+
+class Value(NamedTuple):
+    """A JSON value and the characters `start` up to `end` (exclusive) that spell it."""
+
+    value: Json
+    start: int
+    end: int
+
+
+class Member(NamedTuple):
+    """A member of an object: its key, and the characters of the key (with quotes) and of the value.
+
+    Where the walker went into the value (a list), `items` are its elements and `value` is None.
+    """
+
+    key: str
+    key_start: int
+    key_end: int
+    value: Json
+    start: int
+    end: int
+    items: list[Value] | None = None
+
+
+def malformed(message: str, text: str, at: int) -> Malformed:
+    """The error for character `at` of `text`, named by line and column (both 1-based)."""
+    line = text.count("\n", 0, at) + 1
+    column = at - text.rfind("\n", 0, at)
+    return Malformed(message, place=f"line {line} column {column}", way_out="the body must be one JSON object")
+
+
+def skip(text: str, at: int) -> int:
+    """The index of the first character from `at` on that is no JSON white space."""
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+def read(text: str, at: int) -> Value:
+    """The value that starts at character `at` (no white space before it).
+
+    Raises `Malformed` on anything else. A value longer than `PIECE` is read member by member.
+    """
+    try:
+        if len(text) - at <= PIECE:
+            value, end = canonical.raw_decode(text, at)
+            return Value(value, at, end)
+        return _read_long(text, at)
+    except RecursionError:
+        raise malformed("JSON is nested too deeply", text, at) from None
+    except ValueError as error:
+        raise malformed(f"not JSON: {getattr(error, 'msg', error)}", text, getattr(error, "pos", at)) from None
+
+
+def _read_long(text: str, at: int) -> Value:
+    try:
+        window = text[at : at + PIECE]
+        value, end = canonical.raw_decode(window, 0)
+        # A number may go on behind the window; anything else has told its end.
+        if end < len(window):
+            return Value(value, at, at + end)
+    except ValueError:
+        pass
+    if text[at] == "{":
+        found = list(members(text, at))
+        return Value({m.key: m.value for m in found}, at, close(text, found[-1].end if found else at + 1))
+    if text[at] == "[":
+        items = list(elements(text, at))
+        return Value([v.value for v in items], at, close(text, items[-1].end if items else at + 1))
+    value, end = canonical.raw_decode(text, at)
+    return Value(value, at, end)
+
+
+def close(text: str, at: int) -> int:
+    """The index just after the bracket that closes a container whose last part ends at `at`."""
+    return skip(text, at) + 1
+
+
+def _expect(text: str, at: int, wanted: str) -> int:
+    at = skip(text, at)
+    if text[at : at + 1] not in wanted or at >= len(text):
+        raise malformed(f"not JSON: expected {' or '.join(wanted)}", text, at)
+    return at
+
+
+def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[Member]:
+    """The members of the object that opens at character `at`, duplicate keys included.
+
+    The walker goes into the lists under the keys of `into`. Raises `Malformed` where the text is no object.
+    """
+    at = skip(text, at + 1)
+    if text[at : at + 1] == "}":
+        return
+    while True:
+        at = _expect(text, at, '"')
+        key, key_start, key_end = read(text, at)
+        start = skip(text, _expect(text, key_end, ":") + 1)
+        if key in into and text[start : start + 1] == "[":
+            items = list(elements(text, start))
+            end = close(text, items[-1].end if items else start + 1)
+            yield Member(key, key_start, key_end, None, start, end, items)
+        else:
+            value, _, end = read(text, start)
+            yield Member(key, key_start, key_end, value, start, end)
+        at = _expect(text, end, ",}")
+        if text[at] == "}":
+            return
+        at += 1
+
+
+def elements(text: str, at: int) -> Iterator[Value]:
+    """The elements of the list that opens at character `at`. Raises `Malformed` where the text is no list."""
+    at = skip(text, at + 1)
+    if text[at : at + 1] == "]":
+        return
+    while True:
+        found = read(text, skip(text, at))
+        yield found
+        at = _expect(text, found.end, ",]")
+        if text[at] == "]":
+            return
+        at += 1
