@@ -1,0 +1,62 @@
+"""Every command of the README works, as it stands there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.pty_app import REPO, environment, plant, run
+
+README = (REPO / "README.md").read_text()
+SHELL = [
+    line.split("  #")[0].strip()
+    for block in re.findall(r"```sh\n(.*?)```", README, re.S)
+    for line in block.splitlines()
+]
+INLINE = re.findall(r"`(ctxtui(?: [^`]+)?)`", README)
+COMMANDS = sorted({line for line in [*SHELL, *INLINE] if line.split()[0] == "ctxtui"})
+ON_SCREEN = {"ctxtui", "ctxtui PATH", "ctxtui last"}
+
+
+def filled(command: str, recording: Path) -> list[str]:
+    return [str(recording) if word == "PATH" else word for word in command.split()[1:]]
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ON_SCREEN])
+def test_a_command_of_the_readme_succeeds(command: str, tmp_path: Path) -> None:
+    recording = plant(tmp_path / "home", tmp_path, messages=100)
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxtui", *filled(command, recording)],
+        cwd=tmp_path,
+        env={**os.environ, **environment(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("command", sorted(ON_SCREEN))
+def test_a_command_of_the_readme_opens_on_the_screen(command: str, tmp_path: Path) -> None:
+    recording = plant(tmp_path / "home", tmp_path, messages=100)
+    with run(tmp_path / "home", *filled(command, recording), cwd=tmp_path) as terminal:
+        terminal.until_frame()
+        terminal.settle()
+        terminal.type(b"q")
+        assert terminal.ended() == 0
+
+
+def test_the_make_targets_of_the_readme_exist() -> None:
+    makefile = (REPO / "Makefile").read_text()
+    for line in SHELL:
+        if line.startswith("make "):
+            assert re.search(rf"^{line.split()[1]}:", makefile, re.M), line
+
+
+def test_every_file_the_readme_points_to_is_there() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (REPO / target).exists(), target
