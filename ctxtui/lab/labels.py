@@ -40,15 +40,15 @@ class Names:
         if category in _NAMED and got.name:
             return got.name
         if category == "tool_result":
-            found = got.name or self.tool(got.call_id or self._answered(node))
+            found = got.name or self.tool(got.call_id or self.answered(node))
             if found:
                 return found
         if got.media and not got.text:
             return got.media[0].media_type or node.block.kind
         return first_words(got.text) or (node.block.kind if node.block.kind != UNREADABLE else "unreadable")
 
-    def _answered(self, node: Node) -> str:
-        # OpenAI Chat keeps the call's id on the message, not on its content.
+    def answered(self, node: Node) -> str:
+        """The call id that stands on the message of a result: OpenAI Chat keeps it there, not on its content."""
         up = self._tree[node.parent]
         while up.parent > 0 and up.message == node.message and up.block.kind != "header":
             up = self._tree[up.parent]

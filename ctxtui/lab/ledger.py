@@ -114,6 +114,15 @@ class Ledger:
         lacking = min(missing, ends[0]), max(0.0, min(missing, ends[1]) - ends[0]), max(0.0, missing - ends[1])
         return (*parts, sum(part * rate for part, rate in zip(lacking, charged.rates, strict=True)))
 
+    def back(self, calls: int) -> None:
+        """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
+        if calls >= self.done:
+            return
+        del self._charged[calls:], self._turns[calls:], self._sums[calls + 1 :], self._by_category[calls + 1 :]
+        del self._least[-(-calls // _CHUNK) :]
+        if calls % _CHUNK:
+            self._least[-1] = min(charged.read for charged in self._charged[calls - calls % _CHUNK :])
+
     def categories(self, calls: int) -> tuple[float, ...]:
         """USD by category index over the first `calls` calls (at most `done`); last what is not recorded."""
         return self._by_category[calls]

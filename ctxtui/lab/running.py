@@ -25,6 +25,11 @@ class Running:
         self._total = [0]
         self._thinking = [0]
 
+    @property
+    def done(self) -> int:
+        """Nodes with an id below this are known."""
+        return len(self._thinking)
+
     def counted(self, node: int) -> bool:
         """Whether the tokens up to `node` are known yet."""
         return node < len(self._thinking)

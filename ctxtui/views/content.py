@@ -128,10 +128,10 @@ def _numbered(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spa
     """A file as a tool prints it, with a number before each line: numbers in a column, the rest as code."""
     pieces = [_CAT_N.match(line) for line in text[:STYLED].split("\n")]
     bare = "\n".join(safe_text.line(piece[2] if piece else "") for piece in pieces)
-    styled = highlight(bare, hint) if highlight and hint else iter(())
+    styled: Iterator[list[Span]] = highlight(bare, hint) if highlight and hint else iter(())
     for line in safe_text.lines(text):
         piece = _CAT_N.match(line)
-        code = next(styled, None)
+        code = next(styled, [])
         if piece is None:
             yield safe_text.spans(line, "dim")
         else:

@@ -48,9 +48,11 @@ def _fenced(given: Iterator[str], fence: str, language: str, highlight: Highligh
             closing = text
             break
         code.append(text)
-    styled = highlight("\n".join(code), language) if highlight and language and code else iter(())
+    styled: Iterator[list[Span]] = iter(())
+    if highlight and language and code:
+        styled = highlight("\n".join(code), language)
     for text in code:
-        yield next(styled, None) or safe_text.spans(text, "cat-call")
+        yield next(styled, []) or safe_text.spans(text, "cat-call")
     if closing is not None:
         yield [Span(closing, "faint")]
 

@@ -1,0 +1,190 @@
+"""A study: an open session with everything that is worked out about it in the background, slice by slice.
+
+The screen asks for scenes and gets what is known; a worker thread calls `work` until nothing is left to do. Lists only
+grow and dictionaries only gain keys, so that both may happen at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.core.usage import Usage
+from ctxtui.lab.book import Book
+from ctxtui.lab.ledger import Ledger
+from ctxtui.lab.running import Running
+from ctxtui.lab.story import CallEvent, events, misses
+from ctxtui.pricing.price import Cost, PriceTable
+from ctxtui.runtime.counting import Counter, count_on
+from ctxtui.views.path import Boundaries
+from ctxtui.views.scene import Scene, calls_of, scene_at
+
+STEP: Final = 256
+"""Nodes counted, or calls priced and entered, in one slice: a few milliseconds."""
+
+
+class ThreadStudy:
+    """What is known of one thread: its calls, its events, its epochs' boundaries, its costs."""
+
+    def __init__(self, session: Session, book: Book, thread: str) -> None:
+        self.thread = thread
+        self.calls: Sequence[Call] = ()
+        self.events: Sequence[CallEvent] = ()
+        self.by_pause: frozenset[int] = frozenset()
+        self.boundaries = Boundaries(session.tree)
+        self.ledger: Ledger | None = None
+        self.spent: list[float | None] = [0.0]
+        """USD of the first n calls, by n; None once a call without a known price is among them."""
+        self.priced = 0
+        """How many calls are priced."""
+        self._session = session
+        self._told: Sequence[Call] = ()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the calls anew, because there are more, or fuller ones."""
+        before, self.calls = self.calls, calls_of(self._session, self.thread)
+        same = min(len(before), len(self.calls))
+        # Only calls near the end are ever replaced: what was worked out before them stays.
+        while same and before[same - 1] is not self.calls[same - 1]:
+            same -= 1
+        if same < len(before):
+            self.priced = min(self.priced, same)
+            del self.spent[same + 1 :]
+            if self.ledger is not None:
+                self.ledger.back(same)
+        self.boundaries.extend(self.calls)
+
+    def tell(self) -> bool:
+        """Find the events of the calls there are now; whether there was anything to do."""
+        calls = self.calls
+        if calls is self._told:
+            return False
+        self.events = events(self._session, self.thread)
+        self.by_pause = frozenset(m.number for m in misses(calls) if m.cause == "pause")
+        self._told = calls
+        return True
+
+    def spend(self, costs: Mapping[str, Cost | None]) -> None:
+        """Add up what the priced calls cost; a recording's own figure counts before a list price."""
+        for call in self.calls[len(self.spent) - 1 : self.priced]:
+            own, cost, before = call.usage.cost if call.usage else 0.0, costs[call.id], self.spent[-1]
+            usd = own if own is not None else cost.usd if cost else None
+            self.spent.append(None if before is None or usd is None else before + usd)
+
+
+class Study:
+    """The figures of `session`: `book` counts, `prices` is the table asked before the price library."""
+
+    def __init__(
+        self, session: Session, book: Book, counter: Counter | None, prices: PriceTable, usable_share: float = 0.75
+    ) -> None:
+        self.session = session
+        self.book = book
+        self.costs: dict[str, Cost | None] = {}
+        self.uncached: dict[str, float] = {}
+        self._counter = counter
+        self._prices = prices
+        self._usable_share = usable_share
+        self._running: dict[str, Running] = {}
+        self._threads: dict[str, ThreadStudy] = {}
+
+    def running(self, model: str) -> Running:
+        """The running totals as `model` counts."""
+        found = self._running.get(model)
+        if found is None:
+            found = self._running[model] = Running(self.book, model)
+        return found
+
+    def thread(self, id_: str) -> ThreadStudy:
+        """What is known of a thread."""
+        found = self._threads.get(id_)
+        if found is None:
+            found = self._threads[id_] = ThreadStudy(self.session, self.book, id_)
+        return found
+
+    def scene(self, thread: str, index: int) -> Scene:
+        """The scene of call `index` (from 0; held at the ends) of a thread."""
+        known = self.thread(thread)
+        model = known.calls[min(max(index, 0), len(known.calls) - 1)].model
+        return scene_at(
+            self.book,
+            self.running(model),
+            known.calls,
+            index,
+            self._usable_share,
+            known.events,
+            self.costs,
+            self.uncached,
+        )
+
+    def grew(self) -> None:
+        """The session has more than before: read the threads that were looked at anew."""
+        for known in list(self._threads.values()):
+            known.refresh()
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Nodes counted for every model, and nodes in all."""
+        counted = min((self.book.cumulated(model).done for model in self._models()), default=0)
+        return counted, len(self.session.tree)
+
+    def _models(self) -> set[str]:
+        return {call.model for call in list(self.session.calls.values())} or {""}
+
+    def work(self) -> bool:
+        """Do one slice of what is left: events, counts, prices, costs; whether anything was done."""
+        threads = list(self._threads.values())
+        return (
+            any(thread.tell() for thread in threads)
+            or self._count()
+            or any(self._price(thread) for thread in threads)
+            or any(self._enter(thread) for thread in threads)
+        )
+
+    def _count(self) -> bool:
+        done, total = self.progress
+        if done < total:
+            if self._counter is None:
+                self.book.advance(STEP)
+            else:
+                count_on(self.book, self._counter, STEP)
+        moved = False
+        for model in self._models():
+            running = self.running(model)
+            if running.done < self.book.cumulated(model).done:
+                running.advance(STEP * 8)
+                moved = True
+        return moved or done < total
+
+    def _price(self, thread: ThreadStudy) -> bool:
+        todo = thread.calls[thread.priced : thread.priced + STEP]
+        for call in todo:
+            cost, whole = self._prices_of(call)
+            self.costs[call.id] = cost
+            if whole is not None:
+                self.uncached[call.id] = whole.usd
+        thread.priced += len(todo)
+        thread.spend(self.costs)
+        return bool(todo)
+
+    def _prices_of(self, call: Call) -> tuple[Cost | None, Cost | None]:
+        """What the call cost, and what it would have cost without a cache."""
+        from ctxtui.pricing.price import price
+
+        usage = call.usage
+        if usage is None:
+            return None, None
+        cost = price(usage, call.model, call.provider, call.started, self._prices)
+        if cost is None or not usage.has_cache:
+            return cost, None
+        plain = Usage(fresh=usage.input, output=usage.output)
+        return cost, price(plain, call.model, call.provider, call.started, self._prices)
+
+    def _enter(self, thread: ThreadStudy) -> bool:
+        if thread.ledger is None:
+            thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+        before = thread.ledger.done
+        return thread.ledger.advance(thread.calls, self.costs, STEP) > before

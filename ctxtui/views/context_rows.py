@@ -1,0 +1,162 @@
+"""The transcript as the pane asks for it: row by row, line by line, for the scene that is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.tree import ROOT
+from ctxtui.lab.ledger import Ledger
+from ctxtui.views import numbers, transcript
+from ctxtui.views.body import Body
+from ctxtui.views.charge import Charge, charge
+from ctxtui.views.grid import Grid
+from ctxtui.views.markdown import Highlight
+from ctxtui.views.open_block import MORE, Bodies, Opened, body_line
+from ctxtui.views.path import MISSING, Boundaries, Rows, Rule
+from ctxtui.views.readings import Readings
+from ctxtui.views.scene import Scene
+from ctxtui.views.span import Span, Spans
+
+LINE, FULL, HIDDEN = "line", "full", "hidden"
+SHOWN: Final = (LINE, FULL, HIDDEN)
+"""How the blocks of a category are shown, in the order in which its key walks."""
+_ALL_LINE: Final = (LINE,) * len(CATEGORIES)
+_RESULT: Final = INDEX["tool_result"]
+
+
+class ContextRows:
+    """The rows of one session's contexts. `show` changes the scene; everything else only reads."""
+
+    def __init__(self, readings: Readings, highlight: Highlight | None = None) -> None:
+        self.readings = readings
+        self.bodies = Bodies(readings, highlight)
+        self.opened: dict[int, Opened] = {}
+        self.scene: Scene | None = None
+        self.ledger: Ledger | None = None
+        self.charge: Charge | None = None
+        self.shown: tuple[str, ...] = _ALL_LINE
+        self.preview_lines = 6
+        self._rows: Rows | None = None
+
+    def show(self, scene: Scene, boundaries: Boundaries, ledger: Ledger | None, shown: tuple[str, ...]) -> None:
+        """Show another call, or the same one with more known about it."""
+        tree = scene.session.tree
+        if self._rows is None:
+            self._rows = Rows(tree)
+        self.scene, self.ledger, self.shown = scene, ledger, shown
+        self.charge = charge(scene)
+        hidden = frozenset(category for category, how in enumerate(shown) if how == HIDDEN)
+        self._rows.show(
+            scene.head, self._tails(scene), boundaries=boundaries.at, hidden=hidden, missing=scene.missing > 0
+        )
+
+    def _tails(self, scene: Scene) -> list[tuple[Rule, int]]:
+        tree, call = scene.session.tree, scene.call
+        answer = call.response_head or scene.head
+        tails = []
+        if tree.holds(answer, scene.head) and answer != scene.head:
+            usage = call.usage
+            told = numbers.tokens(usage.output) + " tokens" if usage and usage.output_final and usage.output else ""
+            tails.append((Rule("answer", told, tree.path(answer, scene.head)[0]), answer))
+        if scene.tip != answer and tree.holds(scene.tip, answer):
+            tails.append((Rule("since", "not sent yet", tree.path(scene.tip, answer)[0]), scene.tip))
+        return tails
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self._rows) if self._rows is not None else 0
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the context has that are shown."""
+        return self._rows.context_rows if self._rows is not None else 0
+
+    def entry(self, index: int) -> int:
+        """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
+        assert self._rows is not None
+        return self._rows[index]
+
+    def index_of(self, node: int) -> int:
+        """The row of `node`, or the nearest above it that is shown."""
+        assert self._rows is not None and self.scene is not None
+        return self._rows.index_of(self.scene.session.tree[node].depth)
+
+    def turn_row(self, index: int) -> int | None:
+        """The row with which the turn of row `index` begins, if it is shown above it."""
+        entry = self.entry(index)
+        if entry <= 0 or self.scene is None:
+            return None
+        start = self.scene.session.tree[entry].turn_start
+        if start in (ROOT, entry):
+            return None
+        row = self.index_of(start)
+        return row if row < index and self.entry(row) == start else None
+
+    def row(self, index: int) -> transcript.Row | Rule:
+        """Row `index` as a view-model."""
+        assert self._rows is not None and self.scene is not None
+        entry, scene = self._rows[index], self.scene
+        if entry < 0:
+            return self._rows.rule(entry)
+        if entry == MISSING:
+            return transcript.missing_row(scene, self.charge)
+        node = scene.session.tree[entry]
+        call, cost = self._history(entry)
+        return transcript.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
+
+    def _history(self, node: int) -> tuple[str, Span]:
+        """The round to which the block belongs and what it has cost so far."""
+        scene, ledger = self.scene, self.ledger
+        unknown = Span(numbers.NONE, "faint")
+        if ledger is None or scene is None:
+            return "", unknown
+        made, entered = ledger.made.get(node), ledger.entered.get(node)
+        if made is None and entered is None:
+            return "", unknown
+        # A result belongs to the call that it answers, a user's text to the call that first read it.
+        number = made + 1 if made is not None else entered or 0
+        if made is None and scene.session.tree[node].category != _RESULT:
+            number += 1
+        usd = ledger.block(node, scene.running.own(node), scene.number) if scene.running.counted(node) else None
+        return str(number or 1), unknown if usd is None else Span(
+            numbers.money(usd), "dim" if usd >= 0.0005 else "faint"
+        )
+
+    def is_open(self, index: int) -> Opened | None:
+        """How row `index` is open, None where it is one line."""
+        entry = self.entry(index)
+        if entry < 0:
+            return None
+        found = self.opened.get(entry)
+        if found is None and entry and self.scene and self.shown[self.scene.session.tree[entry].category] == FULL:
+            return Opened(self.preview_lines)
+        return found
+
+    def body(self, index: int, how: Opened, room: int) -> Body:
+        """The lines of open row `index` in `room` cells."""
+        assert self.scene is not None
+        return self.bodies.body(self.scene, self.ledger, self.entry(index), how.raw, room)
+
+    def height(self, index: int, grid: Grid) -> int:
+        """Lines of row `index`: one, and for an open one its body and the line that closes it."""
+        how = self.is_open(index)
+        return 1 if how is None else 2 + self.body(index, how, grid.body).height(how.lines)
+
+    def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
+        """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
+        row = self.row(index)
+        if isinstance(row, Rule):
+            return transcript.draw_rule(row, grid, cursor)
+        how = self.is_open(index)
+        if line == 0 or how is None:
+            return transcript.draw(row, grid, cursor)
+        return body_line(self.body(index, how, grid.body), how, line, row.gutter, row.style)
+
+    def more(self, index: int) -> None:
+        """Show more of an open row."""
+        how, entry = self.is_open(index), self.entry(index)
+        if how is not None:
+            self.opened[entry] = replace(how, lines=how.lines * MORE)
