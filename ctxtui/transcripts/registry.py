@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.tree import Tree
+from ctxtui.transcripts import claude_code
 from ctxtui.transcripts.glance import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.what_is import what_is as _what_is
@@ -29,7 +30,9 @@ class Format:
     bare: str = ""
 
 
-FORMATS: Final[tuple[Format, ...]] = ()
+FORMATS: Final[tuple[Format, ...]] = (
+    Format(claude_code.NAME, claude_code.sniff, claude_code.ClaudeCodeReader, claude_code.COMPANIONS, claude_code.BARE),
+)
 
 
 def detect(head: bytes, name: str = "") -> Format | None:

@@ -1,0 +1,101 @@
+"""What the client of Claude Code puts before the model besides messages: attachments, and the marks of its own texts.
+
+An attachment record holds the facts (a file's text, a reminder's list), not the sentences that the client builds from
+them; the words in it are what is shown. Kinds without any words are understood and silent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core import block
+from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.canonical import Json
+
+MEMORY: Final = "memory"
+META: Final = "meta"
+
+_MEMORIES: Final = ("memory", "memories", "claude_md", "instructions")
+_NOT_SENT: Final = frozenset(
+    "hook_success hook_cancelled hook_non_blocking_error hook_permission_decision hook_system_message "
+    "command_permissions dynamic_skill already_read_file edited_image_file structured_output".split()
+)
+"""Kinds that the client keeps for itself, though they hold words. A hook's success is sent at two events (below)."""
+_SENT_HOOKS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
+_HEADS: Final = ("path", "filePath", "filename", "displayPath", "planFilePath", "server", "uri")
+_WORDS: Final = (
+    "content text prompt snippet message additionalContext planContent lines addedLines addedBlocks removedNames "
+    "blockingError response systemMessage reason newDate style items memories skills files file cells source todos "
+    "subject"
+).split()
+_META_TEXT: Final = re.compile(
+    r"\s*(?:<(?:local-command-|bash-std|system-reminder|task-notification|teammate-message)"
+    r"|\[Request interrupted by user|Caveat: The messages below were generated)"
+)
+_MEMORY_TEXT: Final = re.compile(r"\s*<system-reminder>.{0,400}?# claudeMd", re.DOTALL)
+
+
+def mark_of(words: str) -> str:
+    """The mark of a user record's text that the client wrote without saying so (``isMeta`` is for most of them)."""
+    if not _META_TEXT.match(words):
+        return ""
+    return MEMORY if _MEMORY_TEXT.match(words) else META
+
+
+def items_of(attachment: Json) -> list[Item]:
+    """What the model reads of an attachment; empty for a silent kind."""
+    if not isinstance(attachment, dict):
+        return []
+    kind = str(attachment.get("type", ""))
+    if kind in _NOT_SENT and not (kind == "hook_success" and attachment.get("hookEvent") in _SENT_HOOKS):
+        return []
+    person = kind == "queued_command"
+    mark = "" if person else MEMORY if any(word in kind.lower() for word in _MEMORIES) else META
+    place = Place("messages", "user", mark)
+    found = [Item(image, place) for image in _images(attachment)]
+    words = _lines(attachment)
+    head = "" if person or not words else next((str(attachment[k]) for k in _HEADS if attachment.get(k)), "")
+    if words:
+        text = "\n".join([head, *words] if head and head not in words else words)
+        found.append(Item(block.text(text), place))
+    return found
+
+
+def _lines(value: Json) -> list[str]:
+    """The words in the fields that hold words, in the order of the record, without repeats."""
+    return list(dict.fromkeys(text for text in _walk(value) if text.strip()))
+
+
+def _walk(value: Json, deep: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif deep > 6:
+        return
+    elif isinstance(value, list):
+        for item in value:
+            yield from _walk(item, deep + 1)
+    elif isinstance(value, dict) and value.get("type") not in ("image", "base64"):
+        for key, item in value.items():
+            if key in _WORDS or (deep and key in _HEADS):
+                yield from _walk(item, deep + 1)
+
+
+def _images(value: Json, deep: int = 0) -> Iterator[Block]:
+    if isinstance(value, list) and deep < 6:
+        for item in value:
+            yield from _images(item, deep + 1)
+    if not isinstance(value, dict) or deep > 6:
+        return
+    if value.get("type") in ("image", "document") and isinstance(value.get("source"), dict):
+        yield block.of(value)
+        return
+    file = value.get("file")
+    if value.get("type") == "image" and isinstance(file, dict) and isinstance(file.get("base64"), str):
+        kind = file.get("type")
+        source = {"type": "base64", "media_type": kind if isinstance(kind, str) else "", "data": file["base64"]}
+        yield block.make("image", {"type": "image", "source": source})
+        return
+    for key in ("content", "prompt", "file", "images"):
+        yield from _images(value.get(key), deep + 1)

@@ -1,0 +1,170 @@
+"""Contexts of a Claude Code session, rebuilt along the chain of messages (design §2).
+
+The context of an answer is the context of the previous answer, that answer, the results of its calls and what users
+said since, as far as it stands in the record's ancestry. Parallel calls fork the graph of records; they do not fork
+the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import EpochStart
+from ctxtui.core.tree import ROOT, Tree
+
+PASSING: Final = "passing"
+"""A point that adds nothing: progress, hooks, a record of a message that stands elsewhere."""
+SAID: Final = "said"
+CLIENT: Final = "client"
+"""A point whose text the client put there (reminders, attachments, notices)."""
+RESULT: Final = "result"
+
+
+@dataclass(slots=True, eq=False)
+class Anchor:
+    """A place that context goes on from. `head` is the context there; `results` answer the calls made in it.
+
+    `sides` are client texts that hang on the results of parallel calls, outside the ancestry of what comes next.
+    For an anchor that is no answer, `began` says why a context starts here, `tokens_before` how large the recording
+    says the one before was (0: nothing), `used` whether a call has gone on from it. `version` grows with every change.
+    """
+
+    head: int = ROOT
+    began: EpochStart | None = None
+    tokens_before: int = 0
+    used: bool = False
+    results: list[Item] = field(default_factory=list)
+    sides: list[Point] = field(default_factory=list)
+    latest: float | None = None
+    version: int = 1
+
+
+@dataclass(slots=True, eq=False)
+class Answer(Anchor):
+    """One API response. `asked` is the point that its request ended at, `context` the context that it answers."""
+
+    id: str = ""
+    asked: Point | None = None
+    context: int = ROOT
+    digests: set[str] = field(default_factory=set)
+    unanswered: set[str] = field(default_factory=set)
+    answered: dict[str, str] = field(default_factory=dict)
+    """Call id -> digest of the result block that answered it."""
+
+
+@dataclass(slots=True, eq=False)
+class Point:
+    """A record's place in the chain: `anchor`, and the point `up` that it follows below the same anchor.
+
+    `items` are what the record adds to the context, `root` the result that it hangs on (a `RESULT` point is its own),
+    `at` its time. `order` is the record's number. `head` and `version` remember the context built last.
+    """
+
+    anchor: Anchor
+    up: Point | None = None
+    kind: str = PASSING
+    items: tuple[Item, ...] = ()
+    order: int = 0
+    at: float | None = None
+    root: Point | None = None
+    head: int = ROOT
+    version: int = 0
+
+
+def follow(point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = ()) -> Point:
+    """The point after `point` for a record that adds `items`."""
+    made = Point(point.anchor, point, kind, tuple(items), order, at)
+    made.root = made if kind == RESULT else point.root
+    if kind == CLIENT and made.items and made.root is not None:
+        point.anchor.sides.append(made)
+        point.anchor.version += 1
+    return made
+
+
+def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
+    """A point below `anchor` that stands in every later context, whatever the ancestry says (a queued message)."""
+    made = Point(anchor, None, CLIENT, tuple(items), order, at)
+    anchor.sides.append(made)
+    anchor.version += 1
+    return made
+
+
+def context(tree: Tree, point: Point) -> int:
+    """The context that a request sent at `point` would have, as far as the record tells so far."""
+    anchor = point.anchor
+    chain: list[Point] = []
+    above: Point | None = point
+    while above is not None and (anchor.sides or above.version != anchor.version):
+        chain.append(above)
+        above = above.up
+    chain.reverse()
+    if anchor.sides:
+        chain = _with_sides(anchor, chain)
+        head = _answered(tree, anchor)
+    else:
+        head = above.head if above is not None else _answered(tree, anchor)
+    for one in chain:
+        head = append(tree, head, one.items)
+        if not anchor.sides:
+            one.head, one.version = head, anchor.version
+    return head
+
+
+def _with_sides(anchor: Anchor, chain: list[Point]) -> list[Point]:
+    own = {id(point) for point in chain}
+    said = {item.block.digest for point in chain for item in point.items}
+    extra = [
+        side
+        for side in anchor.sides
+        if id(side) not in own
+        and (side.root is None or id(side.root) not in own)
+        and not (side.root is None and all(item.block.digest in said for item in side.items))
+    ]
+    return sorted([*chain, *extra], key=lambda point: point.order) if extra else chain
+
+
+def _answered(tree: Tree, anchor: Anchor) -> int:
+    return append(tree, anchor.head, anchor.results)
+
+
+def append(tree: Tree, head: int, items: Iterable[Item]) -> int:
+    """`head` with `items` after it; neighbours of one role make one message, whose header goes first."""
+    role = tree[head].place.role if tree[head].place.section == "messages" else ""
+    for item in items:
+        if item.block.kind == block.HEADER:
+            continue
+        if item.place.role != role:
+            role = item.place.role
+            head = tree.child(head, block.header(role), Place("messages", role))
+        head = tree.child(head, item.block, item.place)
+    return head
+
+
+def newest(point: Point) -> float | None:
+    """The time of the newest record in the context at `point`, since its anchor."""
+    times = [point.anchor.latest, *(side.at for side in point.anchor.sides)]
+    above: Point | None = point
+    while above is not None:
+        times.append(above.at)
+        above = above.up
+    return max((time for time in times if time is not None), default=None)
+
+
+def sendable(point: Point) -> Point:
+    """The point that an answer after `point` continues from: no request leaves with a call unanswered.
+
+    Where the answer above still waits for results and nobody has spoken since, another line of work is interleaved
+    in the file, or the answer was given up: the context goes on from what that answer was asked.
+    """
+    while isinstance(point.anchor, Answer) and point.anchor.unanswered and point.anchor.asked is not None:
+        above: Point | None = point
+        while above is not None:
+            if above.kind == SAID:
+                return point
+            above = above.up
+        point = point.anchor.asked
+    return point

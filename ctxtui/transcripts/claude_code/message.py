@@ -1,0 +1,138 @@
+"""What a record of Claude Code says: the message inside it, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Block
+from ctxtui.core.canonical import Json
+from ctxtui.transcripts import raw_block
+from ctxtui.transcripts.claude_code.records import Record
+
+SYNTHETIC: Final = "<synthetic>"
+"""The model of a message that the client wrote itself: no call."""
+
+
+class Part(NamedTuple):
+    """A content part: its block, the id of the call it makes and the id of the call it answers ("" if none)."""
+
+    block: Block
+    makes: str = ""
+    answers: str = ""
+
+
+@dataclass(slots=True)
+class Said:
+    """The message of a record. `usage` is the provider's JSON, None where there is none."""
+
+    role: str
+    parts: list[Part] = field(default_factory=list)
+    id: str = ""
+    model: str = ""
+    stop: str = ""
+    usage: Json = None
+
+
+class _Message(msgspec.Struct):
+    role: str | None = None
+    id: str | None = None
+    model: str | None = None
+    content: Raw = Raw(b"")
+    usage: Raw = Raw(b"")
+    stop_reason: str | None = None
+
+
+class _Part(msgspec.Struct):
+    type: str | None = None
+    id: str | None = None
+    tool_use_id: str | None = None
+
+
+_message: Final = msgspec.json.Decoder(_Message)
+_part: Final = msgspec.json.Decoder(_Part)
+_parts: Final = msgspec.json.Decoder(list[Raw])
+
+
+def said(record: Record, clean: bool) -> Said | None:
+    """The message in `record`, None where it holds none; `clean` as `pieces.is_clean` says of the record."""
+    if record.loose is not None:
+        return of_value(record.loose.get("message"), record.type or "")
+    raw = bytes(record.message)
+    if not raw or raw == b"null":
+        return None
+    try:
+        found = _message.decode(raw)
+        parts = _raw_parts(bytes(found.content), clean)
+        return Said(
+            found.role or record.type or "",
+            parts,
+            found.id or "",
+            found.model or "",
+            found.stop_reason or "",
+            msgspec.json.decode(found.usage) if bytes(found.usage) else None,
+        )
+    except msgspec.MsgspecError:
+        return of_value(canonical.loads(raw), record.type or "")
+
+
+def of_value(message: Json, role: str) -> Said | None:
+    """The message that the JSON value `message` is; a bare string is what `role` says."""
+    if isinstance(message, str):
+        return Said(role, _value_parts(message))
+    if not isinstance(message, dict):
+        return None
+    return Said(
+        _word(message.get("role")) or role,
+        _value_parts(message.get("content")),
+        _word(message.get("id")),
+        _word(message.get("model")),
+        _word(message.get("stop_reason")),
+        message.get("usage"),
+    )
+
+
+def _raw_parts(raw: bytes, clean: bool) -> list[Part]:
+    if raw in (b"", b"null", b'""'):
+        return []
+    if raw[:1] == b'"':
+        return [Part(raw_block.of_text(raw, clean))]
+    if raw[:1] != b"[":
+        return _value_parts(canonical.loads(raw))
+    found = []
+    for item in map(bytes, _parts.decode(raw)):
+        if item[:1] != b"{":
+            found.extend(_value_parts([canonical.loads(item)]))
+            continue
+        part = _part.decode(item)
+        block = raw_block.of_part(item, part.type or "text", clean)
+        found.append(_paired(block, part.id or "", part.tool_use_id or ""))
+    return found
+
+
+def _value_parts(content: Json) -> list[Part]:
+    if content is None or content == "":
+        return []
+    found = []
+    for item in content if isinstance(content, list) else [content]:
+        block = raw_block.of_value(item)
+        inner = item if isinstance(item, dict) else {}
+        found.append(_paired(block, _word(inner.get("id")), _word(inner.get("tool_use_id"))))
+    return found
+
+
+def _paired(block: Block, id_: str, tool_use_id: str) -> Part:
+    # Server tools (facts §1) are answered inside the assistant's own message; only client tools make pairs.
+    if block.kind == "tool_use":
+        return Part(block, makes=id_)
+    if block.kind == "tool_result":
+        return Part(block, answers=tool_use_id)
+    return Part(block)
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""

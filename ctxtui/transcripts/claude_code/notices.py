@@ -1,0 +1,143 @@
+"""Records of Claude Code beside the messages: boundaries, attachments, progress, queued texts, unreadable lines."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Event, Happened
+from ctxtui.transcripts.claude_code import says
+from ctxtui.transcripts.claude_code.attachments import items_of
+from ctxtui.transcripts.claude_code.chain import CLIENT, PASSING, SAID, Point, beside
+from ctxtui.transcripts.claude_code.compaction import after_compaction, after_microcompaction, kept_items
+from ctxtui.transcripts.claude_code.items import client_text, error_text
+from ctxtui.transcripts.claude_code.message import of_value as message_of
+from ctxtui.transcripts.claude_code.records import Record, of_value, seconds
+from ctxtui.transcripts.claude_code.state import State
+from ctxtui.transcripts.pieces import Broken, Found
+
+_KEY: Final = rb'"%s":\s*("[^"\\]*"|true)'
+_KEYS: Final = {
+    key: re.compile(_KEY % key.encode()) for key in ("uuid", "parentUuid", "type", "isSidechain", "agentId")
+}
+_SPEAKERS: Final = ("user", "assistant", "message", "")
+
+
+def system(state: State, record: Record, agent: str) -> list[Event]:
+    """A record of type ``system``."""
+    thread, events = state.thread(record, agent)
+    parent = state.threads.parent(record, thread, starts=True)
+    match record.subtype:
+        case "compact_boundary":
+            metadata = record.json("compactMetadata")
+            after, kept = kept_items(state.tree, state.threads.points, metadata)
+            if kept:
+                state.kept[after] = kept
+            thread.tip = state.register(record, Point(after_compaction(metadata), at=seconds(record.timestamp)))
+            thread.tip = says.with_kept(state, record, thread.tip)
+            return events
+        case "microcompact_boundary":
+            anchor = after_microcompaction(state.tree, parent, record.json("microcompactMetadata"))
+            thread.tip = state.register(record, Point(anchor, at=seconds(record.timestamp)))
+            return events + state.moved(thread)
+        case "api_error":
+            state.add(record, parent, PASSING)
+            words = error_text(record.json("error"))
+            return [*events, Happened("api error", words, thread.id, seconds(record.timestamp), thread.call)]
+        case "local_command":
+            return events + state.move(thread, state.add(record, parent, CLIENT, client_text(record.json("content"))))
+    state.silent[f"system {record.subtype or ''}".strip()] += 1
+    return events + state.move(thread, state.add(record, parent, PASSING))
+
+
+def attachment(state: State, record: Record, agent: str) -> list[Event]:
+    """A record of type ``attachment``: what the client adds for the model to read."""
+    thread, events = state.thread(record, agent)
+    value = record.json("attachment")
+    items = items_of(value)
+    if not items:
+        state.silent[f"attachment {value.get('type', '') if isinstance(value, dict) else ''}".strip()] += 1
+    kind = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
+    parent = state.threads.parent(record, thread, starts=True)
+    return events + state.move(thread, state.add(record, parent, kind, items))
+
+
+def progress(state: State, record: Record, found: Found, agent: str) -> list[Event]:
+    """A record of type ``progress``: of a hook, a command, or a subagent with its messages."""
+    thread, events = state.thread(record, agent)
+    parent = state.threads.parent(record, thread, starts=True)
+    events += state.move(thread, state.add(record, parent, PASSING))
+    raw = bytes(record.data)
+    data = record.json("data") if record.loose or b'"message"' in raw or b'"SessionStart' in raw else None
+    if not isinstance(data, dict):
+        state.silent["progress"] += 1
+        return events
+    if str(data.get("hookName", "")).startswith("SessionStart:resume"):
+        thread.resumed = True
+    inner = data.get("message")
+    inner = inner if isinstance(inner, dict) else {}
+    said = message_of(inner.get("message"), str(inner.get("type", "")))
+    if said is None or not said.parts:
+        state.silent[f"progress {data.get('type', '')}"] += 1
+        return events
+    nested = of_value({**inner, "isSidechain": True, "agentId": data.get("agentId") or record.agent_id})
+    if nested.uuid in state.threads.points:
+        state.copies += 1
+        return events
+    nested.session_id, nested.version = record.session_id, record.version
+    name = nested.agent_id or _spawner(record)
+    return events + says.message(state, nested, said, found, name)
+
+
+def _spawner(record: Record) -> str:
+    parent = record.loose.get("parentToolUseID") if record.loose else None
+    return f"side-{parent or record.parent_uuid}"
+
+
+def queue(state: State, record: Record) -> list[Event]:
+    """A queue operation: a text typed while the agent works is taken out when the model gets it with the next request
+    (remove), when it becomes a message of its own (dequeue), or goes back to the prompt (popAll)."""
+    thread = state.threads.main()
+    content = record.json("content")
+    match record.operation:
+        case "enqueue":
+            state.queued.append(content if isinstance(content, str) else "")
+        case "remove" if state.queued:
+            words = state.queued.pop(0)
+            if words and thread.last is not None and thread.tip is not None:
+                item = Item(block.text(words), Place("messages", "user"))
+                beside(thread.tip.anchor, state.number(), seconds(record.timestamp), [item])
+                return state.moved(thread)
+        case "dequeue" if state.queued:
+            state.queued.pop(0)
+        case "popAll":
+            state.queued.clear()
+    return []
+
+
+def broken(state: State, piece: Broken, agent: str) -> list[Event]:
+    """Text that is no record: an unreadable block stands where a record of the conversation would."""
+    known = {key: match.group(1) for key, regex in _KEYS.items() if (match := regex.search(piece.raw))}
+    legible: dict[str, Json] = {
+        key: value == b"true" if key == "isSidechain" else value.strip(b'"').decode("utf-8", "replace")
+        for key, value in known.items()
+    }
+    if legible.get("type", "") not in _SPEAKERS and b'"message"' not in piece.raw:
+        return []
+    record = of_value(legible)
+    if record.uuid in state.threads.points:
+        record.uuid = None
+    thread, events = state.thread(record, agent)
+    role = "assistant" if record.type == "assistant" else "user"
+    item = Item(block.unreadable(f"line {piece.line}", piece.reason), Place("messages", role))
+    parent = state.threads.parent(record, thread, starts=False)
+    return events + state.move(thread, state.add(record, parent, SAID, [item]))
+
+
+def passing(state: State, record: Record, agent: str) -> list[Event]:
+    """A record that only stands in the chain of the others."""
+    thread, events = state.thread(record, agent)
+    return events + state.move(thread, state.add(record, state.threads.parent(record, thread, starts=False), PASSING))

@@ -1,0 +1,98 @@
+"""The records of a Claude Code session file, typed (facts §11). The format is internal to the client and changes
+between versions, so every field may be missing or of another type."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+_NOTHING: Final = Raw(b"")
+
+
+class Record(msgspec.Struct, rename="camel"):
+    """One record. JSON that is needed only sometimes stays raw: read it with `json`."""
+
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | UnsetType | None = UNSET
+    session_id: str | None = None
+    agent_id: str | None = None
+    timestamp: str | float | None = None
+    cwd: str | None = None
+    version: str | None = None
+    entrypoint: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    request_id: str | None = None
+    message: Raw = _NOTHING
+    content: Raw = _NOTHING
+    data: Raw = _NOTHING
+    attachment: Raw = _NOTHING
+    error: Raw = _NOTHING
+    tool_use_result: Raw = _NOTHING
+    compact_metadata: Raw = _NOTHING
+    microcompact_metadata: Raw = _NOTHING
+    operation: str | None = None
+    summary: str | None = None
+    leaf_uuid: str | None = None
+    custom_title: str | None = None
+    ai_title: str | None = None
+    loose: dict[str, Any] | None = msgspec.field(default=None, name="(read leniently)")
+    """The whole record as JSON value, where it had to be read leniently."""
+
+    def json(self, key: str) -> Json:
+        """The JSON value of a raw field, by its name in the file; None where it is missing."""
+        if self.loose is not None:
+            return self.loose.get(key)
+        raw = bytes(getattr(self, _FIELD[key]))
+        return canonical.loads(raw) if raw else None
+
+
+_FIELDS: Final = {field.encode_name: field for field in msgspec.structs.fields(Record)}
+_FIELD: Final = {name: field.name for name, field in _FIELDS.items()}
+_decoder: Final = msgspec.json.Decoder(Record)
+
+
+def decode(raw: bytes) -> Record:
+    """The record in the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
+    try:
+        return _decoder.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        value: dict[str, Json] = canonical.loads(raw)
+        return of_value(value)
+
+
+def of_value(value: dict[str, Json]) -> Record:
+    """The record that the JSON object `value` is."""
+    fields = {}
+    for name, item in value.items():
+        field = _FIELDS.get(name)
+        if field is not None and field.type is not Raw:
+            try:
+                fields[field.name] = msgspec.convert(item, field.type)
+            except (msgspec.ValidationError, UnicodeError):
+                continue
+    return Record(**{**fields, "loose": value})
+
+
+def seconds(timestamp: str | float | None) -> float | None:
+    """A record's timestamp in Unix seconds: ISO text, or a number of seconds or milliseconds; None if it is neither."""
+    if isinstance(timestamp, str):
+        try:
+            moment = datetime.fromisoformat(timestamp)
+            # Without a zone it would be read in this machine's own.
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    if timestamp is None or timestamp != timestamp:
+        return None
+    return timestamp / 1000 if timestamp > 1e11 else float(timestamp)
