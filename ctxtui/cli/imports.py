@@ -104,7 +104,7 @@ def source_info(loaded: Loaded) -> SourceInfo:
     files = []
     for path in loaded.paths:
         status = os.stat(path)
-        files.append(SourceInfo(str(path.absolute()), status.st_size, status.st_mtime, loaded.source))
+        files.append(SourceInfo(os.path.abspath(path), status.st_size, status.st_mtime, loaded.source))
     if not files:
         return SourceInfo(format=loaded.source)
     main = files[0]

@@ -1,0 +1,190 @@
+"""`ctxtui db`: looking after ctxtui's own database."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ctxtui.cli.context import config_of
+from ctxtui.cli.output import shown, write, write_json
+from ctxtui.core.errors import NotFound
+from ctxtui.runtime.places import database
+
+if TYPE_CHECKING:
+    from ctxtui.store.store import Store
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+
+
+class Age(click.ParamType[float]):
+    """A span of time such as 30d, in seconds."""
+
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds of a text such as ``30d``."""
+        if isinstance(value, float):
+            return value
+        parts = _AGE.match(str(value).strip().lower())
+        if parts is None:
+            self.fail(f"{value!r} is no age: a number with {', '.join(_UNITS)}, such as 30d", param, ctx)
+        return float(parts[1]) * _UNITS[parts[2]]
+
+
+def database_of(context: click.Context) -> Path:
+    """The database file of this run, whether it exists or not."""
+    return database(config_of(context).settings.data_dir)
+
+
+def existing(context: click.Context) -> Store:
+    """The store, open. Raises `NotFound` where there is no database: looking makes none."""
+    path = database_of(context)
+    if not path.exists():
+        raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")
+    from ctxtui.store.store import Store
+
+    return Store.open(path)
+
+
+@click.group("db")
+def db() -> None:
+    """Look after the database of imported sessions.
+
+    \b
+    Example: ctxtui db prune --older-than 30d
+    """
+
+
+@db.command("path")
+@json_option
+@click.pass_context
+def path_(context: click.Context, as_json: bool) -> None:
+    """Print where the database is, or would be."""
+    path = database_of(context)
+    if as_json:
+        write_json({"path": str(path), "exists": path.exists()})
+    else:
+        write(str(path))
+
+
+@db.command("info")
+@json_option
+@click.pass_context
+def info(context: click.Context, as_json: bool) -> None:
+    """Show the database's size, schema and number of rows."""
+    path = database_of(context)
+    if not path.exists():
+        if as_json:
+            write_json({"path": str(path), "exists": False})
+        else:
+            write(f"{shown(str(path))}: not made yet; `ctxtui import` makes it")
+        return
+    with existing(context) as store:
+        found, calls = store.info(), store.totals().calls
+    if as_json:
+        fields = asdict(found)
+        fields["database_schema"] = fields.pop("schema_version")
+        write_json({**fields, "exists": True, "ratio": found.ratio, "calls_once": calls})
+        return
+    packed = f"{_size(found.packed)} for {_size(found.plain)} of blocks" if found.plain else "no blocks"
+    lines = {
+        "path": shown(found.path),
+        "size": f"{_size(found.size)}, {_size(found.free)} of it free; write-ahead log {_size(found.wal_size)}",
+        "schema": f"{found.schema_version} (SQLite {found.sqlite}, {found.journal})",
+        "packed": packed,
+        "calls": f"{calls:,}, each counted once",
+        "rows": ", ".join(f"{name} {count:,}" for name, count in found.rows.items() if count) or "none",
+    }
+    for name, text in lines.items():
+        write(f"{name:<8}{text}")
+
+
+@db.command("backup")
+@click.argument("to", metavar="[FILE | FOLDER]", required=False, type=click.Path(path_type=Path))
+@json_option
+@click.pass_context
+def backup(context: click.Context, to: Path | None, as_json: bool) -> None:
+    """Copy the database, consistent also while it is written to; by default beside it, under a name with the time.
+
+    \b
+    Example: ctxtui db backup ~/backups
+    """
+    with existing(context) as store:
+        made = store.backup(to or store.path.parent)
+    if as_json:
+        write_json({"backup": str(made.absolute()), "size": made.stat().st_size})
+    else:
+        write(shown(str(made)))
+
+
+@db.command("vacuum")
+@json_option
+@click.pass_context
+def vacuum(context: click.Context, as_json: bool) -> None:
+    """Give the space of deleted sessions back to the disk."""
+    with existing(context) as store:
+        before = store.info()
+        store.vacuum()
+        after = store.info()
+    sizes = {"before": before.size + before.wal_size, "after": after.size + after.wal_size}
+    if as_json:
+        write_json(sizes)
+    else:
+        write(f"{_size(sizes['before'])} before, {_size(sizes['after'])} now")
+
+
+@db.command("prune")
+@click.option("--older-than", required=True, type=Age(), help="Age of the last call: 30d, 12h, 2w ...")
+@click.option("--dry-run", is_flag=True, help="Only say which sessions would go.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@click.pass_context
+def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Delete stored sessions whose last call is older than an age. Recordings outside the database stay.
+
+    On a terminal it asks first; in a script it does not. `db vacuum` then makes the file smaller.
+
+    \b
+    Example: ctxtui db prune --older-than 30d --dry-run
+    """
+    ask = sys.stdin.isatty() and not (yes or as_json)
+    ids = _pruned(context, older_than, dry_run=dry_run, ask=ask) if database_of(context).exists() else []
+    if as_json:
+        write_json({"pruned": ids, "dry_run": dry_run})
+        return
+    for id_ in ids:
+        write(shown(id_))
+    write(f"{_sessions(len(ids))} {'would be ' if dry_run else ''}deleted")
+
+
+def _pruned(context: click.Context, older_than: float, *, dry_run: bool, ask: bool) -> list[str]:
+    now = time.time()
+    with existing(context) as store:
+        ids = store.older(older_than, now)
+        if dry_run:
+            return ids
+        if ids and ask:
+            click.confirm(f"Delete {_sessions(len(ids))}?", abort=True, err=True)
+        return store.prune(older_than, now)
+
+
+def _sessions(count: int) -> str:
+    return "1 session" if count == 1 else f"{count} sessions"
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), "bytes"
+    for larger in ("KB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"

@@ -1,0 +1,136 @@
+"""`ctxtui rename | tag | archive | delete`: what users do to stored sessions."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxtui.cli.context import config_of, named
+from ctxtui.cli.db import database_of, existing, json_option
+from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.runtime.config import Config
+
+if TYPE_CHECKING:
+    from ctxtui.runtime.sources import Named
+
+id_argument = click.argument("name", metavar="ID")
+
+
+@click.command("rename")
+@id_argument
+@click.argument("title")
+@json_option
+@click.pass_context
+def rename(context: click.Context, name: str, title: str, as_json: bool) -> None:
+    """Give a session another TITLE; "" gives it back the recording's own.
+
+    ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
+
+    \b
+    Example: ctxtui rename 8f3c "the flaky test"
+    """
+    id_ = _stored(context, name)
+    with existing(context) as store:
+        store.rename(id_, title)
+        now = store.session(id_).title
+    if as_json:
+        write_json({"id": id_, "title": now})
+    else:
+        write(f"{shown(id_)}  {shown(now)}")
+
+
+@click.command("tag")
+@id_argument
+@click.argument("tags", metavar="TAG...", nargs=-1, required=True)
+@click.option("--remove", is_flag=True, help="Take the tags away.")
+@json_option
+@click.pass_context
+def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
+    """Add tags to a session, or remove them.
+
+    ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
+
+    \b
+    Example: ctxtui tag 8f3c demo good
+    """
+    id_ = _stored(context, name)
+    with existing(context) as store:
+        store.tag(id_, tags, remove=remove)
+        now = list(store.session(id_).tags)
+    if as_json:
+        write_json({"id": id_, "tags": now})
+    else:
+        write(f"{shown(id_)}  {shown(', '.join(now)) or 'no tags'}")
+
+
+@click.command("archive")
+@id_argument
+@click.option("--undo", is_flag=True, help="Show it in the lists again.")
+@json_option
+@click.pass_context
+def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
+    """Hide a stored session from the lists; it can still be opened by its id.
+
+    \b
+    Example: ctxtui archive 8f3c --undo
+    """
+    with existing(context) as store:
+        id_ = store.archive(name, undo=undo)
+    if as_json:
+        write_json({"id": id_, "archived": not undo})
+    else:
+        write(f"{shown(id_)}  {'listed again' if undo else 'archived'}")
+
+
+@click.command("delete")
+@id_argument
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@click.pass_context
+def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
+    """Delete a stored session with its tags and edits. The recording it was imported from stays.
+
+    On a terminal it asks first; elsewhere --yes is needed.
+
+    \b
+    Example: ctxtui delete 8f3c --yes
+    """
+    with existing(context) as store:
+        row = store.session(name)
+        if not yes:
+            if as_json or not sys.stdin.isatty():
+                raise CtxtuiError(f"deleting {row.id} was not confirmed", way_out="add --yes")
+            click.confirm(f"Delete {shown(row.id)} ({shown(row.title)}, {row.calls} calls)?", abort=True, err=True)
+        id_ = store.delete(row.id)
+    if as_json:
+        write_json({"id": id_, "deleted": True})
+    else:
+        write(f"{shown(id_)}  deleted")
+
+
+def _stored(context: click.Context, name: str) -> str:
+    """The id of the stored session that `name` stands for; a recording that is not stored yet is imported now."""
+    config, path = config_of(context), database_of(context)
+    if path.exists():
+        with contextlib.suppress(NotFound), existing(context) as store:
+            return store.resolve(name)
+    found = named(name, config)
+    return found.stored or _imported(found, config, path)
+
+
+def _imported(found: Named, config: Config, path: Path) -> str:
+    from ctxtui.cli.imports import source_info
+    from ctxtui.runtime.pricing import price_of, prices_for
+    from ctxtui.runtime.sources import open_named
+    from ctxtui.store.store import Store
+
+    loaded = open_named(found)
+    with Store.open(path) as store:
+        id_ = store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(config.settings)))
+    note(f"imported {loaded.name} as {id_}")
+    return id_
