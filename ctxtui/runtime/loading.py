@@ -49,7 +49,7 @@ def finished(loaded: Loaded, news: Iterable[News], progress: Callable[[int], Non
             progress(loaded.bytes_read)
     reading = loaded._reading
     if reading is not None and not reading.has_context():
-        raise no_context(reading.head, reading.name)
+        raise no_context(reading.head, reading.name, str(loaded.path or ""))
     return loaded
 
 

@@ -17,9 +17,10 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format, detect, what_is
 
 
-def no_context(head: bytes, name: str) -> NoContext:
-    """The error for a file called `name` that begins with `head` and says nothing to a model: what it is instead."""
-    return NoContext(f"no model context: this is {what_is(head, name)}", place=name)
+def no_context(head: bytes, name: str, place: str = "") -> NoContext:
+    """The error for a file called `name`, at `place`, that begins with `head` and says nothing to a model: what it is
+    instead."""
+    return NoContext(f"no model context: this is {what_is(head, name)}", place=place or name)
 
 
 @dataclass(slots=True)
@@ -38,11 +39,14 @@ class Reading:
     folders: Folders | None = None
 
     @classmethod
-    def begin(cls, name: str, head: bytes) -> Reading:
-        """A reading of a file called `name` that begins with `head`. Raises `NoContext` where no format fits."""
+    def begin(cls, name: str, head: bytes, place: str = "") -> Reading:
+        """A reading of a file called `name`, at `place`, that begins with `head`.
+
+        Raises `NoContext` where no format fits.
+        """
         form = detect(head, name)
         if form is None:
-            raise no_context(head, name)
+            raise no_context(head, name, place)
         session = Session()
         return cls(name, form, session, form.open(session.tree))
 
@@ -109,19 +113,19 @@ def begin_file(path: Path) -> tuple[Reading, Iterator[list[Event]]]:
     Raises `NoContext` where no format fits, `NotFound`, `Unreadable`; the iterator raises the last two as well.
     """
     tail = Tail(path)
-    reading, chunks = begin(path.name, tail.slices())
+    reading, chunks = begin(path.name, tail.slices(), str(path))
     reading.main = tail
     reading.folders = folders_of(path, reading.form)
     return reading, chunks
 
 
-def begin(name: str, data: Iterator[bytes]) -> tuple[Reading, Iterator[list[Event]]]:
+def begin(name: str, data: Iterator[bytes], place: str = "") -> tuple[Reading, Iterator[list[Event]]]:
     """As `begin_file`, for any bytes that are called `name`."""
     # A pipe gives what it has: the format is chosen when the head is whole or the data at its end.
     held: list[bytes] = []
     while sum(map(len, held)) < HEAD_BYTES and (piece := next(data, b"")):
         held.append(piece)
-    reading = Reading.begin(name, b"".join(held)[:HEAD_BYTES])
+    reading = Reading.begin(name, b"".join(held)[:HEAD_BYTES], place)
 
     def chunks() -> Iterator[list[Event]]:
         yield from reading.chunks(_chain(held, data))

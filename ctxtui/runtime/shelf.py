@@ -31,7 +31,8 @@ class Shelf:
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
         self._cwd = cwd
-        self._rows: dict[str, SessionRow] = {}
+        self._rows: list[SessionRow] = []
+        self._by_path: dict[str, SessionRow] = {}
         self._children: list[Child] = []
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
@@ -50,11 +51,18 @@ class Shelf:
 
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, then the sessions that only the database holds."""
-        rows = self._ask_store()
-        self._rows = {row.path: row for row in rows if row.path}
+        self._rows = self._ask_store()
+        self._by_path = {row.path: row for row in self._rows if row.path}
+        return self._joined(seen)
+
+    def again(self) -> list[SessionSummary]:
+        """`glimpses` with what the database said when it was last asked."""
+        return self._joined(self.glimpses())
+
+    def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         known = [self._known(one) for one in seen]
         held = {one.stored for one in known}
-        return [*known, *(_from_row(row) for row in rows if row.id not in held)]
+        return [*known, *(_from_row(row) for row in self._rows if row.id not in held)]
 
     def _ask_store(self) -> list[SessionRow]:
         path = database(self._settings.data_dir)
@@ -71,15 +79,16 @@ class Shelf:
             return []
 
     def _known(self, one: SessionSummary) -> SessionSummary:
-        row = self._rows.get(one.path)
+        row = self._by_path.get(one.path)
         return one if row is None else replace(one, stored=row.id, title=row.title or one.title, tags=row.tags)
 
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
-        """Each of `seen` that is a file, with its figures, as they come; newest are asked for first.
+        """Each of `seen` that is a file, with its figures, as they come.
 
-        Ends early when `stop` is set.
+        `seen` is taken from one by one, as a process is free: what it gives next may change meanwhile. Ends early when
+        `stop` is set.
         """
-        todo = iter([one for one in seen if one.path and not one.known])
+        todo = (one for one in seen if one.path and not one.known)
         with ThreadPoolExecutor(WORKERS, "figures") as pool:
             idle = [Child("ctxtui.runtime.summaries:make") for _ in range(WORKERS)]
             self._children += idle

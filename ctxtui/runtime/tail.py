@@ -40,6 +40,7 @@ class Tail:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._name = str(path)
         self.offset = 0
         self.bytes_read = 0
         self.bytes_probed = 0
@@ -52,7 +53,7 @@ class Tail:
     def look(self) -> Change:
         """What became of the file, from its status and, where that changed, from the probes."""
         try:
-            now = os.stat(self.path)
+            now = os.stat(self._name)
         except (FileNotFoundError, NotADirectoryError):
             return Change.GONE
         if self._id is None:
