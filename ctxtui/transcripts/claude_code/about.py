@@ -29,16 +29,14 @@ class About:
 
     def record(self, record: Record) -> None:
         """Take what any record of the main file says in its envelope."""
-        session = record.session_id or self.now.id
+        now = self.now
+        session, version = record.session_id or now.id, record.version or now.version
+        cwd, client = now.cwd or record.cwd or "", record.entrypoint or now.client
+        if (session, version, cwd, client) == (now.id, now.version, now.cwd, now.client):
+            return
         if session:
             self.sessions.add(session)
-        self.now = replace(
-            self.now,
-            id=session,
-            cwd=self.now.cwd or record.cwd or "",
-            version=record.version or self.now.version,
-            client=record.entrypoint or self.now.client,
-        )
+        self.now = replace(now, id=session, cwd=cwd, version=version, client=client)
 
     def title(self, text: str, rank: int) -> None:
         """A title: the first thing a person said, unless something better is known."""
@@ -71,7 +69,7 @@ class About:
 
     def news(self) -> list[Described]:
         """The description, if it changed since it was last told."""
-        if self.now == self._told:
+        if self.now is self._told:
             return []
         self._told = self.now
         return [self.now]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from ctxtui.core import block
-from ctxtui.core.block import Item, Place
+from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.call import EpochStart
 from ctxtui.core.tree import ROOT, Tree
 
@@ -131,6 +132,11 @@ def _answered(tree: Tree, anchor: Anchor) -> int:
     return append(tree, anchor.head, anchor.results)
 
 
+@cache
+def _header(role: str) -> Block:
+    return block.header(role)
+
+
 def append(tree: Tree, head: int, items: Iterable[Item]) -> int:
     """`head` with `items` after it; neighbours of one role make one message, whose header goes first."""
     role = tree[head].place.role if tree[head].place.section == "messages" else ""
@@ -139,7 +145,7 @@ def append(tree: Tree, head: int, items: Iterable[Item]) -> int:
             continue
         if item.place.role != role:
             role = item.place.role
-            head = tree.child(head, block.header(role), Place("messages", role))
+            head = tree.child(head, _header(role), Place("messages", role))
         head = tree.child(head, item.block, item.place)
     return head
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec import UNSET
+
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.canonical import Json
@@ -14,7 +16,8 @@ from ctxtui.transcripts.claude_code.attachments import items_of
 from ctxtui.transcripts.claude_code.chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.claude_code.compaction import after_compaction, after_microcompaction, kept_items
 from ctxtui.transcripts.claude_code.items import client_text, error_text
-from ctxtui.transcripts.claude_code.message import of_value as message_of
+from ctxtui.transcripts.claude_code.message import said as message_of
+from ctxtui.transcripts.claude_code.progress import progress_of
 from ctxtui.transcripts.claude_code.records import Record, of_value, seconds
 from ctxtui.transcripts.claude_code.state import State
 from ctxtui.transcripts.pieces import Broken, Found
@@ -70,31 +73,21 @@ def progress(state: State, record: Record, found: Found, agent: str) -> list[Eve
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     events += state.move(thread, state.add(record, parent, PASSING))
-    raw = bytes(record.data)
-    data = record.json("data") if record.loose or b'"message"' in raw or b'"SessionStart' in raw else None
-    if not isinstance(data, dict):
-        state.silent["progress"] += 1
-        return events
-    if str(data.get("hookName", "")).startswith("SessionStart:resume"):
+    data = progress_of(record)
+    if data.hook_name.startswith("SessionStart:resume"):
         thread.resumed = True
-    inner = data.get("message")
-    inner = inner if isinstance(inner, dict) else {}
-    said = message_of(inner.get("message"), str(inner.get("type", "")))
-    if said is None or not said.parts:
-        state.silent[f"progress {data.get('type', '')}"] += 1
+    nested = data.record
+    said = message_of(nested, found.clean) if nested is not None else None
+    if nested is None or said is None or not said.parts:
+        state.silent[f"progress {data.type}"] += 1
         return events
-    nested = of_value({**inner, "isSidechain": True, "agentId": data.get("agentId") or record.agent_id})
     if nested.uuid in state.threads.points:
         state.copies += 1
         return events
+    nested.is_sidechain, nested.agent_id = True, data.agent_id or record.agent_id or f"of {data.tool_use}"
     nested.session_id, nested.version = record.session_id, record.version
-    name = nested.agent_id or _spawner(record)
-    return events + says.message(state, nested, said, found, name)
-
-
-def _spawner(record: Record) -> str:
-    parent = record.loose.get("parentToolUseID") if record.loose else None
-    return f"side-{parent or record.parent_uuid}"
+    nested.parent_uuid = UNSET
+    return events + says.message(state, nested, said, found, nested.agent_id)
 
 
 def queue(state: State, record: Record) -> list[Event]:

@@ -33,6 +33,7 @@ class Record(msgspec.Struct, rename="camel"):
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     request_id: str | None = None
+    parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
     message: Raw = _NOTHING
     content: Raw = _NOTHING
     data: Raw = _NOTHING
