@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ctxtui.views.home import SAMPLES, CallSpent, SessionSummary
 from ctxtui.views.home_list import Entry, Wanted, arrange
 from ctxtui.views.home_totals import Ledger, Totals
+
+AGAIN: Final = 20.0
+"""Seconds between two readings of a session that grows."""
 
 
 @dataclass(slots=True)
@@ -21,6 +25,7 @@ class Collection:
     sessions: dict[str, SessionSummary] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
     """Sessions whose file changed since their figures were made."""
+    _read_at: dict[str, float] = field(default_factory=dict)
     _ledger: Ledger = field(default_factory=Ledger)
 
     def see(self, glimpses: Iterable[SessionSummary]) -> bool:
@@ -48,11 +53,12 @@ class Collection:
             old, mtime=one.mtime, size=one.size, live=one.live, stored=one.stored, tags=one.tags, archived=one.archived
         )
 
-    def put(self, filled: SessionSummary) -> None:
-        """Figures of one session; those of a session that is gone are dropped."""
+    def put(self, filled: SessionSummary, at: float = 0.0) -> None:
+        """Figures of one session, there at `at` (seconds of any clock); those of a session that is gone are dropped."""
         now = self.sessions.get(filled.key)
         if now is None:
             return
+        self._read_at[filled.key] = at
         if (now.size, now.mtime) == (filled.size, filled.mtime):
             self.stale.discard(filled.key)
         self.sessions[filled.key] = replace(filled, mtime=now.mtime, size=now.size, live=now.live)
@@ -73,10 +79,11 @@ class Collection:
         """How many sessions have figures, of how many."""
         return sum(one.known for one in self.sessions.values()), len(self.sessions)
 
-    def wanting(self) -> Iterator[str]:
-        """Keys of the sessions that have no figures yet, then of those whose figures are stale."""
-        yield from (key for key, one in self.sessions.items() if not one.known)
-        yield from (key for key in self.stale if self.sessions[key].known)
+    def wanting(self, now: float) -> list[str]:
+        """Keys of the sessions that have no figures yet, then of those whose figures are stale; a session that is
+        being written is not read again before `AGAIN` seconds have passed."""
+        new = [key for key, one in self.sessions.items() if not one.known]
+        return new + [key for key in self.stale if now - self._read_at.get(key, 0.0) >= AGAIN]
 
     def entries(self, wanted: Wanted) -> tuple[Entry, ...]:
         """The list as shown."""

@@ -7,13 +7,15 @@ from typing import Final
 
 from ctxtui.views import bars, cells, numbers, safe_text, strip
 from ctxtui.views.home import SessionSummary
-from ctxtui.views.home_row import short_model
+from ctxtui.views.home_row import short_model, shortened_home
 from ctxtui.views.signs import CATEGORY, MARK, NOT_RECORDED, category
 from ctxtui.views.span import Span, Spans, merged, padded
 
 AXIS: Final = 5
 """Cells of the growth strip's axis, its blank not counted."""
 _NAME: Final = 12
+_LONGEST: Final = 40
+"""Cells of the longest bar."""
 _BOLD_SHARE: Final = 0.2
 _REST: Final = ("not recorded", "residual")
 
@@ -59,7 +61,7 @@ def _category(name: str, tokens: int, scale: int, total: int, room: int) -> list
     glyph = Span(" ") if name == "residual" else sign.span
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
     label = name if faint else sign.name
-    bar = max(0, room - 3 - _NAME - 7 - 8 - 3)
+    bar = min(_LONGEST, max(0, room - 3 - _NAME - 7 - 8 - 3))
     return [
         Span(" "),
         glyph,
@@ -95,13 +97,13 @@ def growth_notes(s: SessionSummary) -> list[Span]:
     return spans
 
 
-def growth(s: SessionSummary, room: int, height: int, *, colour: bool = True) -> list[Spans]:
+def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
     """The strip of all calls with its marks, then what the session says of itself; `height` lines at most."""
     if not s.known:
-        return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room)][:height]
+        return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]
     if s.error:
-        return [[Span(f" ▲ {safe_text.one_line(s.error)}", "warn")], *_place(s, room)][:height]
-    texts = _texts(s, room)
+        return [[Span(f" ▲ {safe_text.one_line(s.error)}", "warn")], *_place(s, room, home)][:height]
+    texts = _texts(s, room, home)
     tall = height - len(texts)
     if tall < 2 and height > 2:
         # A low pane keeps the strip, the sentence and the place.
@@ -128,7 +130,7 @@ def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Span
     return lines
 
 
-def _texts(s: SessionSummary, room: int) -> list[Spans]:
+def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
     out: list[Spans] = []
     if s.sentence:
         out.append(_said(Span("▼" if s.misses else " ", "crit"), s.sentence, "ink", room))
@@ -140,12 +142,12 @@ def _texts(s: SessionSummary, room: int) -> list[Spans]:
     facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
     if models or facts:
         out.append(_two(models, "   ".join(facts), "dim", room))
-    return [*out, *_place(s, room)]
+    return [*out, *_place(s, room, home)]
 
 
-def _place(s: SessionSummary, room: int) -> list[Spans]:
+def _place(s: SessionSummary, room: int, home: str) -> list[Spans]:
     facts = ([f"{s.lines:,} lines"] if s.lines else []) + ([f"{s.skipped:,} skipped"] if s.known else [])
-    line = _two(s.path or s.stored, "   ".join(facts), "faint", room)
+    line = _two(shortened_home(s.path, home) or s.stored, "   ".join(facts), "faint", room)
     if s.skipped:
         line = [Span(span.text, "warn") if "skipped" in span.text else span for span in line]
     return [line]

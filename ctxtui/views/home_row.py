@@ -16,7 +16,7 @@ MEDIUM: Final = 100
 WIDE: Final = 160
 """Screen columns from which rows tell where they ran, their turns and their misses."""
 LEAD: Final = 2
-"""Cursor and live mark."""
+"""The cursor's mark and a blank."""
 DEAR: Final = 5.0
 """US dollars from which a session's cost is bold."""
 GOOD_READ: Final = 0.9
@@ -39,7 +39,7 @@ MODEL: Final = Column("model", 14, "left")
 BAR: Final = Column("", 6, "left")
 _ALWAYS: Final = (Column("cost", 8), Column("read", 5), Column("age", 4))
 _NARROW: Final = (Column("model", 11, "left"), Column("calls", 5), Column("peak", 6), *_ALWAYS)
-_MEDIUM: Final = (SOURCE, MODEL, Column("calls", 4), Column("peak", 8), BAR, Column("total", 7), *_ALWAYS)
+_MEDIUM: Final = (SOURCE, MODEL, Column("calls", 5), Column("peak", 7), BAR, Column("total", 7), *_ALWAYS)
 _WIDE: Final = (
     SOURCE, Column("model", 18, "left"), Column("where", 30, "left"), Column("turns", 5), Column("calls", 6),
     Column("peak", 7), BAR, Column("total", 8), Column("misses", 6), *_ALWAYS,
@@ -90,15 +90,20 @@ def age(seconds: float) -> str:
     return f"{math.floor(seconds / 60)} m" if seconds < 3600 else numbers.ago(seconds)
 
 
-def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False) -> list[Span]:
-    """One session in `width` cells; `now` in Unix seconds."""
-    lead = [Span("▸" if cursor else " ", "accent"), Span("●" if summary.live else " ", "ok bold")]
+def shortened_home(path: str, home: str) -> str:
+    """A path as it is written on the screen: ``~/src/handy-cli``."""
+    return "~" + path[len(home) :] if home and f"{path}/".startswith(f"{home}/") else path
+
+
+def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False, home: str = "") -> list[Span]:
+    """One session in `width` cells; `now` in Unix seconds, `home` the folder that is written ``~``."""
+    lead = [Span("▸ " if cursor else "  ", "accent")]
     if summary.known and summary.error:
         return merged([*lead, *_unreadable(summary, width, now)])
     spans = lead
     for number, column in enumerate(columns(width)):
         spans.append(Span(" " * (_gap(column) if number else 0)))
-        spans += _cell(column, summary, now, cursor)
+        spans += _cell(column, summary, now, cursor, home)
     return merged(spans)
 
 
@@ -115,16 +120,18 @@ def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:
     return [*spans, Span(f" {when:>4}", "dim")]
 
 
-def _cell(column: Column, s: SessionSummary, now: float, cursor: bool) -> list[Span]:
+def _cell(column: Column, s: SessionSummary, now: float, cursor: bool, home: str) -> list[Span]:
     if column is BAR:
         return _share_of_window(s)
     if column.head == "title":
         text = safe_text.one_line(s.title) or numbers.NONE
-        return [_aligned([Span(text, "ink bold" if cursor else "ink" if s.known else "dim")], column)]
+        mark = [Span("● ", "ok bold")] if s.live else []
+        words = cells.left(text, column.room - 2 * len(mark))
+        return [*mark, Span(words, "ink bold" if cursor else "ink" if s.known else "dim")]
     if column.head == "age":
         return [_aligned([Span("" if s.group == "samples" else age(now - s.mtime), "dim")], column)]
     if column.head in ("source", "where"):
-        text = s.source if column.head == "source" else s.cwd
+        text = s.source if column.head == "source" else shortened_home(s.cwd, home)
         return [_aligned([Span(safe_text.one_line(text) or numbers.NONE, "dim" if text else "faint")], column)]
     return [_aligned([_figure(column.head, s) if s.known else _DOT], column)]
 

@@ -40,7 +40,7 @@ class ReverseSort(Command):
 class Import(Command):
     """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
 
-    name, action, keys, label, group = "import session", "import", ("i", "I"), "import", "sessions"
+    name, action, keys, label, group = "import session", "change('import')", ("i", "I"), "import", "sessions"
 
     @classmethod
     def available(cls, at: Situation) -> bool:
@@ -51,7 +51,7 @@ class Import(Command):
 class Export(Command):
     """Write the session to a file: ctxtui's own format, or the last call as a request body."""
 
-    name, action, keys, label, group = "export session", "export", ("e",), "export", "sessions"
+    name, action, keys, label, group = "export session", "change('export')", ("e",), "export", "sessions"
 
     @classmethod
     def available(cls, at: Situation) -> bool:
@@ -62,7 +62,7 @@ class Export(Command):
 class Rename(Command):
     """Give the session a title of your own; it is imported first."""
 
-    name, action, keys, label, group = "rename session", "rename", ("r",), "rename", "sessions"
+    name, action, keys, label, group = "rename session", "change('rename')", ("r",), "rename", "sessions"
 
     @classmethod
     def available(cls, at: Situation) -> bool:
@@ -73,7 +73,7 @@ class Rename(Command):
 class Tag(Command):
     """Set the session's tags, separated by blanks; it is imported first."""
 
-    name, action, keys, label, group = "tag session", "tag", ("t",), "tag", "sessions"
+    name, action, keys, label, group = "tag session", "change('tag')", ("t",), "tag", "sessions"
 
     @classmethod
     def available(cls, at: Situation) -> bool:
@@ -84,7 +84,7 @@ class Tag(Command):
 class Archive(Command):
     """Take the session out of the list, or back into it; it is imported first."""
 
-    name, action, keys, label, group = "archive session", "archive", ("a",), "archive", "sessions"
+    name, action, keys, label, group = "archive session", "change('archive')", ("a",), "archive", "sessions"
 
     @classmethod
     def available(cls, at: Situation) -> bool:
@@ -101,7 +101,7 @@ class ShowArchived(Command):
 class Delete(Command):
     """Delete ctxtui's copy of the session; a recording that another program wrote is never touched."""
 
-    name, action, keys, label, group = "delete stored session", "delete", ("d",), "delete", "sessions"
+    name, action, keys, label, group = "delete stored session", "change('delete')", ("d",), "delete", "sessions"
 
     @classmethod
     def available(cls, at: Situation) -> bool:
@@ -112,7 +112,7 @@ class Delete(Command):
 class Dismiss(Command):
     """Close what is open: the welcome, then the filter."""
 
-    name, action, keys, group = "dismiss", "dismiss", ("escape",), "sessions"
+    name, action, keys, group = "close what is open", "leave", ("escape",), "sessions"
 
 
 HOME: tuple[type[Command], ...] = (

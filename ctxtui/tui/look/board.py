@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -32,6 +32,7 @@ class Board(Widget):
         self.join = join
         self._lines: list[Strip] | None = None
         self._look: Look | None = None
+        self._drawn_for = Size(0, 0)
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The lines of the body, at most `height` of them, each `width` cells or shorter."""
@@ -82,8 +83,9 @@ class Board(Widget):
     def render_line(self, y: int) -> Strip:
         """Textual's Line API: the rule, then the body behind its edge."""
         look = self.look
-        if look is not self._look:
-            self._look = look
+        # The Resize event may come after the first lines of the new size were asked for.
+        if look is not self._look or self.size != self._drawn_for:
+            self._look, self._drawn_for = look, self.size
             self.forget()
         if y < self.body_top:
             spans = rule(

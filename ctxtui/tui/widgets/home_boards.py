@@ -101,7 +101,11 @@ class CompositionPreview(Preview):
 
 
 class GrowthPreview(Preview):
-    """How the context grew, and what was said."""
+    """How the context grew, and what was said. `home` is the folder that is written ``~``."""
+
+    def __init__(self, home: str, *, title: str, join: str, id: str) -> None:
+        super().__init__(title=title, join=join, id=id)
+        self.home = home
 
     def notes(self) -> Spans:
         """Calls, misses, compactions, changes of model."""
@@ -111,7 +115,7 @@ class GrowthPreview(Preview):
         """The strip, the sentence, texts, the place."""
         if self.session is None:
             return ()
-        return home_preview.growth(self.session, width, height, colour=self.look.coloured)
+        return home_preview.growth(self.session, width, height, home=self.home, colour=self.look.coloured)
 
 
 class Welcome(Board):

@@ -15,8 +15,10 @@ from ctxtui.views.span import Span, Spans
 class SessionList(Pane):
     """Groups of sessions. The cursor stays on its session, and that on its line, whatever comes or goes above it."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, home: str = "", *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self.home = home
+        """The folder that is written ``~``."""
         self.entries: Sequence[Entry] = ()
         self.now = 0.0
         """The time for which ages are shown, in Unix seconds."""
@@ -43,7 +45,7 @@ class SessionList(Pane):
         entry = self.entries[index]
         if isinstance(entry, Group):
             return rule(width, entry.name, after=[Span(entry.note, "dim")])
-        return row(entry, width, self.now, cursor=index == self.cursor)
+        return row(entry, width, self.now, cursor=index == self.cursor, home=self.home)
 
     def empty(self) -> Spans:
         """The sentence of a list without rows."""
@@ -62,6 +64,14 @@ class SessionList(Pane):
         self.reload(cursor=found)
         self.scroll_to_line(self.heights.line_of(self.cursor) - line)
         self.reveal()
+
+    def reveal(self, *, downwards: bool = True) -> bool:
+        """The head of a group comes into view with its first session."""
+        moved = super().reveal(downwards=downwards)
+        above = self.cursor - 1
+        if above >= 0 and above < self.top and isinstance(self.entries[above], Group) and self.body_height > 1:
+            return self.scroll_to_line(self.heights.line_of(above)) or moved
+        return moved
 
     def tick(self, now: float) -> None:
         """Time went on: paint the rows in view whose age became another."""

@@ -1,0 +1,141 @@
+"""The transcript pane: one row per block of the context shown, opened in place."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ctxtui.tui.look.pane import Pane
+from ctxtui.views.context_rows import ContextRows
+from ctxtui.views.grid import Grid
+from ctxtui.views.span import Span, Spans
+
+NEAR = 80
+"""Rows above and below the cursor that are opened in full at once, where a whole category is shown in full."""
+
+
+class Transcript(Pane):
+    """Draws `ContextRows`; knows which node is under its cursor and keeps it when the call changes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home,less_than_sign", "edge(-1)", "first block", show=False),
+        Binding("ctrl+end,greater_than_sign", "edge(1)", "last block", show=False),
+        Binding("k", "move(-1)", "previous block", show=False),
+        Binding("j", "move(1)", "next block", show=False),
+        Binding("home", "screen.call_edge(-1)", "first call", show=False),
+        Binding("end", "screen.call_edge(1)", "last call", show=False),
+    ]
+
+    def __init__(self, rows: ContextRows | None = None) -> None:
+        super().__init__(title="transcript", id="transcript")
+        self.data = rows
+        self.note: Spans = ()
+        """What the rule says of filters and of what could not be read."""
+
+    @property
+    def grid(self) -> Grid:
+        """The columns now."""
+        return Grid.of(self.body_width, self.app.size.width)
+
+    @property
+    def node(self) -> int | None:
+        """The node under the cursor (0: what is not recorded); None on a rule or without rows."""
+        if self.data is None or not self.data.count:
+            return None
+        entry = self.data.entry(min(self.cursor, self.data.count - 1))
+        return entry if entry >= 0 else None
+
+    @property
+    def at_last(self) -> bool:
+        """Whether the cursor is on the last row: then the view follows what comes."""
+        return self.data is None or self.cursor >= self.data.count - 1
+
+    def changed(self, node: int | None, *, to_end: bool = False) -> None:
+        """The rows are others now. The cursor stays on `node` and that on its line of the view, or goes to the end."""
+        data = self.data
+        if data is None:
+            return
+        line = self.heights.line_of(min(self.cursor, max(0, self.heights.count - 1))) - self.top
+        self.forget()
+        self.opened = self.opened_rows()
+        self.measure()
+        if to_end or node is None:
+            self.cursor = self._near(self.row_count - 1)
+            self.top = self.last_top
+        else:
+            self.cursor = self._near(data.index_of(node))
+            self.top = min(max(0, self.heights.line_of(self.cursor) - line), self.last_top)
+        self.reveal()
+        self.refresh()
+
+    def opened_rows(self) -> frozenset[int]:
+        """The rows that are open: those that were opened one by one, and of full categories those near the cursor."""
+        data = self.data
+        if data is None or data.scene is None:
+            return frozenset()
+        tree, head = data.scene.session.tree, data.scene.tip
+        single = {data.index_of(node) for node in data.opened if node and tree.holds(head, node)}
+        near = range(max(0, self.cursor - NEAR), min(data.count, self.cursor + NEAR)) if "full" in data.shown else ()
+        first = {0} if 0 in data.opened and data.count and data.entry(0) == 0 else set()
+        return frozenset(row for row in {*single, *near, *first} if data.is_open(row))
+
+    def reopen(self) -> None:
+        """Blocks were opened or closed: measure anew, what is at the top stays there."""
+        self.forget()
+        self.opened = self.opened_rows()
+        self.measure()
+        self.reveal()
+        self.refresh()
+
+    # What Pane asks for
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are."""
+        return self.data.count if self.data is not None else 0
+
+    def row_height(self, index: int, width: int) -> int:
+        """Lines of an opened row."""
+        assert self.data is not None
+        return self.data.height(index, self.grid)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """One line of a row."""
+        assert self.data is not None
+        mark = "▸" if index == self.cursor and line == 0 else " "
+        return self.data.line(index, line, self.grid, mark)
+
+    def row_ground(self, index: int, line: int) -> str:
+        """A user's rows have a ground of their own."""
+        if line or self.data is None:
+            return ""
+        return getattr(self.data.row(index), "ground", "")
+
+    def selectable(self, index: int) -> bool:
+        """Rules are passed over."""
+        return self.data is None or self.data.entry(index) >= 0
+
+    def sticky(self, index: int) -> int | None:
+        """The user row of the turn that is in view."""
+        return self.data.turn_row(index) if self.data is not None else None
+
+    def render_sticky(self, index: int, width: int) -> Spans:
+        """That row, marked as standing for what is above the view."""
+        assert self.data is not None
+        return self.data.line(index, 0, self.grid, "↑")
+
+    def empty(self) -> Spans:
+        """Before anything is read."""
+        return [Span("·", "faint")]
+
+    def after(self) -> Spans:
+        """What follows the title."""
+        return self.note
+
+    def notes(self) -> Spans:
+        """The heads of the columns, and how much is above the view."""
+        if self.data is None:
+            return ()
+        above = self.heights.row_at(self.top)[0]
+        return self.grid.heads(above, self.data.blocks)
