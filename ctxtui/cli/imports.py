@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,14 +14,13 @@ from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.config import Config
-from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.keeping import source_info
 from ctxtui.runtime.loading import load, load_stream
 from ctxtui.runtime.places import database
 from ctxtui.runtime.pricing import price_of, prices_for
 from ctxtui.runtime.sources import STREAM
 
 if TYPE_CHECKING:
-    from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store
 
 
@@ -95,20 +93,6 @@ def _one(store: Store, path: Path | None, config: Config, known: set[str]) -> di
         "skipped": len(loaded.skipped),
         "new": new,
     }
-
-
-def source_info(loaded: Loaded) -> SourceInfo:
-    """Where a session was read from, as the store keeps it."""
-    from ctxtui.store.rows import SourceInfo
-
-    files = []
-    for path in loaded.paths:
-        status = os.stat(path)
-        files.append(SourceInfo(os.path.abspath(path), status.st_size, status.st_mtime, loaded.source))
-    if not files:
-        return SourceInfo(format=loaded.source)
-    main = files[0]
-    return SourceInfo(main.path, main.size, main.mtime, main.format, tuple(files[1:]))
 
 
 def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _stored(context: click.Context, name: str) -> str:
 
 
 def _imported(found: Named, config: Config, path: Path) -> str:
-    from ctxtui.cli.imports import source_info
+    from ctxtui.runtime.keeping import source_info
     from ctxtui.runtime.pricing import price_of, prices_for
     from ctxtui.runtime.sources import open_named
     from ctxtui.store.store import Store

@@ -73,14 +73,16 @@ class Shelf:
 
         try:
             with Store.open(path) as store:
-                return store.sessions()
+                return [*store.sessions(), *store.sessions(archived=True)]
         except CtxtuiError as error:
             self.trouble = error
             return []
 
     def _known(self, one: SessionSummary) -> SessionSummary:
         row = self._by_path.get(one.path)
-        return one if row is None else replace(one, stored=row.id, title=row.title or one.title, tags=row.tags)
+        if row is None:
+            return one
+        return replace(one, stored=row.id, title=row.title or one.title, tags=row.tags, archived=row.archived)
 
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
         """Each of `seen` that is a file, with its figures, as they come.

@@ -1,0 +1,118 @@
+"""Changing what ctxtui keeps: import, title, tags, archive, delete. A recording is only ever read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.places import data_dir, database
+from ctxtui.runtime.settings import Settings
+from ctxtui.views.home import SessionSummary
+
+if TYPE_CHECKING:
+    from ctxtui.store.rows import SourceInfo
+    from ctxtui.store.store import Store
+
+
+class Keeper:
+    """The user's changes to the database, each on a connection of its own: call them in a worker thread.
+
+    Every method raises `CtxtuiError`; a session that is not stored yet is imported first. The answer is what to tell
+    the user.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @contextmanager
+    def _store(self) -> Iterator[Store]:
+        # Imported here: SQLite is not needed for the first frame.
+        from ctxtui.store.store import Store
+
+        with Store.open(database(self._settings.data_dir)) as store:
+            yield store
+
+    def _imported(self, store: Store, one: SessionSummary) -> str:
+        """The id of the session in the database."""
+        if not one.path:
+            return one.stored
+        from ctxtui.runtime.loading import load
+        from ctxtui.runtime.pricing import price_of, prices_for
+
+        loaded = load(Path(one.path))
+        return store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(self._settings)))
+
+    def _kept(self, store: Store, one: SessionSummary) -> str:
+        return one.stored or self._imported(store, one)
+
+    def import_(self, one: SessionSummary) -> str:
+        """Copy the session into the database, or bring the copy up to date."""
+        with self._store() as store:
+            id_ = self._imported(store, one)
+        return f"imported as {id_}"
+
+    def rename(self, one: SessionSummary, title: str) -> str:
+        """Give the session a title."""
+        with self._store() as store:
+            store.rename(self._kept(store, one), title)
+        return f"renamed to {title}"
+
+    def tag(self, one: SessionSummary, tags: Sequence[str]) -> str:
+        """Set its tags to exactly `tags`."""
+        with self._store() as store:
+            id_ = self._kept(store, one)
+            gone = set(one.tags) - set(tags)
+            if gone:
+                store.tag(id_, sorted(gone), remove=True)
+            if tags:
+                store.tag(id_, tags)
+        return f"tagged {' '.join(tags)}" if tags else "tags removed"
+
+    def archive(self, one: SessionSummary, archived: bool) -> str:
+        """Take it out of the list, or put it back."""
+        with self._store() as store:
+            store.archive(self._kept(store, one), undo=not archived)
+        return "archived; A shows archived sessions" if archived else "back in the list"
+
+    def delete(self, one: SessionSummary) -> str:
+        """Delete the database's copy."""
+        with self._store() as store:
+            store.delete(one.stored)
+        return "ctxtui's copy is deleted" + ("; the recording is untouched" if one.path else "")
+
+
+def source_info(loaded: Loaded) -> SourceInfo:
+    """Where a session was read from, as the store keeps it."""
+    from ctxtui.store.rows import SourceInfo
+
+    files = []
+    for path in loaded.paths:
+        status = os.stat(path)
+        files.append(SourceInfo(os.path.abspath(path), status.st_size, status.st_mtime, loaded.source))
+    if not files:
+        return SourceInfo(format=loaded.source)
+    main = files[0]
+    return SourceInfo(main.path, main.size, main.mtime, main.format, tuple(files[1:]))
+
+
+_WELCOMED = "welcomed"
+
+
+def first_run(settings: Settings) -> bool:
+    """Whether ctxtui has never been welcomed its user here: no database, and no mark that says so."""
+    folder = data_dir(settings.data_dir)
+    return not (database(settings.data_dir).exists() or (folder / _WELCOMED).exists())
+
+
+def welcomed(settings: Settings) -> None:
+    """Leave the mark; where nothing can be written, the welcome comes again."""
+    folder = data_dir(settings.data_dir)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / _WELCOMED).touch(mode=0o600)
+    except OSError:
+        return
