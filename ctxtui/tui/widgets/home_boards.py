@@ -16,7 +16,7 @@ from ctxtui.views import home_preview, home_row, home_totals
 from ctxtui.views.home import SessionSummary
 from ctxtui.views.home_totals import Totals
 from ctxtui.views.home_welcome import welcome
-from ctxtui.views.span import Spans
+from ctxtui.views.span import Span, Spans
 
 
 class HomeHeader(Widget):
@@ -120,6 +120,10 @@ class GrowthPreview(Preview):
 
 class Welcome(Board):
     """The first run's three lines and five keys."""
+
+    def notes(self) -> Spans:
+        """How it goes away for good."""
+        return [Span("esc", "accent bold"), Span(" close", "dim")]
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """As `views.home_welcome`."""
