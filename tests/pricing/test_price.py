@@ -53,4 +53,4 @@ def test_an_unknown_key_in_the_table_is_an_error() -> None:
 
 
 def test_every_row_names_its_source() -> None:
-    assert TABLE != PriceTable() and all(row.source and row.date for row in TABLE.rows)
+    assert PriceTable() != TABLE and all(row.source and row.date for row in TABLE.rows)
