@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ctxtui.cli.output import note
 from ctxtui.runtime.config import Config, load
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.places import database
-from ctxtui.runtime.sources import Named, locate, open_named
+from ctxtui.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from ctxtui.runtime.loaded import Loaded
+    from ctxtui.runtime.sources import Named
 
 NAME_HELP = "a file, a folder (its newest recording), a session's id or the beginning of one, or - for standard input"
 
@@ -24,9 +28,12 @@ def config_of(context: click.Context) -> Config:
     return root.obj
 
 
-def named(name: str, config: Config, *, say: bool = True) -> Named:
+def named(name: str, settings: Settings, *, say: bool = True) -> Named:
     """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
-    found = locate(name, Path.cwd(), lambda prefix: stored_ids(prefix, config))
+    # Imported here: a command's help needs no readers.
+    from ctxtui.runtime.sources import locate, stored_ids
+
+    found = locate(name, Path.cwd(), lambda prefix: stored_ids(prefix, settings))
     if found.others and say:
         count = len(found.others)
         also = "one more recording" if count == 1 else f"{count} more recordings"
@@ -34,29 +41,14 @@ def named(name: str, config: Config, *, say: bool = True) -> Named:
     return found
 
 
-def stored_ids(prefix: str, config: Config) -> list[str]:
-    """Ids in the database that begin with `prefix`, archived ones too; none where there is no database."""
-    path = database(config.settings.data_dir)
-    if not path.exists():
-        return []
-    # Imported here: most runs name a file.
-    from ctxtui.store.store import Store
-
-    with Store.open(path) as store:
-        return [row.id for archived in (False, True) for row in store.sessions(archived) if row.id.startswith(prefix)]
-
-
-def opened(name: str, config: Config) -> Loaded:
+def opened(name: str, settings: Settings) -> Loaded:
     """The recording that `name` stands for, read to its end; progress is shown on a terminal."""
-    found = named(name, config)
-    if found.stored:
-        from ctxtui.store.store import Store
+    from ctxtui.runtime.sources import open_named
 
-        with Store.open(database(config.settings.data_dir)) as store:
-            return Loaded(store.load(found.stored), found.stored)
+    found = named(name, settings)
     meter = Meter("reading") if sys.stderr.isatty() else None
     try:
-        return open_named(found, meter.bytes if meter else None)
+        return open_named(found, settings, meter.bytes if meter else None)
     finally:
         if meter:
             meter.clear()
@@ -76,8 +68,6 @@ class Meter:
 
     def say(self, how_far: str) -> None:
         """Show how far it is, unless that was just done."""
-        import time
-
         now = time.monotonic()
         self._shown = self._shown or now
         if now - self._shown >= 0.1:

@@ -64,7 +64,7 @@ def _each(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | 
         if name == STREAM:
             yield "standard input", None
             continue
-        found = named(name, config, say=False)
+        found = named(name, config.settings, say=False)
         for path in filter(None, (found.path, *found.others)):
             yield str(path), path
 

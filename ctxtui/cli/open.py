@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,31 +21,32 @@ from ctxtui.core.errors import NotFound
 )
 @click.argument("name", metavar="[NAME]", required=False)
 @click.pass_context
-def open_(context: click.Context, name: str | None) -> None:
+def open_(context: click.Context, name: str | None) -> int:
     """Open a recording on the screen."""
     config = config_of(context)
     _need_terminal(name)
     from ctxtui.cli.screen import start
 
-    start(name, config)
+    return start(name, config.settings)
 
 
 @click.command("last")
 @click.pass_context
-def last(context: click.Context) -> None:
+def last(context: click.Context) -> Any:
     """Open this directory's newest session and follow it.
 
     \b
     Example: cd my-project && ctxtui last
     """
-    from pathlib import Path
-
     from ctxtui.runtime.discover import find
+    from ctxtui.runtime.projects import related
+    from ctxtui.runtime.whereabouts import newest_here
 
-    here = next((found for found in find(Path.cwd()) if found.group == "here"), None)
+    cwd = Path.cwd()
+    here = newest_here(find(cwd), related(cwd, os.environ))
     if here is None:
-        raise NotFound(f"no session of this directory ({Path.cwd()})", way_out="`ctxtui sessions` lists all")
-    context.invoke(open_, name=str(here.path))
+        raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
+    return context.invoke(open_, name=str(here.path))
 
 
 def _need_terminal(name: str | None) -> None:

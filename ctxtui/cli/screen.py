@@ -1,12 +1,58 @@
-"""Starting the screen: the app with its screens, and what they need from below."""
+"""Starting the screen: the app, its screens, and what they need from below."""
 
 from __future__ import annotations
 
-from ctxtui.runtime.config import Config
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
 
 
-def start(name: str | None, config: Config) -> None:
-    """Run the screen on what `name` stands for, or on the list of sessions; returns when it is left."""
-    from ctxtui.tui.start import start as run_app
+def start(name: str | None, settings: Settings) -> int:
+    """Run the screen on what `name` stands for, or on the list of sessions; returns the exit code when it is left.
 
-    run_app(name, config)
+    Raises `WrongUse` where there is no keyboard.
+    """
+    if not sys.stdin.isatty():
+        _keyboard()
+    from ctxtui.tui.app import CtxtuiApp
+
+    app = CtxtuiApp(lambda: _home(settings), lambda target: _inspector(target, settings), name)
+    app.run()
+    return app.return_code or 0
+
+
+def _home(settings: Settings) -> Screen[Any]:
+    from ctxtui.runtime.keeping import Keeper, first_run
+    from ctxtui.runtime.shelf import Shelf
+    from ctxtui.tui.screens.home import HomeScreen
+
+    cwd = Path.cwd()
+    return HomeScreen(
+        Shelf(settings, cwd), Keeper(settings), cwd, Path(os.path.expanduser("~")), first_run=first_run(settings)
+    )
+
+
+def _inspector(target: str, settings: Settings) -> Screen[Any]:
+    from ctxtui.runtime.inspection import Inspection
+    from ctxtui.tui.screens.inspector import InspectorScreen
+
+    return InspectorScreen(Inspection(target, settings))
+
+
+def _keyboard() -> None:
+    """Keys come from the terminal although standard input is a pipe; that stays readable as `sys.stdin`."""
+    try:
+        keys = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:
+        raise WrongUse("the screen needs a keyboard", way_out="without one use `ctxtui show`") from error
+    pipe = os.dup(0)
+    os.dup2(keys, 0)
+    os.close(keys)
+    sys.stdin = os.fdopen(pipe, encoding="utf-8", errors="replace")

@@ -25,11 +25,18 @@ from ctxtui.views.span import Span, cropped
 @click.argument("folder", metavar="[FOLDER]", required=False)
 @click.option("--here", is_flag=True, help="Only those of this directory and its worktrees.")
 @click.option("--figures", is_flag=True, help="Read each one for model, calls, tokens and money (remembered).")
+@click.option("--archived", is_flag=True, help="Those that were archived, instead of the others.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N sessions.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def sessions(
-    context: click.Context, folder: str | None, here: bool, figures: bool, limit: int | None, as_json: bool
+    context: click.Context,
+    folder: str | None,
+    here: bool,
+    figures: bool,
+    archived: bool,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     """List the sessions that can be opened: Claude Code's, Codex's, ctxtui's own, samples; newest first.
 
@@ -40,10 +47,11 @@ def sessions(
     """
     settings = config_of(context).settings
     shelf = Shelf(settings, Path.cwd())
-    found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.glimpses())
+    found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.placed())
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
-    found = sorted((s for s in found if not here or s.group == HERE), key=lambda s: -s.mtime)[:limit]
+    found = [s for s in found if s.archived == archived and (s.group == HERE or not here)]
+    found = sorted(found, key=lambda s: -s.mtime)[:limit]
     if figures:
         found = _with_figures(shelf, found)
     ids = {one.key: one.path for one in found} if folder else ids_of(found)

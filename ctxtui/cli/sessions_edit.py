@@ -119,7 +119,7 @@ def _stored(context: click.Context, name: str) -> str:
     if path.exists():
         with contextlib.suppress(NotFound), existing(context) as store:
             return store.resolve(name)
-    found = named(name, config)
+    found = named(name, config.settings)
     return found.stored or _imported(found, config, path)
 
 
@@ -129,7 +129,7 @@ def _imported(found: Named, config: Config, path: Path) -> str:
     from ctxtui.runtime.sources import open_named
     from ctxtui.store.store import Store
 
-    loaded = open_named(found)
+    loaded = open_named(found, config.settings)
     with Store.open(path) as store:
         id_ = store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(config.settings)))
     note(f"imported {loaded.name} as {id_}")

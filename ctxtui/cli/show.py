@@ -28,7 +28,7 @@ from ctxtui.runtime.memory import counter_with_memory
 def show(context: click.Context, name: str, number: int | None, thread: str, blocks: bool, as_json: bool) -> None:
     """Print what one call's context holds."""
     config = config_of(context)
-    loaded = opened(name, config)
+    loaded = opened(name, config.settings)
     chosen = choose(loaded.session, thread, number or 0)
     with counter_with_memory(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings)

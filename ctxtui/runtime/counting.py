@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ctxtui.core.block import Block
@@ -30,7 +31,6 @@ class Here:
     """Counts in this process. Building an encoding holds the GIL for about 0.13 s: not for a process with a screen."""
 
     def __init__(self) -> None:
-        self._encodings: dict[str, Encoding] = {}
         self.failures = 0
         """Texts on which the tokenizer gave up: they were taken at 4 bytes a token."""
 
@@ -42,20 +42,19 @@ class Here:
     def _counter(self, name: str) -> Callable[[str], int]:
         def count(text: str) -> int:
             try:
-                return count_text(self._encoding(name), text)
+                return count_text(_encoding(name), text)
             except TokenizerFailure:
                 self.failures += 1
                 return -(-len(text.encode("utf-8", "replace")) // 4)
 
         return count
 
-    def _encoding(self, name: str) -> Encoding:
-        found = self._encodings.get(name)
-        if found is None:
-            from ctxtui.tokens.vocab import ENCODINGS, build_encoding
 
-            found = self._encodings[name] = build_encoding(name, vocabulary(ENCODINGS[name].vocabulary))
-        return found
+@cache
+def _encoding(name: str) -> Encoding:
+    from ctxtui.tokens.vocab import ENCODINGS, build_encoding
+
+    return build_encoding(name, vocabulary(ENCODINGS[name].vocabulary))
 
 
 class Counter:

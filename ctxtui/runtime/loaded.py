@@ -10,7 +10,7 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event, Session, Skipped
-from ctxtui.runtime.reading import Reading, begin_file
+from ctxtui.runtime.reading import Reading, begin_file, no_context
 from ctxtui.runtime.tail import Change
 from ctxtui.transcripts.glance import HEAD_BYTES
 
@@ -86,6 +86,12 @@ class Loaded:
     def follows(self) -> bool:
         """Whether there is a file that may grow."""
         return self._reading is not None and self._reading.main is not None
+
+    def check(self) -> None:
+        """After the first reading. Raises `NoContext` where it brought nothing for a model."""
+        reading = self._reading
+        if reading is not None and not reading.has_context():
+            raise no_context(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> News:
         """Read what was appended since the last look; the whole where the file was rewritten or replaced."""

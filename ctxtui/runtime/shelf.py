@@ -12,12 +12,14 @@ from threading import Event
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.apart import Child, ChildGone
-from ctxtui.runtime.discover import find, seen_at
+from ctxtui.runtime.discover import Found, find, seen_at
+from ctxtui.runtime.folders import recordings_in
 from ctxtui.runtime.packaged import sample_paths
 from ctxtui.runtime.places import database
+from ctxtui.runtime.projects import related
 from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.sources import in_folder
 from ctxtui.runtime.summary import glimpse
+from ctxtui.runtime.whereabouts import placed
 from ctxtui.store.rows import SessionRow
 from ctxtui.views.home import SessionSummary
 
@@ -39,15 +41,21 @@ class Shelf:
 
     def glimpses(self) -> list[SessionSummary]:
         """Every recording as its name and file times show it, newest first. Milliseconds for thousands."""
+        return self._seen(find(self._cwd, samples=sample_paths()))
+
+    def placed(self) -> list[SessionSummary]:
+        """As `glimpses`, with the directory of each Codex session, for which its first line is read."""
+        around = related(self._cwd, os.environ)
+        return self._seen(placed(find(self._cwd, samples=sample_paths()), around))
+
+    def _seen(self, found: Iterable[Found]) -> list[SessionSummary]:
         now = time.time()
-        return [glimpse(f, now, self._settings.live_seconds) for f in find(self._cwd, samples=sample_paths())]
+        return [glimpse(one, now, self._settings.live_seconds) for one in found]
 
     def inside(self, folder: Path) -> list[SessionSummary]:
-        """The recordings in `folder` or below, by content, newest first. Raises what `in_folder` raises."""
-        now = time.time()
-        named = in_folder(folder)
-        found = (seen_at(path) for path in (named.path, *named.others) if path is not None)
-        return [glimpse(f, now, self._settings.live_seconds) for f in found if f is not None]
+        """The recordings in `folder` or below, by content, newest first. Raises what `recordings_in` raises."""
+        found = map(seen_at, recordings_in(folder))
+        return self._seen(one for one in found if one is not None)
 
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, then the sessions that only the database holds."""

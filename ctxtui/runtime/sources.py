@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.runtime.discover import Found, find
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.loading import load, load_stream
+from ctxtui.runtime.folders import recordings_in
+from ctxtui.runtime.loaded import Loaded, News
+from ctxtui.runtime.loading import load, load_stream, opening
 from ctxtui.runtime.packaged import sample_paths
-from ctxtui.transcripts.glance import HEAD_BYTES
-from ctxtui.transcripts.registry import detect
+from ctxtui.runtime.places import database
+from ctxtui.runtime.settings import Settings
+
+T = TypeVar("T")
 
 STREAM: Final = "-"
 SHORTEST_PREFIX: Final = 4
 """Characters of an id that are enough to name it, where they fit only one."""
 
 _LISTED: Final = 8
-_HEADS: Final = 400
-_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def locate(name: str, cwd: Path, stored: Callable[[str], list[str]] | None = Non
         return Named()
     path = Path(name).expanduser()
     if os.path.isdir(path):
-        return in_folder(path)
+        first, *others = recordings_in(path)
+        return Named(first, others=tuple(others))
     if os.path.lexists(path) or os.sep in name:
         return Named(path)
     return _by_id(name, cwd, stored)
@@ -76,80 +78,50 @@ def _several(name: str, found: list[Found], kept: list[str]) -> Several:
     return Several(f"{name} fits {len(names)} sessions: {listed}", way_out="give more of the id, or the path")
 
 
-def in_folder(folder: Path) -> Named:
-    """The newest recording in `folder` or below, by content; else the newest that ran in it.
+def stored_ids(prefix: str, settings: Settings) -> list[str]:
+    """Ids in the database that begin with `prefix`, archived ones too; none where there is no database."""
+    path = database(settings.data_dir)
+    if not path.exists():
+        return []
+    # Imported here: most runs name a file.
+    from ctxtui.store.store import Store
 
-    Raises `NotFound` for a folder without any, `Unreadable` where it may not be listed.
-    """
-    _may_list(folder)
-    readable = [path for path in _files(folder) if _is_recording(path)]
-    if not readable:
-        readable = [f.path for f in find(folder.resolve()) if f.group == "here"]
-    if not readable:
-        raise NotFound(f"no recorded session in {folder}", way_out="name a file, or see `ctxtui sessions`")
-    return Named(readable[0], others=tuple(readable[1:]))
+    with Store.open(path) as store:
+        return [row.id for archived in (False, True) for row in store.sessions(archived) if row.id.startswith(prefix)]
 
 
-def _may_list(folder: Path) -> None:
-    from ctxtui.runtime.tail import unreadable
+def _load_stored(id_: str, settings: Settings) -> Loaded:
+    from ctxtui.store.store import Store
 
-    try:
-        os.scandir(folder).close()
-    except OSError as error:
-        raise unreadable(folder, error) from error
+    with Store.open(database(settings.data_dir)) as store:
+        return Loaded(store.load(id_), id_)
 
 
-def _files(folder: Path) -> list[Path]:
-    dated = []
-    for entry in _walk(folder, 6):
-        try:
-            status = entry.stat()
-        except OSError:
-            continue
-        if status.st_size:
-            likely = entry.name.endswith((".jsonl", ".json", ".ndjson"))
-            dated.append((likely, status.st_mtime, entry.path))
-    dated.sort(key=lambda item: (not item[0], -item[1], item[2]))
-    best = dated[:_HEADS]
-    best.sort(key=lambda item: (-item[1], item[2]))
-    return [Path(path) for _, _, path in best]
-
-
-def _walk(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            listed = list(entries)
-    except OSError:
-        return
-    for entry in listed:
-        if entry.name.startswith(".") or entry.name in _PASSED_OVER:
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            if depth:
-                yield from _walk(entry.path, depth - 1)
-        elif entry.is_file() and not entry.name.startswith("agent-"):
-            yield entry
-
-
-def _is_recording(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return detect(file.read(HEAD_BYTES), path.name) is not None
-    except OSError:
-        return False
-
-
-def open_named(named: Named, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Read what `named` stands for, except from the store; in a folder the newest that holds a context.
+def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
+    """What `named` stands for, read to its end; in a folder the newest recording that holds a context.
 
     Raises what `load` raises.
     """
+    if named.stored:
+        return _load_stored(named.stored, settings)
     if named.path is None:
         return load_stream()
+    return _first((named.path, *named.others), lambda path: load(path, progress))
+
+
+def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[News]]:
+    """As `open_named`, with a file's first reading still to be taken, slice by slice (see `opening`)."""
+    if named.stored or named.path is None:
+        return open_named(named, settings), ()
+    return _first((named.path, *named.others), opening)
+
+
+def _first(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
+    """The first of `paths` that holds a context. Raises what the first of them raised where none does."""
     first: CtxtuiError | None = None
-    for path in (named.path, *named.others):
+    for path in paths:
         try:
-            return load(path, progress)
+            return attempt(path)
         except NoContext as error:
             first = first or error
     assert first is not None
