@@ -1,0 +1,82 @@
+"""Recordings in a folder that the user named, found by content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from ctxtui.core.errors import NotFound
+from ctxtui.runtime.discover import find
+from ctxtui.runtime.tail import unreadable
+from ctxtui.runtime.whereabouts import placed
+from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.registry import detect
+
+_HEADS: Final = 400
+"""Files that are looked into at most: the likeliest names first, then the newest."""
+_DEPTH: Final = 6
+_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "subagents"})
+
+
+def recordings_in(folder: Path) -> list[Path]:
+    """The recordings in `folder` or below, chosen by content, newest first; else those of sessions that ran in it.
+
+    Raises `NotFound` for a folder without any, `Unreadable` where it may not be listed.
+    """
+    _may_list(folder)
+    readable = [path for path in _files(folder) if _is_recording(path)]
+    if not readable:
+        place = folder.resolve()
+        readable = [one.path for one in placed(find(place), [place]) if one.group == "here"]
+    if not readable:
+        raise NotFound(f"no recorded session in {folder}", way_out="name a file, or see `ctxtui sessions`")
+    return readable
+
+
+def _may_list(folder: Path) -> None:
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        raise unreadable(folder, error) from error
+
+
+def _files(folder: Path) -> list[Path]:
+    dated = []
+    for entry in _walk(folder, _DEPTH):
+        try:
+            status = entry.stat()
+        except OSError:
+            continue
+        if status.st_size:
+            likely = entry.name.endswith((".jsonl", ".json", ".ndjson"))
+            dated.append((likely, status.st_mtime, entry.path))
+    dated.sort(key=lambda item: (not item[0], -item[1], item[2]))
+    best = dated[:_HEADS]
+    best.sort(key=lambda item: (-item[1], item[2]))
+    return [Path(path) for _, _, path in best]
+
+
+def _walk(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            listed = list(entries)
+    except OSError:
+        return
+    for entry in listed:
+        if entry.name.startswith(".") or entry.name in _PASSED_OVER:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if depth:
+                yield from _walk(entry.path, depth - 1)
+        elif entry.is_file() and not entry.name.startswith("agent-"):
+            yield entry
+
+
+def _is_recording(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return detect(file.read(HEAD_BYTES), path.name) is not None
+    except OSError:
+        return False

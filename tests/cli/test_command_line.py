@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from ctxtui import __version__
+from ctxtui.cli import exit_codes
+from ctxtui.cli.group import main_group
+from ctxtui.cli.table import ENTRIES, help_text
+from tests.cli.conftest import PROGRAM, Run, program
+from tests.runtime.lookalike import claude_code
+
+
+def test_version_and_help_load_nothing(home: Path) -> None:
+    for flag, wanted in (("--version", f"ctxtui {__version__}\n"), ("--help", help_text())):
+        code = "import sys; sys.argv = ['ctxtui', sys.argv[1]]; from ctxtui.cli import main; main()"
+        code += "; assert not {'click', 'textual', 'msgspec', 'json'} & set(sys.modules), sorted(sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code, flag], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == wanted
+
+
+def test_help_the_long_way_is_the_same(ctxtui: Run) -> None:
+    assert ctxtui("--set", "theme=dark", "--help").out == help_text()
+    assert ctxtui("help").out == help_text()
+    assert ctxtui("--set", "theme=dark", "--version").out == f"ctxtui {__version__}\n"
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_command_has_help_with_an_example(ctxtui: Run, name: str) -> None:
+    ran = ctxtui(name, "--help")
+    assert ran.code == 0
+    assert ran.out.startswith("Usage: ctxtui")
+    assert "Example" in ran.out or name == "completion"
+    assert ctxtui("help", name).out.split("\n", 1)[1] == ran.out.split("\n", 1)[1]
+
+
+def commands() -> list[tuple[str, click.Command]]:
+    context = click.Context(main_group)
+    found = []
+    for name in ENTRIES:
+        command = main_group.get_command(context, name)
+        assert command is not None
+        inner = command.commands.items() if isinstance(command, click.Group) else [("", command)]
+        found += [(f"{name} {word}".strip(), one) for word, one in inner]
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), commands())
+def test_json_everywhere(name: str, command: click.Command) -> None:
+    if name not in ("open", "last", "export", "completion", "help"):
+        assert any("--json" in parameter.opts for parameter in command.params), name
+
+
+def test_exit_codes_are_one_table(ctxtui: Run) -> None:
+    numbers = [code.number for code in exit_codes.EXIT_CODES]
+    assert len(numbers) == len(set(numbers))
+    assert ctxtui("help", "exit-codes").out == exit_codes.table() + "\n"
+    kinds = [kind for code in exit_codes.EXIT_CODES for kind in code.errors]
+    assert len(kinds) == len(set(kinds))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["show"], 2, "Missing argument 'NAME'"),
+        (["show", "--nope", "x"], 2, "No such option"),
+        (["show", "nowhere.jsonl"], 5, "no such file, session or command: nowhere.jsonl"),
+        (["show", "no/where.jsonl"], 5, "no such file: no/where.jsonl"),
+        (["--set", "theme=pink", "config"], 2, "theme must be one of"),
+        (["--set", "colour=pink", "config"], 2, "unknown setting 'colour'"),
+        (["help", "nonsense"], 5, "no command or topic 'nonsense'"),
+        (["shwo"], 2, "the screen needs a terminal"),
+        ([], 2, "ctxtui sessions"),
+        (["rename", "nobody", "x"], 5, ""),
+    ],
+)
+def test_mistakes_are_named(ctxtui: Run, arguments: list[str], code: int, says: str) -> None:
+    ran = ctxtui(*arguments)
+    assert ran.code == code, ran.err
+    assert ran.err.startswith("ctxtui: ")
+    assert ran.err.count("\n") == 1
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_errors_are_json_too(ctxtui: Run) -> None:
+    ran = ctxtui("show", "nowhere", "--json")
+    error = ran.json["error"]
+    assert (ran.json["schema_version"], error["code"], error["kind"]) == (1, 5, "not found")
+    assert error["message"] in ran.err
+
+
+def test_a_fault_of_ours_is_logged_and_named(ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxtui.cli import show
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("very wrong")
+
+    monkeypatch.setattr(show, "opened", broken)
+    ran = ctxtui("show", "x", "--json")
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+    log = Path(ran.json["error"]["place"])
+    assert log.parent == tmp_path / "ctxtui" / "log"
+    assert "very wrong" in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_interrupts_are_quiet(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxtui.cli import show
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(show, "opened", interrupted)
+    ran = ctxtui("show", "x")
+    assert (ran.code, ran.out) == (130, "")
+    assert "Traceback" not in ran.err
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    path.write_bytes(claude_code(300))
+    process = subprocess.Popen(
+        [*PROGRAM, "show", str(path), "--blocks"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
+    )
+    assert process.stdout is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr is not None
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 141
+    assert err == b""
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_help_into_a_closed_pipe_is_quiet(flag: str, home: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([*PROGRAM, flag], stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_terminal_that_is_not_utf8_gets_ascii(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    path.write_bytes(claude_code(2, words="äöü 世界"))
+    done = program(["show", path, "--blocks"], env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_program(ctxtui: Run, shell: str) -> None:
+    assert "ctxtui" in ctxtui("completion", shell).out
+
+
+def test_completion_completes_commands(home: Path) -> None:
+    env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_WORDS": "ctxtui se", "COMP_CWORD": "1"}
+    done = program([], env=env)
+    assert "sessions" in done.stdout
+
+
+def test_config_shows_origins(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("ctxtui.toml").write_text("theme = 'light'\n[windows]\nm = 5\n")
+    monkeypatch.setenv("CTXTUI_GLYPHS", "ascii")
+    found = {s["name"]: s for s in ctxtui("--set", "follow=no", "config", "--show", "--json").json["settings"]}
+    assert (found["theme"]["value"], found["theme"]["origin"]) == ("light", "project")
+    assert found["theme"]["place"].endswith("ctxtui.toml:1")
+    assert (found["glyphs"]["value"], found["glyphs"]["origin"]) == ("ascii", "env")
+    assert (found["follow"]["value"], found["follow"]["origin"]) == (False, "flag")
+    assert (found["windows.m"]["value"], found["windows.m"]["origin"]) == (5, "project")
+    assert "theme         light  project" in ctxtui("config", "--show").out
+
+
+def test_doctor_finds_this_machine_well(ctxtui: Run) -> None:
+    ran = ctxtui("doctor", "--json")
+    checks = {check["name"]: check for check in ran.json["checks"]}
+    assert ran.code == 0, ran.out
+    assert {"python", "packages", "vocabulary o200k_base", "database", "claude code", "codex", "terminal"} <= set(
+        checks
+    )
+    assert "failed" not in {check["state"] for check in checks.values()}
+    assert ctxtui("doctor").out.count("\n") == len(checks)
+
+
+def test_doctor_fails_where_something_is_broken(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxtui.runtime import examine
+
+    monkeypatch.setattr(examine, "vocabulary", lambda name: b"damaged")
+    ran = ctxtui("doctor", "--json")
+    assert ran.code == exit_codes.FAILED.number
