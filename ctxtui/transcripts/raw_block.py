@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import MARKER_KEYS, Block
 from ctxtui.core.canonical import Json
+from ctxtui.wire.parts import kind_of
 
 _MARKERS: Final = tuple(f'"{key}"'.encode() for key in MARKER_KEYS)
+_OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UNREADABLE})
 
 
 def of_part(raw: bytes, kind: str, clean: bool) -> Block:
     """The block of a content part's JSON text `raw`, whose type is `kind`; `clean` as `pieces.is_clean` says.
 
-    Equal to ``block.of(canonical.loads(raw), kind)``.
+    Equal to ``block.of(canonical.loads(raw), kind)``, but that a kind with one of our names is told apart.
     """
-    if clean and not any(marker in raw for marker in _MARKERS):
+    if kind in _OURS:
+        kind = kind_of({"type": kind}, "text")
+    if clean and _MARKERS[0] not in raw and _MARKERS[1] not in raw:
         return Block(canonical.digest(raw), kind, raw)
-    return block.of(canonical.loads(raw), kind)
+    return block.make(kind, block.without_markers(canonical.loads(raw)))
 
 
 def of_text(raw: bytes, clean: bool) -> Block:
@@ -34,6 +37,6 @@ def of_value(value: Json) -> Block:
     """The block of a content part that is already decoded; a bare string is text, anything else keeps its JSON."""
     if isinstance(value, str):
         return block.text(value)
-    if isinstance(value, Mapping):
-        return block.of(value)
+    if isinstance(value, dict):
+        return block.make(kind_of(value, "text"), block.without_markers(value))
     return block.make("unknown", value)

@@ -10,9 +10,9 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described
 from ctxtui.transcripts.claude_code.records import Record
+from ctxtui.transcripts.titles import one_line
 
 SOURCE: Final = "claude code"
-TITLE_LENGTH: Final = 200
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
@@ -114,9 +114,3 @@ class Tasks:
     def of(self, agent: str, prompt: str) -> Task | None:
         """The call that spawned `agent`, whose first message is `prompt`."""
         return self._agents.get(agent) or self._prompts.get(prompt.strip())
-
-
-def one_line(text: str) -> str:
-    """The first words of `text` on one line, cut at `TITLE_LENGTH` characters."""
-    line = " ".join(text[: 4 * TITLE_LENGTH].split())
-    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"

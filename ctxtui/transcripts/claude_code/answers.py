@@ -13,10 +13,11 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.claude_code.chain import Anchor, Answer, Point, append, context, newest, sendable
 from ctxtui.transcripts.claude_code.message import Part, Said
-from ctxtui.transcripts.claude_code.records import Record, seconds
-from ctxtui.transcripts.claude_code.thread import Thread, completed
+from ctxtui.transcripts.claude_code.records import Record
+from ctxtui.transcripts.claude_code.thread import Thread
 from ctxtui.transcripts.claude_code.usage import usage_of
 from ctxtui.transcripts.pieces import Found
+from ctxtui.transcripts.stamps import completed, seconds
 
 PROVIDER: Final = "anthropic"
 ASSISTANT: Final = Place("messages", "assistant")

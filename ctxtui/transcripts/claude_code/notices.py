@@ -18,9 +18,10 @@ from ctxtui.transcripts.claude_code.compaction import after_compaction, after_mi
 from ctxtui.transcripts.claude_code.items import client_text, error_text
 from ctxtui.transcripts.claude_code.message import said as message_of
 from ctxtui.transcripts.claude_code.progress import progress_of
-from ctxtui.transcripts.claude_code.records import Record, of_value, seconds
+from ctxtui.transcripts.claude_code.records import Record, of_value
 from ctxtui.transcripts.claude_code.state import State
 from ctxtui.transcripts.pieces import Broken, Found
+from ctxtui.transcripts.stamps import seconds
 
 _KEY: Final = rb'"%s":\s*("[^"\\]*"|true)'
 _KEYS: Final = {

@@ -3,7 +3,6 @@ between versions, so every field may be missing or of another type."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -83,17 +82,3 @@ def of_value(value: dict[str, Json]) -> Record:
             except (msgspec.ValidationError, UnicodeError):
                 continue
     return Record(**{**fields, "loose": value})
-
-
-def seconds(timestamp: str | float | None) -> float | None:
-    """A record's timestamp in Unix seconds: ISO text, or a number of seconds or milliseconds; None if it is neither."""
-    if isinstance(timestamp, str):
-        try:
-            moment = datetime.fromisoformat(timestamp)
-            # Without a zone it would be read in this machine's own.
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            return None
-    if timestamp is None or timestamp != timestamp:
-        return None
-    return timestamp / 1000 if timestamp > 1e11 else float(timestamp)

@@ -9,10 +9,11 @@ from ctxtui.transcripts.claude_code.chain import CLIENT, RESULT, SAID, Anchor, P
 from ctxtui.transcripts.claude_code.compaction import after_compaction
 from ctxtui.transcripts.claude_code.items import SUMMARY, Spoken, spoken
 from ctxtui.transcripts.claude_code.message import SYNTHETIC, Said
-from ctxtui.transcripts.claude_code.records import Record, seconds
+from ctxtui.transcripts.claude_code.records import Record
 from ctxtui.transcripts.claude_code.state import State
 from ctxtui.transcripts.claude_code.thread import Thread
 from ctxtui.transcripts.pieces import Found
+from ctxtui.transcripts.stamps import seconds
 
 
 def message(state: State, record: Record, said: Said, found: Found, agent: str) -> list[Event]:

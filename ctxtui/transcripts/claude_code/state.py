@@ -12,9 +12,10 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.claude_code.about import About
 from ctxtui.transcripts.claude_code.answers import Answers
 from ctxtui.transcripts.claude_code.chain import CLIENT, PASSING, SAID, Point, context, follow
-from ctxtui.transcripts.claude_code.records import Record, seconds
+from ctxtui.transcripts.claude_code.records import Record
 from ctxtui.transcripts.claude_code.thread import Thread
 from ctxtui.transcripts.claude_code.threads import Threads
+from ctxtui.transcripts.stamps import seconds
 
 
 @dataclass(slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.claude_code.chain import Anchor, Point
+from ctxtui.transcripts.stamps import shrunk
 
 _DATE: Final = re.compile(r"[-@]20\d{6}\b.*")
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
@@ -44,7 +45,7 @@ class Thread:
             return self.epoch
         detail = ""
         if start in _SHRUNK:
-            detail = shrunk(anchor.tokens_before or self.input, tokens)
+            detail = shrunk(anchor.tokens_before or self.input, tokens, "claude code")
         elif start is EpochStart.MODEL:
             detail = f"{short(self.model)} → {short(model)}"
         return Epoch(self.epoch.number + 1 if self.call else 1, start, detail)
@@ -61,24 +62,6 @@ class Thread:
         if self.resumed or (all(self.process) and all(process) and process != self.process):
             return EpochStart.RESUME
         return None
-
-
-def shrunk(before: int, after: int) -> str:
-    """The detail of a compaction: ``154.8k → 22.3k · by claude code``, with what is known of it."""
-    sizes = " → ".join(thousands(n) if n else "?" for n in (before, after)) if before or after else ""
-    return " · ".join(text for text in (sizes, "by claude code") if text)
-
-
-def completed(epoch: Epoch, after: int) -> Epoch:
-    """`epoch` with the size after a compaction, once its first call's input is known."""
-    if "→ ?" not in epoch.detail or not after:
-        return epoch
-    return replace(epoch, detail=epoch.detail.replace("→ ?", f"→ {thousands(after)}"))
-
-
-def thousands(n: int) -> str:
-    """A number of tokens, short: ``950``, ``22.3k``."""
-    return str(n) if n < 1000 else f"{n / 1000:.1f}k"
 
 
 def short(model: str) -> str:

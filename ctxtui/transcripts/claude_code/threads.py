@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ctxtui.core.call import EpochStart
 from ctxtui.core.session import MAIN, ThreadSeen
-from ctxtui.transcripts.claude_code.about import Tasks, one_line
+from ctxtui.transcripts.claude_code.about import Tasks
 from ctxtui.transcripts.claude_code.chain import Anchor, Point
 from ctxtui.transcripts.claude_code.records import Record
 from ctxtui.transcripts.claude_code.thread import Thread
+from ctxtui.transcripts.titles import one_line
 
 
 class Threads:

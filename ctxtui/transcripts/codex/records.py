@@ -1,0 +1,84 @@
+"""The lines of a Codex rollout: ``{timestamp, type, payload}``; bare items in the files of 2025 (facts §11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+META: Final = "session_meta"
+ITEM: Final = "response_item"
+_OLD: Final = "old"
+_NEW_TYPES: Final = frozenset({META, ITEM, "turn_context", "event_msg", "compacted"})
+
+
+@dataclass(slots=True)
+class Record:
+    """One record. `payload` is its JSON text, canonical if `clean`; `timestamp` is ISO text ("" for none)."""
+
+    type: str
+    payload: bytes
+    timestamp: str
+    clean: bool
+
+    def value(self) -> dict[str, Json]:
+        """The payload as JSON object; empty if it is none."""
+        found = canonical.loads(self.payload) if self.payload else {}
+        return found if isinstance(found, dict) else {}
+
+
+class _Line(msgspec.Struct):
+    type: str | None = None
+    timestamp: str | None = None
+    payload: Raw = Raw(b"")
+    record_type: str | None = None
+    role: str | None = None
+    session: Raw = Raw(b"")
+    items: Raw = Raw(b"")
+
+
+_line: Final = msgspec.json.Decoder(_Line)
+
+
+def decode(raw: bytes, clean: bool) -> list[Record]:
+    """The records that the JSON object `raw` is; the first rollouts of all were one object with many."""
+    try:
+        line = _line.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return _leniently(canonical.loads(raw))
+    payload = bytes(line.payload)
+    if payload[:1] == b"{" and (line.type or "") != "":
+        return [Record(line.type or "", payload, line.timestamp or "", clean)]
+    if bytes(line.items)[:1] == b"[" and bytes(line.session)[:1] == b"{":
+        return _leniently(canonical.loads(raw))
+    return [Record(_bare_type(line.type, line.role, line.record_type), raw, line.timestamp or "", clean)]
+
+
+def _leniently(value: dict[str, Json]) -> list[Record]:
+    session, items = value.get("session"), value.get("items")
+    if isinstance(session, dict) and isinstance(items, list):
+        first = Record(META, canonical.dumps(session), _word(session.get("timestamp")), True)
+        return [first, *(record for item in items if isinstance(item, dict) for record in _leniently(item))]
+    type_, stamp, payload = _word(value.get("type")), _word(value.get("timestamp")), value.get("payload")
+    if isinstance(payload, dict) and type_:
+        return [Record(type_, canonical.dumps(payload), stamp, False)]
+    kind = _bare_type(type_, _word(value.get("role")), _word(value.get("record_type")))
+    return [Record(kind, canonical.dumps(value), stamp, False)]
+
+
+def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> str:
+    # A bare line is an item if it has an item's type (or a role), a state mark, or the first line: the session.
+    if record_type:
+        return record_type
+    if type_ in _NEW_TYPES:
+        return f"{_OLD} {type_}"
+    return ITEM if type_ or role else META
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,56 @@
+"""What a ``token_count`` event says: one call's usage, the totals, the window."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.usage import Usage
+
+
+class Counts(NamedTuple):
+    """A token_count event: the `last` call's usage and the `total` of the session (None where they count nothing),
+    and the `window`."""
+
+    last: Usage | None = None
+    total: Usage | None = None
+    window: int = 0
+
+
+def counts_of(info: Json) -> Counts:
+    """The figures of a token_count's ``info``; input includes what was read from the cache (facts §11)."""
+    if not isinstance(info, dict):
+        return Counts()
+    last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
+    return Counts(last, total, _count(info, "model_context_window"))
+
+
+def missing(before: Usage, total: Usage, last: Usage) -> Usage | None:
+    """What the totals grew by since `before` beyond the `last` call: the usage of a call without a count of its own."""
+    names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
+    rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}
+    if min(rest.values()) < 0 or rest["fresh"] + rest["cache_read"] == 0:
+        return None
+    return Usage(**rest, has_cache=total.has_cache)
+
+
+def _usage(last: Json) -> Usage | None:
+    if not isinstance(last, dict):
+        return None
+    given, read = _count(last, "input_tokens"), _count(last, "cached_input_tokens")
+    written, output = _count(last, "cache_write_input_tokens"), _count(last, "output_tokens")
+    if given + output == 0:
+        return None
+    return Usage(
+        fresh=max(0, given - read - written),
+        cache_read=read,
+        write_30m=written,
+        output=output,
+        reasoning=_count(last, "reasoning_output_tokens"),
+        has_cache="cached_input_tokens" in last,
+    )
+
+
+def _count(value: dict[str, Json], key: str) -> int:
+    found = value.get(key)
+    return found if isinstance(found, int) and found > 0 else 0
