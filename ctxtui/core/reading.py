@@ -93,8 +93,8 @@ def _list(value: Json) -> list[Json]:
 
 
 def _inner(value: dict[str, Json]) -> dict[str, Json]:
-    # OpenAI Chat wraps a function's name and arguments once more.
-    inner = value.get("function")
+    # OpenAI Chat wraps a function's name and arguments once more, and so those of a custom tool.
+    inner = value.get("function", value.get("custom"))
     return inner if isinstance(inner, dict) else value
 
 

@@ -1,0 +1,76 @@
+"""What OpenAI's two APIs refuse (facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.curation.violation import Violation, listed, roles
+
+_CHAT_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_ROLES: Final = frozenset({"system", "developer", "user", "assistant"})
+_CALLS: Final = {
+    f"{name}_output": name
+    for name in ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call")
+}
+
+
+def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Everything in a Chat `body` that would be answered with an error 400."""
+    yield from roles(body, "messages", _CHAT_ROLES)
+    open_: list[str] = []
+    for n, message in enumerate(listed(body.get("messages"))):
+        if not isinstance(message, dict):
+            continue
+        path = f"$.messages[{n}]"
+        if message.get("role") == "tool":
+            id_ = str(message.get("tool_call_id"))
+            if id_ in open_:
+                open_.remove(id_)
+            else:
+                yield Violation(path, f"no call {id_!r} before this answer")
+            continue
+        if open_:
+            yield Violation(path, f"calls without answer before this message: {', '.join(open_)}")
+        calls = listed(message.get("tool_calls"))
+        open_ = [str(call.get("id")) for call in calls if isinstance(call, dict)]
+        if message.get("tool_calls") == []:
+            yield Violation(f"{path}.tool_calls", "must not be empty")
+        if message.get("content") in (None, []) and not calls and not message.get("function_call"):
+            yield Violation(f"{path}.content", "content is required")
+    if open_:
+        yield Violation("$.messages", f"calls without answer at the end: {', '.join(open_)}")
+
+
+def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Everything in a Responses `body` that would be answered with an error 400."""
+    items = body.get("input")
+    if isinstance(items, str) and items:
+        return
+    if not isinstance(items, list) or not items:
+        yield Violation("$.input", "at least one item is required")
+    # What came before is kept by the provider, calls included.
+    whole = not (body.get("previous_response_id") or body.get("conversation"))
+    calls: dict[tuple[str, str], str] = {}
+    for n, item in enumerate(listed(items)):
+        path = f"$.input[{n}]"
+        if not isinstance(item, dict):
+            yield Violation(path, "an item must be an object")
+            continue
+        kind, id_ = item.get("type", "message"), str(item.get("call_id") or item.get("id"))
+        if kind == "message":
+            yield from _message(item, path)
+        elif kind in _CALLS.values():
+            calls[kind, id_] = path
+        elif kind in _CALLS and calls.pop((_CALLS[kind], id_), None) is None and whole:
+            yield Violation(path, f"no call {id_!r} before this output")
+    for (_, id_), path in calls.items():
+        yield Violation(path, f"call {id_!r} has no output")
+
+
+def _message(item: dict[str, Json], path: str) -> Iterator[Violation]:
+    if item.get("role") not in _ROLES:
+        yield Violation(f"{path}.role", f"no such role: {item.get('role')!r}")
+    if not item.get("content"):
+        yield Violation(f"{path}.content", "content is required")

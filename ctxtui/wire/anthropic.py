@@ -1,0 +1,148 @@
+"""Anthropic Messages: requests, answers, event streams (facts §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.wire import codec
+from ctxtui.wire.grammars import ANTHROPIC as NAME
+from ctxtui.wire.grammars import GRAMMARS, PLAIN_SHAPE
+from ctxtui.wire.memo import Memo
+from ctxtui.wire.message import split
+from ctxtui.wire.request import Request, Response
+from ctxtui.wire.sse import ServerEvent
+from ctxtui.wire.stream import Delta, error_words, merge
+from ctxtui.wire.usage import anthropic_passes
+
+_TOLD: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
+_WORDS: Final = ("text", "thinking", "partial_json", "content")
+
+
+def decode_request(body: bytes, memo: Memo | None = None) -> Request:
+    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    return codec.decode(body, GRAMMARS[NAME], memo)
+
+
+def encode_request(request: Request) -> bytes:
+    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    return codec.encode(request, GRAMMARS[NAME])
+
+
+def decode_response(body: bytes | Json) -> Response:
+    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+
+    Raises `Malformed` where it is neither.
+    """
+    value = canonical.loads(body) if isinstance(body, bytes) else body
+    if not isinstance(value, dict):
+        raise Malformed("an answer must be an object", place="$")
+    if value.get("type") == "error" or "content" not in value:
+        if "error" not in value:
+            raise Malformed("content is missing", place="$", way_out="is this an answer of another dialect?")
+        return Response(error=error_words(value), extra=dict(value))
+    usage, passes = anthropic_passes(value.get("usage"))
+    parts = split({"role": value.get("role", "assistant"), "content": value["content"]}, "$", PLAIN_SHAPE)
+    extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
+    if passes:
+        extra["usage"] = value["usage"]
+    return Response(
+        items=tuple(part.item for part in parts),
+        usage=usage,
+        id=_word(value.get("id")),
+        model=_word(value.get("model")),
+        stop_reason=_word(value.get("stop_reason")),
+        passes=passes,
+        extra=extra,
+    )
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class StreamReader:
+    """Assembles a streamed message from its named events; see `stream.StreamReader`."""
+
+    def __init__(self) -> None:
+        self._message: dict[str, Json] = {"role": "assistant", "content": []}
+        self._usage: dict[str, Json] = {}
+        self._blocks: dict[int, dict[str, Json]] = {}
+        self._json: dict[int, str] = {}
+        self._error = ""
+        self._stopped = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether ``message_stop`` or an error has come."""
+        return self._stopped or bool(self._error)
+
+    def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
+        """Take in events; unknown ones say nothing (facts §1)."""
+        return [delta for event in events if (delta := self._event(event.value())) is not None]
+
+    def _event(self, value: Json) -> Delta | None:
+        if not isinstance(value, dict):
+            return None
+        match value.get("type"):
+            case "message_start" if isinstance(value.get("message"), dict):
+                self._message |= value["message"]
+                merge(self._usage, _object(value["message"].get("usage")))
+            case "content_block_start":
+                self._blocks[_index(value)] = dict(_object(value.get("content_block")))
+            case "content_block_delta":
+                return self._delta(_index(value), _object(value.get("delta")))
+            case "message_delta":
+                self._message |= {k: v for k, v in _object(value.get("delta")).items() if v is not None}
+                beside = {k: v for k, v in value.items() if k not in ("type", "delta", "usage")}
+                self._message |= beside
+                # Cumulative figures; the split of cache writes was only told at the start.
+                self._usage |= {k: v for k, v in _object(value.get("usage")).items() if v is not None}
+            case "message_stop":
+                self._stopped = True
+            case "error":
+                self._error = error_words(value)
+        return None
+
+    def _delta(self, index: int, delta: dict[str, Json]) -> Delta:
+        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
+        words = next((delta[key] for key in _WORDS if isinstance(delta.get(key), str)), "")
+        if delta.get("type") == "input_json_delta":
+            self._json[index] = self._json.get(index, "") + words
+        elif delta.get("type") == "citations_delta":
+            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+        else:
+            merge(block, delta, skip=frozenset({"type"}))
+        return Delta(index, str(block.get("type", "")), words)
+
+    def response(self) -> Response:
+        """The message so far. A tool's input that broke off stands as the text that came."""
+        content = [self._block(index) for index in sorted(self._blocks)]
+        message = {**self._message, "content": content, "usage": self._usage or None}
+        served = [_object(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]
+        if served and isinstance(served[-1], str):
+            message["model"] = served[-1]
+        found = decode_response(message)
+        return found if self._stopped and not self._error else found.broken(self._error)
+
+    def _block(self, index: int) -> dict[str, Json]:
+        block = self._blocks[index]
+        text = self._json.get(index, "")
+        if not text:
+            return block
+        try:
+            return {**block, "input": canonical.loads(text)}
+        except (ValueError, RecursionError):
+            return {**block, "input": text}
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _index(value: dict[str, Json]) -> int:
+    index = value.get("index")
+    return index if isinstance(index, int) else 0

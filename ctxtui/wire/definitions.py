@@ -1,0 +1,59 @@
+"""Tool definitions from one dialect to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.wire.grammars import ANTHROPIC, CHAT
+from ctxtui.wire.turns import Losses, tool_home
+
+_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
+_ANY: Final = {"type": "object", "properties": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A client's tool: its name, what the model is told of it, the JSON schema of its input."""
+
+    name: str
+    description: str
+    schema: Json
+    strict: bool | None = None
+
+
+def read(value: Json) -> Definition | None:
+    """The definition in a tool's JSON; None for a provider's own tool, which no other dialect has."""
+    inner = value.get("function", value) if isinstance(value, dict) else None
+    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
+        return None
+    schema = next((inner[key] for key in _SCHEMAS if isinstance(inner.get(key), dict)), None)
+    if schema is None and value.get("type") not in (None, "function"):
+        return None
+    words = inner.get("description")
+    strict = inner.get("strict")
+    return Definition(
+        inner["name"],
+        words if isinstance(words, str) else "",
+        schema if schema is not None else _ANY,
+        strict if isinstance(strict, bool) else None,
+    )
+
+
+def convert(value: Json, target: str, losses: Losses) -> Json | None:
+    """A tool's JSON in dialect `target`; None, noted in `losses`, where that cannot say it."""
+    if tool_home(value) == target:
+        return value
+    found = read(value)
+    if found is None:
+        losses.note("tools of one provider only")
+        return None
+    told = {"description": found.description} if found.description else {}
+    strict = {} if found.strict is None else {"strict": found.strict}
+    if target == ANTHROPIC:
+        return {"name": found.name, **told, "input_schema": found.schema}
+    if target == CHAT:
+        inner = {"name": found.name, **told, "parameters": found.schema, **strict}
+        return {"type": "function", "function": inner}
+    return {"type": "function", "name": found.name, **told, "parameters": found.schema, **strict}

@@ -1,0 +1,144 @@
+"""OpenAI Responses: requests, answers, event streams (facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.wire import codec
+from ctxtui.wire.grammars import GRAMMARS, split_item
+from ctxtui.wire.grammars import RESPONSES as NAME
+from ctxtui.wire.memo import Memo
+from ctxtui.wire.request import Request, Response
+from ctxtui.wire.sse import ServerEvent
+from ctxtui.wire.stream import Delta, error_words, merge
+from ctxtui.wire.usage import responses
+
+_TOLD: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
+# An answer repeats its request; what the request says is not said twice.
+_ECHOED: Final = frozenset({"instructions", "tools", "input", "text", "reasoning", "tool_choice"})
+_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+
+
+def decode_request(body: bytes, memo: Memo | None = None) -> Request:
+    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    return codec.decode(body, GRAMMARS[NAME], memo)
+
+
+def encode_request(request: Request) -> bytes:
+    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    return codec.encode(request, GRAMMARS[NAME])
+
+
+def decode_response(body: bytes | Json) -> Response:
+    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+
+    The stop reason is the reason of an incomplete answer, else its status. Raises `Malformed` where it is neither.
+    """
+    value = canonical.loads(body) if isinstance(body, bytes) else body
+    if not isinstance(value, dict):
+        raise Malformed("an answer must be an object", place="$")
+    output = value.get("output")
+    if not isinstance(output, list):
+        if value.get("error"):
+            return Response(error=error_words(value), extra=dict(value))
+        raise Malformed("output is missing", place="$", way_out="is this an answer of another dialect?")
+    parts = [part for n, item in enumerate(output) for part in split_item(item, f"$.output[{n}]")]
+    details = value.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    return Response(
+        items=tuple(part.item for part in parts),
+        usage=responses(value.get("usage")),
+        id=_word(value.get("id")),
+        model=_word(value.get("model")),
+        stop_reason=_word(reason) or _word(value.get("status")),
+        error=error_words(value["error"]) if value.get("error") else "",
+        complete=value.get("status") not in ("in_progress", "queued"),
+        extra={k: v for k, v in value.items() if k not in _TOLD | _ECHOED and v is not None},
+    )
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class StreamReader:
+    """Assembles a streamed response from its typed events; see `stream.StreamReader`.
+
+    The last event holds the whole answer. A stream that breaks off before is put together from its items and deltas.
+    """
+
+    def __init__(self) -> None:
+        self._response: dict[str, Json] = {}
+        self._items: dict[int, dict[str, Json]] = {}
+        self._error = ""
+        self._ended = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer has ended, well or not."""
+        return self._ended or bool(self._error)
+
+    def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
+        """Take in events; unknown ones say nothing."""
+        return [delta for event in events if (delta := self._event(event.value())) is not None]
+
+    def _event(self, value: Json) -> Delta | None:
+        if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+            return None
+        kind: str = value["type"]
+        index = value.get("output_index")
+        at = index if isinstance(index, int) else 0
+        if isinstance(value.get("response"), dict):
+            self._response |= value["response"]
+            self._ended = self._ended or kind in _ENDS
+        elif kind in ("response.output_item.added", "response.output_item.done"):
+            if isinstance(value.get("item"), dict):
+                self._items[at] = dict(value["item"])
+        elif kind == "error":
+            self._error = error_words(value)
+        elif kind.endswith(".delta") and isinstance(value.get("delta"), str):
+            return self._delta(kind.removeprefix("response.").removesuffix(".delta"), value, at)
+        return None
+
+    def _delta(self, what: str, value: dict[str, Json], at: int) -> Delta:
+        item = self._items.setdefault(at, {"type": "message", "role": "assistant", "content": []})
+        words: str = value["delta"]
+        if what in _STRINGS:
+            merge(item, {_STRINGS[what]: words})
+        elif what in _LISTS:
+            field, position, kind, inside = _LISTS[what]
+            place = value.get(position)
+            parts = [*(item.get(field) or [])]
+            number = place if isinstance(place, int) else 0
+            while len(parts) <= number < 10_000:
+                parts.append({"type": kind, inside: ""})
+            if isinstance(parts[number], dict):
+                parts[number] = {**parts[number], inside: (parts[number].get(inside) or "") + words}
+            item[field] = parts
+        return Delta(at, str(item.get("type", "")), words)
+
+    def response(self) -> Response:
+        """The answer so far."""
+        items = [self._items[n] for n in sorted(self._items)]
+        # Some endpoints leave the last event's output empty.
+        output = (self._response.get("output") if self._ended else None) or items
+        found = decode_response({**self._response, "output": output})
+        return found if self._ended and not self._error else found.broken(self._error)
+
+
+_STRINGS: Final = {
+    "function_call_arguments": "arguments",
+    "mcp_call_arguments": "arguments",
+    "custom_tool_call_input": "input",
+    "code_interpreter_call_code": "code",
+}
+_LISTS: Final = {
+    "output_text": ("content", "content_index", "output_text", "text"),
+    "refusal": ("content", "content_index", "refusal", "refusal"),
+    "reasoning_text": ("content", "content_index", "reasoning_text", "text"),
+    "reasoning_summary_text": ("summary", "summary_index", "summary_text", "text"),
+}

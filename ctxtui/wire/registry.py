@@ -1,0 +1,48 @@
+"""The dialects by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.wire import anthropic, openai_chat, openai_chat_stream, openai_responses
+from ctxtui.wire.memo import Memo
+from ctxtui.wire.request import Request, Response
+from ctxtui.wire.stream import StreamReader
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One provider's JSON and event stream. `label` is its name for people, and that of its recordings' source."""
+
+    name: str
+    label: str
+    decode_request: Callable[[bytes, Memo | None], Request]
+    encode_request: Callable[[Request], bytes]
+    decode_response: Callable[[bytes | Json], Response]
+    stream_reader: Callable[[], StreamReader]
+
+
+DIALECTS: Final[dict[str, Dialect]] = {
+    module.NAME: Dialect(
+        module.NAME,
+        module.NAME.replace("_", " "),
+        module.decode_request,
+        module.encode_request,
+        module.decode_response,
+        reader,
+    )
+    for module, reader in (
+        (anthropic, anthropic.StreamReader),
+        (openai_chat, openai_chat_stream.StreamReader),
+        (openai_responses, openai_responses.StreamReader),
+    )
+}
+"""Every dialect, by the name that skeletons carry."""
+
+
+def encode(request: Request) -> bytes:
+    """The body of `request` in its own dialect."""
+    return DIALECTS[request.skeleton.dialect].encode_request(request)

@@ -1,0 +1,156 @@
+"""A conversation between the dialects: items of any of them as turns of words, calls, answers and pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import Media, Reading, read, read_value
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+
+TEXT: Final = "text"
+THINKING: Final = "thinking"
+CALL: Final = "call"
+RESULT: Final = "result"
+MEDIA: Final = "media"
+OTHER: Final = "other"
+
+ASSISTANT: Final = "assistant"
+USER: Final = "user"
+TOOL: Final = "tool"
+SYSTEM: Final = frozenset({"system", "developer"})
+
+_SIDES: Final = {"assistant": ASSISTANT, "model": ASSISTANT, "tool": TOOL, "function": TOOL}
+_KINDS: Final = {
+    **dict.fromkeys("text input_text output_text refusal".split(), TEXT),
+    **dict.fromkeys("thinking redacted_thinking reasoning".split(), THINKING),
+    **dict.fromkeys("image image_url input_image document file input_file input_audio".split(), MEDIA),
+    **dict.fromkeys(
+        "tool_use tool_call function_call custom_tool_call local_shell_call shell_call apply_patch_call".split(), CALL
+    ),
+    **dict.fromkeys(
+        "tool_result function_call_output custom_tool_call_output local_shell_call_output shell_call_output "
+        "apply_patch_call_output".split(),
+        RESULT,
+    ),
+}
+_HOMES: Final = {
+    ANTHROPIC: frozenset("tool_use tool_result thinking redacted_thinking image document server_tool_use".split()),
+    CHAT: frozenset("tool_call image_url".split()),
+    RESPONSES: frozenset(
+        "input_text output_text function_call function_call_output custom_tool_call custom_tool_call_output "
+        "input_image input_file".split()
+    ),
+}
+
+
+class Part(NamedTuple):
+    """One block of a turn: `what` it is to every dialect, and its own JSON `value`."""
+
+    what: str
+    kind: str
+    value: Json
+    reading: Reading
+
+    @property
+    def id(self) -> str:
+        """What pairs a call with its answer."""
+        return self.reading.call_id
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one side said without a break: `role` as the source has it, `side` is assistant, user or tool."""
+
+    role: str
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def side(self) -> str:
+        """The side that speaks; system and developer count as user."""
+        return _SIDES.get(self.role, USER)
+
+
+class Losses:
+    """What a fresh body could not say, by reason."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def note(self, reason: str, count: int = 1) -> None:
+        """One more thing was lost for `reason`."""
+        self._counts[reason] += count
+
+    def lines(self) -> list[str]:
+        """Each reason with its count: ``thinking, whose signature ... (3)``."""
+        return [f"{reason} ({count})" for reason, count in self._counts.items()]
+
+
+def source_of(items: Iterable[Item]) -> str:
+    """The dialect that `items` were recorded in, by their kinds; "" where only words are there."""
+    votes: Counter[str] = Counter()
+    for block, place in items:
+        for name, kinds in _HOMES.items():
+            votes[name] += block.kind in kinds
+        if block.kind == "function_call" and b'"call_id"' not in block.body:
+            votes[RESPONSES] -= 1
+            votes[CHAT] += 1
+        votes[CHAT] += place.role == TOOL and block.kind == HEADER
+        if block.kind == "tool":
+            votes[tool_home(block.value())] += 1
+    best = votes.most_common(1)
+    return best[0][0] if best and best[0][1] > 0 else ""
+
+
+def tool_home(value: Json) -> str:
+    """The dialect of a tool definition."""
+    if not isinstance(value, dict) or "input_schema" in value:
+        return ANTHROPIC
+    if isinstance(value.get("function"), dict) or isinstance(value.get("custom"), dict):
+        return CHAT
+    return RESPONSES if "parameters" in value or value.get("type") in ("function", "custom") else ANTHROPIC
+
+
+def turns(items: Sequence[Item]) -> list[Turn]:
+    """The messages among `items` as turns; neighbours stay apart."""
+    found: list[Turn] = []
+    answers: Json = None
+    for block, place in items:
+        if block.kind == HEADER:
+            head = block.value()
+            answers = head if place.role in (TOOL, "function") else None
+            found.append(Turn(place.role))
+            if answers is not None:
+                found[-1].parts.append(_answer(answers, []))
+        elif answers is not None and place.role in (TOOL, "function") and _KINDS.get(block.kind) != RESULT:
+            held = found[-1].parts[0]
+            found[-1].parts[0] = _answer(answers, [*held.value, block])
+        else:
+            answers = None
+            if not found or (found[-1].role != place.role and _KINDS.get(block.kind) in (CALL, RESULT, THINKING)):
+                found.append(Turn(place.role))
+            found[-1].parts.append(part_of(block))
+    return found
+
+
+def part_of(block: Block) -> Part:
+    """A block as a part."""
+    value = block.value()
+    reading = read_value(block.kind, value)
+    # The calls of the time before tools are paired by the function's name.
+    if block.kind == "function_call" and not reading.call_id:
+        reading = replace(reading, call_id=reading.name)
+    return Part(_KINDS.get(block.kind, OTHER), block.kind, value, reading)
+
+
+def _answer(head: dict[str, Json], blocks: list[Block]) -> Part:
+    """The part that a Chat tool message is: its content under the header's call id. `value` holds the blocks."""
+    readings = [read(block) for block in blocks]
+    media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)
+    text = "\n".join(reading.text for reading in readings if reading.text)
+    id_ = head.get("tool_call_id") or head.get("name") or ""
+    return Part(RESULT, "tool message", blocks, Reading(text=text, call_id=str(id_), media=media))

@@ -1,0 +1,157 @@
+"""What each dialect's usage report means, as the one `Usage` (facts §1, §4, §5, §12)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core.canonical import Json, Number
+from ctxtui.core.usage import Usage
+
+_MESSAGES: Final = frozenset({"message", "fallback_message"})
+"""Passes that answer the request; others (compaction, advisor) read something else."""
+
+
+def _count(value: Json) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | Number):
+        return 0
+    number = float(value)
+    return max(0, int(number)) if abs(number) < 1e18 else 0
+
+
+def _dict(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _cost(report: dict[str, Json]) -> float | None:
+    cost = report.get("cost")
+    return None if isinstance(cost, bool) or not isinstance(cost, int | float) else float(cost)
+
+
+def anthropic(report: Json) -> Usage | None:
+    """Usage of one Anthropic report, whose input excludes the cache. None where it reports nothing."""
+    if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
+        return None
+    split = _dict(report.get("cache_creation"))
+    hour = _count(split.get("ephemeral_1h_input_tokens"))
+    minutes = _count(split.get("ephemeral_5m_input_tokens"))
+    # An unsplit write lives 5 minutes, the default (facts §2).
+    minutes += max(0, _count(report.get("cache_creation_input_tokens")) - hour - minutes)
+    known = [report.get(key) for key in ("cache_read_input_tokens", "cache_creation_input_tokens")]
+    return Usage(
+        fresh=_count(report.get("input_tokens")),
+        cache_read=_count(report.get("cache_read_input_tokens")),
+        write_5m=minutes,
+        write_1h=hour,
+        output=_count(report.get("output_tokens")),
+        reasoning=_count(_dict(report.get("output_tokens_details")).get("thinking_tokens")),
+        has_cache=any(value is not None for value in known) or bool(split),
+        cost=_cost(report),
+    )
+
+
+def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
+    """Usage of the context that was answered from, and of every pass where there was more than one.
+
+    Top-level figures leave compaction out and add passes up; the last message pass is the context (facts §1).
+    """
+    total = anthropic(report)
+    listed = report.get("iterations") if isinstance(report, dict) else None
+    found = [(str(_dict(i).get("type")), u) for i in _list(listed) if (u := anthropic(i)) is not None]
+    if total is None or not found or (len(found) == 1 and found[0][0] == "message"):
+        return total, ()
+    last = next((u for kind, u in reversed(found) if kind in _MESSAGES), found[-1][1])
+    return last, tuple(usage for _, usage in found)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def chat(report: Json, body: Json = None) -> Usage | None:
+    """Usage of an OpenAI Chat report or one like it; `body` is the answer around it, for servers that report there.
+
+    Its input includes what was read from and written to the cache.
+    """
+    around = _dict(body)
+    if not isinstance(report, dict) or not report.keys() & {"prompt_tokens", "completion_tokens"}:
+        if isinstance(report, dict) and "input_tokens" in report:
+            return responses(report)
+        return _native(around)
+    details = _dict(report.get("prompt_tokens_details"))
+    timings = _dict(around.get("timings"))
+    reads = (
+        details.get("cached_tokens"),
+        report.get("prompt_cache_hit_tokens"),  # DeepSeek
+        report.get("cache_read_input_tokens"),  # Anthropic behind a gateway
+        report.get("cached_tokens"),
+        timings.get("cache_n"),  # llama.cpp
+    )
+    gateway = (report.get("cache_creation_input_tokens"), details.get("cache_creation_tokens"))
+    written = details.get("cache_write_tokens")
+    read = max(_count(value) for value in reads)
+    minutes = max(_count(value) for value in gateway)
+    half_hour = 0 if minutes else _count(written)
+    prompt = _count(report.get("prompt_tokens"))
+    output, reasoning = _output(report, "completion", prompt)
+    return Usage(
+        fresh=_rest(prompt, read + minutes + half_hour),
+        cache_read=read,
+        write_5m=minutes,
+        write_30m=half_hour,
+        output=output,
+        reasoning=reasoning,
+        has_cache=any(value is not None for value in (*reads, *gateway, written)),
+        cost=_cost(report),
+    )
+
+
+def _rest(total: int, cached: int) -> int:
+    # A report smaller than its own cache figures leaves them out.
+    return total - cached if total >= cached else total
+
+
+def _output(report: dict[str, Json], word: str, prompt: int) -> tuple[int, int]:
+    """Output tokens with reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
+    reasoning = _count(_dict(report.get(f"{word}_tokens_details")).get("reasoning_tokens"))
+    output = _count(report.get(f"{word}_tokens"))
+    apart = reasoning > 0 and _count(report.get("total_tokens")) == prompt + output + reasoning
+    return output + (reasoning if apart or reasoning > output else 0), reasoning
+
+
+def _native(body: dict[str, Json]) -> Usage | None:
+    """Usage that a local server reports outside ``usage``: llama.cpp's timings, Ollama's counts."""
+    timings = _dict(body.get("timings"))
+    if "prompt_n" in timings:
+        return Usage(
+            fresh=_count(timings["prompt_n"]),
+            cache_read=_count(timings.get("cache_n")),
+            output=_count(timings.get("predicted_n")),
+            has_cache="cache_n" in timings,
+        )
+    if "prompt_eval_count" in body or "eval_count" in body:
+        prompt, output = _count(body.get("prompt_eval_count")), _count(body.get("eval_count"))
+        return Usage(fresh=prompt, output=output, has_cache=False)
+    return None
+
+
+def responses(report: Json) -> Usage | None:
+    """Usage of an OpenAI Responses report, whose input includes what was read from and written to the cache."""
+    if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
+        return None
+    details = _dict(report.get("input_tokens_details"))
+    split = _dict(details.get("cache_write_tokens_details"))
+    half_day = _count(split.get("ttl_12h_tokens"))
+    written = max(_count(details.get("cache_write_tokens")), half_day + _count(split.get("ttl_30m_tokens")))
+    read = _count(details.get("cached_tokens"))
+    prompt = _count(report.get("input_tokens"))
+    output, reasoning = _output(report, "output", prompt)
+    return Usage(
+        fresh=_rest(prompt, read + written),
+        cache_read=read,
+        write_30m=written - half_day,
+        write_12h=half_day,
+        output=output,
+        reasoning=reasoning,
+        has_cache="cached_tokens" in details,
+        cost=_cost(report),
+    )

@@ -1,0 +1,178 @@
+"""Fresh bodies: legal for their provider whatever they were made from, and what they lack is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from ctxtui.core import block, canonical
+from ctxtui.core.block import Item, Place
+from ctxtui.core.reading import read
+from ctxtui.curation.legality import check
+from ctxtui.wire.fresh import build, export
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Request
+from tests.wire.talk import EVENTS, PIXEL, WRITERS, flat
+
+NAMES = sorted(DIALECTS)
+PAIRS = [(source, target) for source in NAMES for target in NAMES]
+
+
+def request_of(events: list[tuple[str, ...]], source: str) -> Request:
+    return DIALECTS[source].decode_request(canonical.dumps(WRITERS[source](events)), None)
+
+
+def built(items: Any, target: str) -> tuple[dict[str, Any], list[str]]:
+    body, lost = build(target, items, model="m")
+    return json.loads(body), lost
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@given(events=EVENTS)
+def test_what_is_built_is_legal_and_keeps_every_word(source: str, target: str, events: list[tuple[str, ...]]) -> None:
+    request = request_of(events, source)
+    body, lost = build(target, request.items, model="m")
+    again = DIALECTS[target].decode_request(body, None)
+    problems = [v for v in check(target, body) if not v.message.startswith("at least one")]
+    assert problems == []
+    if source != target:
+        said = {read(item.block).text.strip() for item in again.items}
+        said |= {line for text in said for line in text.split("\n\n")}
+        for kind, *rest in flat(events):
+            if kind in ("user", "assistant", "system") and rest[0].strip():
+                assert rest[0].strip() in said
+    answered = {rest[0] for kind, *rest in flat(events) if kind == "result"}
+    if {rest[0] for kind, *rest in flat(events) if kind == "call"} - answered:
+        assert any(line.startswith("tool calls without an answer") for line in lost)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_legal_conversation_in_its_own_dialect_loses_nothing(name: str) -> None:
+    events = [("user", "hello"), ("call", "c1", '{"path":"a"}'), ("call", "c2", "{}"), ("result", "c1", "one"),
+              ("result", "c2", "two"), ("assistant", "done"), ("user", "more")]  # fmt: skip
+    given = WRITERS[name](events)
+    request = request_of(events, name)
+    body, lost = built(request.items, name)
+    assert lost == []
+    again = DIALECTS[name].decode_request(canonical.dumps(body), None)
+    assert [i.block for i in again.items if i.block.kind != "header"] == [
+        i.block for i in request.items if i.block.kind != "header"
+    ]
+    assert body["tools"] == given["tools"]
+
+
+@pytest.mark.parametrize(
+    ("target", "tool"),
+    [
+        ("anthropic", {"name": "read", "description": "reads", "input_schema": {"type": "object"}}),
+        (
+            "openai_chat",
+            {
+                "type": "function",
+                "function": {"name": "read", "description": "reads", "parameters": {"type": "object"}},
+            },
+        ),
+        (
+            "openai_responses",
+            {"type": "function", "name": "read", "description": "reads", "parameters": {"type": "object"}},
+        ),
+    ],
+)
+def test_tools_cross_dialects(target: str, tool: dict[str, Any]) -> None:
+    for source in NAMES:
+        body, _ = built(request_of([("user", "x")], source).items, target)
+        assert body["tools"] == [tool]
+
+
+def test_anthropic_to_chat() -> None:
+    events = [("user", "hi"), ("image", ""), ("thinking", "hm"), ("assistant", "ok"), ("call", "c1", "p"),
+              ("result", "c1", "text")]  # fmt: skip
+    body, lost = built(request_of(events, "anthropic").items, "openai_chat")
+    assert body["messages"] == [
+        {"role": "system", "content": "be kind"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "hi"},
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": "ok",
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path":"p"}'}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "text"},
+    ]
+    assert lost == ["thinking, which this dialect does not take back (1)"]
+
+
+def test_responses_to_anthropic() -> None:
+    events = [("system", "rule"), ("user", "hi"), ("thinking", ""), ("pair", "c1", "out"), ("user", "go on")]
+    body, lost = built(request_of(events, "openai_responses").items, "anthropic")
+    assert body["system"] == [{"type": "text", "text": "be kind"}, {"type": "text", "text": "rule"}]
+    assert body["messages"] == [
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": "out"},
+                {"type": "text", "text": "go on"},
+            ],
+        },
+    ]
+    assert lost == ["thinking without a signature of this provider (1)"]
+
+
+def test_a_custom_tools_free_text_crosses_as_far_as_it_can() -> None:
+    body = {
+        "input": [
+            {"type": "message", "role": "user", "content": "x"},
+            {"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "*** Begin"},
+            {"type": "custom_tool_call_output", "call_id": "c", "output": "Done"},
+        ]
+    }
+    items = DIALECTS["openai_responses"].decode_request(canonical.dumps(body), None).items
+    chat, _ = built(items, "openai_chat")
+    assert chat["messages"][1]["tool_calls"][0]["custom"] == {"name": "apply_patch", "input": "*** Begin"}
+    anthropic, lost = built(items, "anthropic")
+    assert anthropic["messages"][1]["content"][0]["input"] == {"input": "*** Begin"}
+    assert "wrapped" in lost[0]
+    back = DIALECTS["openai_chat"].decode_request(canonical.dumps(chat), None).items
+    assert built(back, "openai_responses")[0]["input"][1:] == body["input"][1:]
+
+
+def test_what_is_not_known_is_left_out_and_named() -> None:
+    items = [
+        Item(block.make("not_recorded", {"type": "not_recorded", "what": "system"}), Place("system")),
+        Item(block.header("user"), Place("messages", "user")),
+        Item(block.text("hi"), Place("messages", "user", "meta")),
+        Item(block.unreadable("line 3", "cut"), Place("messages", "user")),
+        Item(block.header("assistant", {"id": "msg_1"}), Place("messages", "assistant")),
+        Item(block.of({"type": "tool_use", "id": "a", "name": "n", "input": {}}), Place("messages", "assistant")),
+    ]
+    body, lost = built(items, "anthropic")
+    assert body["messages"] == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+    assert [line.split(" (")[0] for line in lost] == [
+        "not recorded: system prompt, tools or earlier messages",
+        "records that could not be read",
+        "tool calls without an answer",
+    ]
+
+
+def test_a_conversation_that_begins_with_the_assistant_is_introduced() -> None:
+    body, lost = built(request_of([("assistant", "hi"), ("user", "x")], "anthropic").items, "anthropic")
+    assert [m["role"] for m in body["messages"]] == ["user", "assistant", "user"]
+    assert any("put in front" in line for line in lost)
+
+
+def test_export_uses_the_skeleton_of_its_own_dialect() -> None:
+    body = b'{ "model":"m",  "messages":[{"role":"user","content":"hi"}], "stream" : true}'
+    request = DIALECTS["openai_chat"].decode_request(body, None)
+    assert export("openai_chat", request.items, request.skeleton, model="m") == (body, [])
+    other, _ = export("anthropic", request.items, request.skeleton, model="claude")
+    assert json.loads(other)["model"] == "claude"
