@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from ctxtui.core import canonical
@@ -24,7 +25,18 @@ def values(head: bytes, limit: int = 50) -> list[Json]:
     """Up to `limit` JSON values that stand one after another in `head`; text between them is passed over.
 
     A value that the head cuts is closed where it stops being whole, so that a 3 MB body still shows its first keys.
+    The values are shared between sniffers: nobody changes them.
     """
+    return list(_values(head[:HEAD_BYTES], limit))
+
+
+@lru_cache(maxsize=4)
+def _values(head: bytes, limit: int) -> tuple[Json, ...]:
+    # Every format's sniffer looks at the same head.
+    return tuple(_found(head, limit))
+
+
+def _found(head: bytes, limit: int) -> list[Json]:
     text = text_of_head(head)
     found: list[Json] = []
     at = _next_value(text, 0)

@@ -1,0 +1,91 @@
+"""Reading a file in a test: whole, byte by byte, with what every reader must give in either case."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ctxtui.core.call import Call
+from ctxtui.core.session import Event, Session
+from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.reader import Reader
+from ctxtui.transcripts.registry import Format, detect
+
+SLICE = 262_144
+
+
+def form_of(data: bytes, name: str) -> Format:
+    form = detect(data[:HEAD_BYTES], name)
+    assert form is not None, f"no format for {name}"
+    return form
+
+
+def read(data: bytes, name: str, size: int = SLICE) -> Session:
+    """The session that `data` makes when it comes in slices of `size` bytes."""
+    return read_with(form_of(data, name), data, size)[0]
+
+
+def read_with(form: Format, data: bytes, size: int = SLICE) -> tuple[Session, list[Event], Reader]:
+    session = Session()
+    reader = form.open(session.tree)
+    events: list[Event] = []
+    for at in range(0, len(data), size):
+        events += reader.feed(data[at : at + size])
+    events += reader.settle()
+    assert reader.settle() == []
+    return session.fold(events), events, reader
+
+
+def law_2(data: bytes, name: str) -> None:
+    """Any chunking gives the same events and the same tree."""
+    form = form_of(data, name)
+    whole, events, reader = read_with(form, data)
+    for size in (1, 7, 4096):
+        cut, cut_events, cut_reader = read_with(form, data, size)
+        assert cut_events == events
+        assert [n.block.digest for n in cut.tree.nodes()] == [n.block.digest for n in whole.tree.nodes()]
+        assert cut_reader.tail == reader.tail
+
+
+def survives_cuts(data: bytes, name: str, steps: int = 40) -> None:
+    """A file that breaks off anywhere is read without an error, and says where it breaks off or reads on."""
+    form = form_of(data, name)
+    for at in range(0, len(data), max(1, len(data) // steps)):
+        read_with(form, data[:at])
+        read_with(form, data[:at] + b"\xff\x00\xfe{" + data[at:])
+
+
+def as_bytes(value: object, indent: int | None = None) -> bytes:
+    return json.dumps(value, indent=indent, ensure_ascii=False).encode()
+
+
+def as_lines(records: list[object]) -> bytes:
+    return b"".join(as_bytes(record) + b"\n" for record in records)
+
+
+def total(session: Session) -> Usage:
+    """The sum of all reported usage."""
+    found = Usage.nothing()
+    for call in session.calls.values():
+        found += call.usage or Usage.nothing()
+    return found
+
+
+def calls(session: Session, thread: str = "main") -> list[Call]:
+    return session.thread_calls(thread)
+
+
+def shown(session: Session, head: int, after: int = ROOT) -> list[tuple[str, str, str]]:
+    """(section, role, kind) of each block on a path."""
+    return [(i.place.section, i.place.role, i.block.kind) for i in session.tree.items(head, after)]
+
+
+def corpus_session(path: Path) -> Session:
+    """A corpus file read; it must have calls, and every context must lie on the tree."""
+    session = read(path.read_bytes(), path.name)
+    for call in session.calls.values():
+        assert call.thread in session.threads
+        assert session.tree.holds(call.response_head, call.raw_head)
+    return session
