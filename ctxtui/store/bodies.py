@@ -26,7 +26,7 @@ LEVEL: Final = 7
 """zstd's level: with the dictionary 6 % smaller than level 3 at 60 MB/s; above 7 next to nothing is gained."""
 
 DICTIONARY_ID: Final = 202601
-DICTIONARY_SHA256: Final = "55e881ba1310e19b49c0f40abf8163808889d164d80372d36e40849ba02f41f7"
+DICTIONARY_SHA256: Final = "c6d0ac8ffe89270e41203e03ff70fd24399ac1e611bd4c957eae9997b7ad6fab"
 
 
 class Packed(NamedTuple):
@@ -54,11 +54,11 @@ class Packer:
             level=LEVEL, dict_data=dictionary, write_checksum=False, write_dict_id=False
         )
 
-    def pack(self, body: bytes) -> Packed:
-        """`body` as it is stored."""
+    def pack(self, body: bytes, beside: int = 0) -> Packed:
+        """`body` as it is stored. `beside` is what must be stored with it if it is not readable (its preview)."""
         if len(body) >= SMALLEST:
             packed = self._zstd.compress(body)
-            if len(packed) < len(body):
+            if len(packed) + beside < len(body):
                 return Packed(self._codec, packed)
         try:
             return Packed(PLAIN, body.decode())
@@ -80,22 +80,22 @@ class Unpacker:
     """Unpacks bodies of one database with the dictionaries that it holds."""
 
     def __init__(self, conn: sqlite3.Connection) -> None:
+        self._place = str(conn.execute("PRAGMA database_list").fetchone()[2])
         self._zstd: dict[int, zstandard.ZstdDecompressor] = {}
         for key, name, dictionary in conn.execute("SELECT key, name, dictionary FROM codecs WHERE key != 0"):
             if name == "zstd":
                 data = zstandard.ZstdCompressionDict(dictionary)
                 self._zstd[key] = zstandard.ZstdDecompressor(dict_data=data)
 
-    def unpack(self, codec: int, stored: str | bytes) -> bytes:
-        """The body of a row. Raises `Unreadable` where it is damaged or packed in a way we do not know."""
+    def unpack(self, codec: int, stored: str | bytes, what: str) -> bytes:
+        """The body of a row; `what` names it in an error. Raises `Unreadable` where it is damaged, or packed in a way
+        that the database does not describe."""
         if isinstance(stored, str):
             return stored.encode()
         if codec == PLAIN:
             return stored
-        zstd = self._zstd.get(codec)
-        if zstd is None:
-            raise Unreadable(f"a block is packed with codec {codec}, which the database does not describe")
         try:
-            return zstd.decompress(stored)
-        except zstandard.ZstdError as error:
-            raise Unreadable(f"a block is damaged: {error}", way_out="restore a backup") from error
+            return self._zstd[codec].decompress(stored)
+        except (KeyError, zstandard.ZstdError) as error:
+            reason = f"unknown codec {codec}" if isinstance(error, KeyError) else str(error)
+            raise Unreadable(f"{what} is damaged ({reason})", place=self._place, way_out="restore a backup") from error

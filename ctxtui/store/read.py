@@ -41,25 +41,29 @@ def _about(conn: sqlite3.Connection, key: int) -> Described:
 
 
 def _nodes(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:
-    unpacker = Unpacker(conn)
-    rows = conn.execute(
-        "SELECT b.key, b.digest, b.kind, b.codec, b.body FROM session_blocks s JOIN blocks b ON b.key = s.block"
-        " WHERE s.session = ?",
-        (key,),
-    )
-    blocks = {
-        block: Block(digest.hex(), py_text(kind), unpacker.unpack(codec, body))
-        for block, digest, kind, codec, body in rows
-    }
-    places = {
-        n: Place(*map(py_text, words)) for n, *words in conn.execute("SELECT key, section, role, mark FROM places")
-    }
+    blocks = _blocks(conn, key)
+    found = conn.execute("SELECT key, section, role, mark FROM places")
+    places = {place: Place(*map(py_text, words)) for place, *words in found}
     heads: Heads = {None: []}
     runs = conn.execute("SELECT key, parent, offset, items FROM runs WHERE session = ? ORDER BY key", (key,))
     for run, parent, offset, items in runs:
         head = heads[parent][offset - 1] if offset else ROOT
         heads[run] = [head := tree.child(head, blocks[block], places[place]) for place, block in items_pairs(items)]
     return heads
+
+
+def _blocks(conn: sqlite3.Connection, key: int) -> dict[int, Block]:
+    unpacker = Unpacker(conn)
+    rows = conn.execute(
+        "SELECT b.key, b.digest, b.kind, b.codec, b.body FROM session_blocks s JOIN blocks b ON b.key = s.block"
+        " WHERE s.session = ?",
+        (key,),
+    )
+    found: dict[int, Block] = {}
+    for block, digest, kind, codec, body in rows:
+        name = digest.hex()
+        found[block] = Block(name, py_text(kind), unpacker.unpack(codec, body, f"block {name}"))
+    return found
 
 
 def _head(heads: Heads, run: int | None, at: int) -> int:
@@ -129,7 +133,7 @@ def _skeletons(conn: sqlite3.Connection, key: int) -> dict[int, Skeleton]:
         (key,),
     )
     return {
-        row: Skeleton(py_text(dialect), canonical.loads(unpacker.unpack(codec, body)))
+        row: Skeleton(py_text(dialect), canonical.loads(unpacker.unpack(codec, body, f"skeleton {row}")))
         for row, dialect, codec, body in rows
     }
 

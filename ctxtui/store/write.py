@@ -9,10 +9,11 @@ from typing import NamedTuple
 from ctxtui.core.block import Block
 from ctxtui.core.session import Session
 from ctxtui.store import call_rows, columns
-from ctxtui.store.bodies import Packer
+from ctxtui.store.bodies import SMALLEST, Packer
 from ctxtui.store.connect import writing
 from ctxtui.store.identity import identify
 from ctxtui.store.layout import Layout, items_text, lay_out, places_of
+from ctxtui.store.pages import filling_order
 from ctxtui.store.preview import preview
 from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
 
@@ -72,9 +73,10 @@ def _packed(
 
 
 def _row(packer: Packer, block: Block) -> BlockRow:
-    codec, stored = packer.pack(block.body)
-    words = preview(block) if isinstance(stored, bytes) else None
-    return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, words, stored)
+    words = preview(block) if len(block.body) >= SMALLEST else ""
+    codec, stored = packer.pack(block.body, beside=len(words.encode()))
+    shown = words if isinstance(stored, bytes) else None
+    return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, shown, stored)
 
 
 def known_blocks(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
@@ -95,15 +97,22 @@ def _put_blocks(
     # Asked again under the lock: another process may have added blocks since, or deleted some.
     keys = known_blocks(conn, (block.digest for block in blocks))
     missing = [block for block in blocks if block.digest not in keys]
+    rows = [packed.get(block.digest) or _row(packer, block) for block in missing]
+    order = filling_order([_payload(row) for row in rows])
     first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
-    rows = []
-    for key, block in enumerate(missing, first):
-        keys[block.digest] = key
-        rows.append((key, *(packed.get(block.digest) or _row(packer, block))))
+    keyed = [(key, rows[index]) for key, index in enumerate(order, first)]
+    keys.update((row.digest.hex(), key) for key, row in keyed)
     conn.executemany(
-        "INSERT INTO blocks (key, digest, kind, size, codec, preview, body) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+        "INSERT INTO blocks (key, digest, kind, size, codec, preview, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ((key, *row) for key, row in keyed),
     )
     return keys
+
+
+def _payload(row: BlockRow) -> int:
+    """Bytes of the row in the file, to within a few."""
+    texts = (row.kind, row.preview or "", row.body)
+    return 32 + sum(len(text.encode() if isinstance(text, str) else text) for text in texts)
 
 
 def _put_runs(
