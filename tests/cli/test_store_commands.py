@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ctxtui.runtime.projects import folder_name
+from tests.cli.conftest import Run
+from tests.runtime.lookalike import ClaudeCode, claude_code, codex, lines
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    """This directory's Claude Code folder with two sessions, and a Codex rollout."""
+    folder = home / ".claude/projects" / folder_name(Path.cwd())
+    folder.mkdir(parents=True)
+    for seed in (1, 2):
+        path = folder / f"{ClaudeCode(seed).session}.jsonl"
+        path.write_bytes(claude_code(2, seed))
+        os.utime(path, (1000 + seed, 1000 + seed))
+    rollout = home / ".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-00000000-0000-0000-0000-000000000007.jsonl"
+    rollout.parent.mkdir(parents=True)
+    rollout.write_bytes(codex(2, cwd=str(Path.cwd() / "deeper")))
+    os.utime(rollout, (5000, 5000))
+    return folder
+
+
+def ids(ctxtui: Run, *more: str) -> list[str]:
+    return [one["id"] for one in ctxtui("sessions", "--json", *more).json["sessions"] if one["group"] != "samples"]
+
+
+def test_sessions_newest_first_and_every_id_opens(ctxtui: Run, project: Path) -> None:
+    found = ids(ctxtui)
+    assert found == [f"00000000-0000-0000-0000-00000000000{n}" for n in (7, 2, 1)]
+    for id_ in found:
+        assert ctxtui("show", id_, "--json").json["session"]["id"] == id_
+    assert ctxtui("show", "00000000").code == 6
+    assert ids(ctxtui, "--here") == found
+    assert ids(ctxtui, "--limit", "1") == found[:1]
+    plain = ctxtui("sessions").out
+    assert all(id_ in plain for id_ in found)
+
+
+def test_every_listed_id_opens_samples_too(ctxtui: Run, project: Path) -> None:
+    for one in ctxtui("sessions", "--json").json["sessions"]:
+        assert ctxtui("show", one["id"], "--json").code == 0, one
+
+
+def test_two_files_with_one_id_are_told_apart_by_path(ctxtui: Run, project: Path, home: Path) -> None:
+    copy = home / ".claude/projects/-else" / f"{ClaudeCode(1).session}.jsonl"
+    copy.parent.mkdir()
+    copy.write_bytes(claude_code(2))
+    found = ids(ctxtui)
+    assert str(copy) in found
+    assert all(ctxtui("show", id_, "--json").code == 0 for id_ in found)
+    several = ctxtui("show", ClaudeCode(1).session)
+    assert several.code == 6
+    assert str(copy) in several.err
+
+
+def test_figures_are_read_and_remembered(ctxtui: Run, project: Path) -> None:
+    (first, *_) = ctxtui("sessions", "--json", "--figures", "--limit", "1").json["sessions"]
+    assert (first["calls"], first["model"], first["peak_tokens"]) == (2, "gpt-5-codex", 3200)
+    assert "gpt-5" not in ctxtui("sessions").out
+    again = ctxtui("sessions", "--json", "--figures", "--limit", "1").json["sessions"][0]
+    assert again == first
+
+
+def test_import_is_idempotent_and_follows_growth(ctxtui: Run, tmp_path: Path) -> None:
+    session = ClaudeCode(5)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines(session.turns(1)))
+    first = ctxtui("import", path, "--json").json["imported"][0]
+    again = ctxtui("import", path, "--json").json["imported"][0]
+    assert (first["new"], again["new"]) == (True, False)
+    assert first["id"] == again["id"] == session.session
+    with path.open("ab") as file:
+        file.write(lines(session.turns(1, "more")))
+    assert ctxtui("import", path, "--json").json["imported"][0]["calls"] == 4
+    path.unlink()
+    shown = ctxtui("show", session.session, "--json")
+    assert shown.json["session"]["calls"] == 4
+    assert ids(ctxtui) == [session.session]
+
+
+def test_import_names_what_it_cannot_read_and_goes_on(ctxtui: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_bytes(claude_code(1))
+    (tmp_path / "bad.bin").write_bytes(b"\x7fELF\0")
+    ran = ctxtui("import", tmp_path / "bad.bin", tmp_path / "good.jsonl", "--json")
+    assert ran.code == 3
+    assert len(ran.json["imported"]) == 1
+    assert ran.json["failed"][0]["kind"] == "no context"
+    assert ctxtui("import", tmp_path / "gone").code == 5
+
+
+def test_import_takes_every_recording_of_a_folder(ctxtui: Run, project: Path) -> None:
+    assert len(ctxtui("import", project, "--json").json["imported"]) == 2
+    assert ctxtui("import", project).out.count(" known ") == 2
+
+
+def test_stored_sessions_are_edited(ctxtui: Run, project: Path) -> None:
+    id_ = ClaudeCode(1).session
+    ctxtui("import", project / f"{id_}.jsonl")
+    assert ctxtui("rename", id_, "a better name").code == 0
+    assert ctxtui("tag", id_, "slow", "dear").code == 0
+    (mine,) = [one for one in ctxtui("sessions", "--json").json["sessions"] if one["id"] == id_]
+    assert (mine["title"], mine["tags"]) == ("a better name", ["dear", "slow"])
+    assert ctxtui("archive", id_).code == 0
+    assert id_ not in ids(ctxtui)
+    assert ids(ctxtui, "--archived") == [id_]
+    assert ctxtui("delete", id_, "--yes").code == 0
+    assert id_ in ids(ctxtui), "the recording itself is still there"
+
+
+FORMS = ["anthropic", "openai-chat", "openai-responses"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_export_to_bodies_names_what_is_lost(ctxtui: Run, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(claude_code(2))
+    ran = ctxtui("export", path, "--to", form, "--call", 2)
+    body = json.loads(ran.out)
+    assert body["model"] == "claude-opus-4-20250514"
+    assert "not recorded: system prompt and tools" in ran.err
+    out = tmp_path / "out.json"
+    told = ctxtui("export", path, "--to", form, "--call", 2, "-o", out, "--json").json
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert out.read_text() == ran.out
+    assert (told["format"], told["call"], told["bytes"]) == (form, 2, out.stat().st_size)
+    assert told["lost"]
+
+
+def test_export_overwrites_nothing_unasked_and_never_a_recording(ctxtui: Run, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.jsonl", tmp_path / "out.json"
+    path.write_bytes(claude_code(1))
+    out.write_text("mine")
+    refused = ctxtui("export", path, "--to", "anthropic", "-o", out)
+    assert refused.code == 7
+    assert out.read_text() == "mine"
+    assert ctxtui("export", path, "--to", "anthropic", "-o", out, "--force").code == 0
+    assert out.read_text() != "mine"
+    assert ctxtui("export", path, "--to", "anthropic", "-o", path, "--force").code == 7
+    assert path.read_bytes() == claude_code(1)
+    assert sorted(p.name for p in tmp_path.glob("*.json*")) == ["a.jsonl", "out.json"]
+
+
+def test_export_in_our_own_format_comes_back_whole(ctxtui: Run, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
+    path.write_bytes(claude_code(3))
+    assert ctxtui("export", path, "-o", out).code == 0
+    before, after = ctxtui("show", path, "--json").json, ctxtui("show", out, "--json").json
+    for key in ("session", "call", "context_tokens", "blocks", "growth", "reported", "residual"):
+        assert after[key] == before[key], key
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_was_exported_opens_again(ctxtui: Run, tmp_path: Path, form: str) -> None:
+    path, out = tmp_path / "a.jsonl", tmp_path / "out.json"
+    path.write_bytes(claude_code(2))
+    ctxtui("export", path, "--to", form, "-o", out)
+    found = ctxtui("show", out, "--json")
+    assert found.code == 0, found.err
+    assert {"user", "assistant", "tool_call", "tool_result"} <= set(found.json["categories"])
