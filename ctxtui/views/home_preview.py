@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from ctxtui.views import bars, cells, numbers, safe_text, strip
 from ctxtui.views.home import SessionSummary
-from ctxtui.views.home_row import short_model, shortened_home
+from ctxtui.views.home_row import short_model, shortened_home, trouble
 from ctxtui.views.signs import CATEGORY, MARK, NOT_RECORDED, category
 from ctxtui.views.span import Span, Spans, merged, padded
 
 AXIS: Final = 5
 """Cells of the growth strip's axis, its blank not counted."""
 _NAME: Final = 12
+_FIGURE: Final = 7
 _LONGEST: Final = 40
 """Cells of the longest bar."""
 _BOLD_SHARE: Final = 0.2
@@ -61,16 +63,16 @@ def _category(name: str, tokens: int, scale: int, total: int, room: int) -> list
     glyph = Span(" ") if name == "residual" else sign.span
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
     label = name if faint else sign.name
-    bar = min(_LONGEST, max(0, room - 3 - _NAME - 7 - 8 - 3))
+    bar = min(_LONGEST, max(0, room - 3 - _NAME - _FIGURE - 1 - 8 - 2))
     return [
         Span(" "),
         glyph,
         Span(" "),
         Span(cells.left(label, _NAME), "faint" if faint else "ink"),
-        Span(cells.right(figure, 6), "faint" if faint else f"ink{bold}"),
+        Span(cells.right(figure, _FIGURE), "faint" if faint else f"ink{bold}"),
         Span(" "),
         Span(cells.left(bars.line(max(0, tokens), scale, bar), bar), "faint" if faint else sign.style),
-        Span(cells.right(share[:-2], room - 3 - _NAME - 7 - bar - 3), "faint" if faint else "dim"),
+        Span(cells.right(share[:-2], room - 3 - _NAME - _FIGURE - 1 - bar - 3), "faint" if faint else "dim"),
         Span(" % ", "faint"),
     ]
 
@@ -80,8 +82,8 @@ def _folded(parts: Sequence[Part], total: int, room: int) -> list[Span]:
     glyphs = [span for name, _ in parts for span in (category(name).span, Span(" "))]
     left = padded([Span(" "), *glyphs], 3 + _NAME)
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
-    figure = Span(cells.right(numbers.tokens(tokens), 6), "ink")
-    return [*left, figure, Span(cells.right(share[:-2], room - 3 - _NAME - 9), "dim"), Span(" % ", "faint")]
+    figure = Span(cells.right(numbers.tokens(tokens), _FIGURE), "ink")
+    return [*left, figure, Span(cells.right(share[:-2], room - 3 - _NAME - _FIGURE - 3), "dim"), Span(" % ", "faint")]
 
 
 def growth_notes(s: SessionSummary) -> list[Span]:
@@ -102,7 +104,7 @@ def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour:
     if not s.known:
         return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]
     if s.error:
-        return [[Span(f" ▲ {safe_text.one_line(s.error)}", "warn")], *_place(s, room, home)][:height]
+        return [[Span(f" ▲ {trouble(s)}", "warn")], *_place(s, room, home)][:height]
     texts = _texts(s, room, home)
     tall = height - len(texts)
     if tall < 2 and height > 2:
@@ -120,14 +122,20 @@ def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Span
     per = min(4, max(1, wide // len(columns)))
     marked = height >= 3
     rows = height - marked
-    top = max(column.total for column in calls)
+    top = _top(max(column.total for column in calls))
     drawn = strip.rows(columns, rows, top, per=per, colour=colour)
     lines: list[Spans] = [
-        [*axis, Span(" "), *line] for axis, line in zip(strip.axis(rows, top, AXIS), drawn, strict=True)
+        [Span(" "), *axis, *line] for axis, line in zip(strip.axis(rows, top, AXIS), drawn, strict=True)
     ]
     if marked:
         lines.append([Span(" " * (AXIS + 2)), *strip.marks(columns, per=per)])
     return lines
+
+
+def _top(tokens: float) -> float:
+    """The axis' end: three digits, never less than what is drawn."""
+    unit = 10 ** max(0, len(str(int(tokens))) - 3)
+    return float(max(1, math.ceil(tokens / unit) * unit))
 
 
 def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:

@@ -11,6 +11,8 @@ from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.home import SessionSummary
 from ctxtui.views.span import Span, merged
 
+NARROW: Final = 60
+"""Screen columns from which rows name the model and count calls."""
 MEDIUM: Final = 100
 """Screen columns from which rows name their source, have a bar and a total."""
 WIDE: Final = 160
@@ -38,6 +40,7 @@ SOURCE: Final = Column("source", 11, "left")
 MODEL: Final = Column("model", 14, "left")
 BAR: Final = Column("", 6, "left")
 _ALWAYS: Final = (Column("cost", 8), Column("read", 5), Column("age", 4))
+_TINY: Final = (Column("peak", 6), Column("cost", 8), Column("age", 4))
 _NARROW: Final = (Column("model", 11, "left"), Column("calls", 5), Column("peak", 6), *_ALWAYS)
 _MEDIUM: Final = (SOURCE, MODEL, Column("calls", 5), Column("peak", 7), BAR, Column("total", 7), *_ALWAYS)
 _WIDE: Final = (
@@ -48,7 +51,7 @@ _WIDE: Final = (
 
 def columns(width: int) -> tuple[Column, ...]:
     """The columns at `width` cells; the first is the title, which takes what is left."""
-    rest = _WIDE if width >= WIDE else _MEDIUM if width >= MEDIUM else _NARROW
+    rest = _WIDE if width >= WIDE else _MEDIUM if width >= MEDIUM else _NARROW if width >= NARROW else _TINY
     fixed = sum(column.room + _gap(column) for column in rest)
     return (Column("title", max(4, width - LEAD - fixed - 1), "left"), *rest)
 
@@ -107,13 +110,19 @@ def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False
     return merged(spans)
 
 
+def trouble(summary: SessionSummary) -> str:
+    """Why a session has no figures: it cannot be read, or there is nothing in it that a model read."""
+    error = safe_text.one_line(summary.error)
+    return error if error.startswith("no model context") else f"not readable: {error}"
+
+
 def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:
     title, *rest = columns(width)
     spans = [_aligned([Span(safe_text.one_line(summary.title), "dim")], title), Span(" ")]
     if rest[0] is SOURCE:
         spans.append(_aligned([Span(summary.source or "?", "dim")], SOURCE))
         spans.append(Span(" "))
-    told = f"▲ not readable: {safe_text.one_line(summary.error)}"
+    told = f"▲ {trouble(summary)}"
     taken = LEAD + sum(cells.width(span.text) for span in spans)
     when = age(now - summary.mtime)
     spans.append(Span(cells.left(told, max(0, width - taken - 6)), "warn"))
@@ -159,7 +168,8 @@ def read_share(part: float | None) -> Span:
     """The share read from the cache: good above 90 %, poor under 80 %, ``–`` where the question does not apply."""
     if part is None:
         return Span(numbers.NOT_APPLICABLE, "dim")
-    style = "ok" if part > GOOD_READ else "warn" if part < POOR_READ else "ink"
+    shown = round(part, 2)
+    style = "ok" if shown > GOOD_READ else "warn" if shown < POOR_READ else "ink"
     return Span(numbers.share(part, 0), style)
 
 

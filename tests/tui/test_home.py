@@ -1,0 +1,389 @@
+"""Home in a Textual app without a terminal: painted from names, filled in, filtered, sorted, asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.look.keyline import KeyLine
+from ctxtui.tui.look.theme import dress
+from ctxtui.tui.messages import Open
+from ctxtui.tui.screens.home import HomeScreen
+from ctxtui.tui.screens.home_feed import Feed
+from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
+
+HERE = "/home/u/src/handy"
+
+
+def glimpse(key: str, **fields: object) -> SessionSummary:
+    """A session before it is read."""
+    base: dict[str, object] = {
+        "title": key,
+        "source": "codex",
+        "path": f"/r/{key}",
+        "cwd": HERE,
+        "mtime": time.time() - 90,
+    }
+    return SessionSummary(key=key, **{**base, **fields})  # type: ignore[arg-type]
+
+
+def read(one: SessionSummary) -> SessionSummary:
+    """The same with figures."""
+    return replace(
+        one, known=True, model="gpt-5.5", calls=3, peak_tokens=1000, peak_call=3, window=10_000, usable=7_500,
+        total_tokens=2000, cost_usd=float(len(one.key)), read_share=0.95, growth=(GrowthColumn(500, 400, 100),) * 3,
+        composition_at_peak=(("user", 1000),), first_user_text=f"first words of {one.key}", turns=1,
+        spent=(CallSpent(f"call of {one.key}", 2000, 1900, 1800, float(len(one.key))),),
+    )  # fmt: skip
+
+
+class Shelf:
+    """Sessions from memory. With `hold` reading waits until the event is set."""
+
+    def __init__(self, sessions: Iterable[SessionSummary], hold: Event | None = None) -> None:
+        self.sessions = list(sessions)
+        self.hold = hold
+        self.order: list[str] = []
+
+    def glimpses(self) -> list[SessionSummary]:
+        """What is there."""
+        return list(self.sessions)
+
+    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """No database."""
+        return list(seen)
+
+    again = glimpses
+
+    def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
+        """One after the other."""
+        for one in seen:
+            self.order.append(one.key)
+            while self.hold is not None and not self.hold.wait(0.02):
+                if stop.is_set():
+                    return
+            yield replace(one, known=True, error="binary data at byte 0") if one.key == "bad" else read(one)
+
+
+class Keeper:
+    """Notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+        self.refuses = False
+
+    def _note(self, *what: object) -> str:
+        if self.refuses:
+            raise CtxtuiError("the database is full", way_out="delete something")
+        self.asked.append(what)
+        return "done that"
+
+    def import_(self, one: SessionSummary) -> str:
+        """As `runtime.keeping`."""
+        return self._note("import", one.key)
+
+    def rename(self, one: SessionSummary, title: str) -> str:
+        """As `runtime.keeping`."""
+        return self._note("rename", one.key, title)
+
+    def tag(self, one: SessionSummary, tags: Sequence[str]) -> str:
+        """As `runtime.keeping`."""
+        return self._note("tag", one.key, *tags)
+
+    def archive(self, one: SessionSummary, archived: bool) -> str:
+        """As `runtime.keeping`."""
+        return self._note("archive", one.key, archived)
+
+    def delete(self, one: SessionSummary) -> str:
+        """As `runtime.keeping`."""
+        return self._note("delete", one.key)
+
+
+class HomeApp(App[None]):
+    """Home and nothing else."""
+
+    def __init__(self, shelf: Shelf, *, first_run: bool = False, glyphs: str = "unicode") -> None:
+        super().__init__()
+        dress(self, {}, "dark", glyphs)
+        self.keeper = Keeper()
+        self.home = HomeScreen(shelf, self.keeper, Path(HERE), Path("/home/u"), first_run=first_run)
+        self.opened: list[str] = []
+
+    def get_default_screen(self) -> HomeScreen:
+        """Home."""
+        return self.home
+
+    def on_open(self, message: Open) -> None:
+        """What would be opened."""
+        self.opened.append(message.target)
+
+
+def lines(app: App[None]) -> list[str]:
+    """What is on the screen."""
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+def text(app: App[None]) -> str:
+    """All of it."""
+    return "\n".join(lines(app))
+
+
+async def until(pilot: Pilot[None], app: App[None], words: str, present: bool = True) -> str:
+    """Wait until `words` are on the screen, or are not."""
+    for _ in range(200):
+        if (words in text(app)) is present:
+            return text(app)
+        await pilot.pause(0.02)
+    raise AssertionError(f"{words!r} {'never came' if present else 'stayed'}:\n{text(app)}")
+
+
+def a_few() -> Shelf:
+    """Sessions of all groups."""
+    now = time.time()
+    return Shelf(
+        [
+            glimpse("alpha", mtime=now - 10, live=True),
+            glimpse("be", mtime=now - 7200),
+            glimpse("far", cwd="/x", mtime=now - 90000),
+            glimpse("sample", cwd="", group="samples"),
+        ]
+    )
+
+
+async def test_names_stand_in_the_first_frame_and_figures_replace_dots() -> None:
+    shelf = a_few()
+    shelf.hold = Event()
+    app = HomeApp(shelf)
+    async with app.run_test(size=(120, 40)) as pilot:
+        shown = await until(pilot, app, "reading 0 of 4")
+        assert "~/src/handy  2 sessions" in shown and "● alpha" in shown and "······" in shown
+        assert "samples  1 shipped with ctxtui" in shown
+        shelf.hold.set()
+        shown = await until(pilot, app, "reading", present=False)
+        assert "······" not in shown and "95 %" in shown
+        assert "3 sessions   6.0k tokens   $10.00   cache read 95 %" in shown
+        assert "› first words of alpha" in shown
+
+
+async def test_cursor_passes_group_heads_and_enter_opens() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        for expected in ("alpha", "be", "far", "sample"):
+            assert app.home.browser.rows.current is not None
+            assert app.home.browser.rows.current.key == expected
+            await pilot.press("down")
+        await pilot.press("home", "down", "enter")
+        await pilot.pause()
+        assert app.opened == ["/r/be"]
+
+
+async def test_an_unreadable_session_is_named_and_not_opened() -> None:
+    app = HomeApp(Shelf([glimpse("bad")]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "▲ not readable: binary data at byte 0")
+        await pilot.press("enter", "r")
+        await pilot.pause()
+        assert app.opened == [] and not app.home.prompt.display
+
+
+async def test_typing_filters_and_escape_shows_all() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await pilot.press("slash", *"FAR q")
+        await until(pilot, app, "No session matches “FAR q”")
+        await pilot.press("backspace", "backspace")
+        shown = await until(pilot, app, "elsewhere")
+        assert "alpha" not in shown and app.is_running
+        await pilot.press("enter", "enter")
+        await pilot.pause()
+        assert app.opened == ["/r/far"]
+        await pilot.press("escape")
+        await until(pilot, app, "● alpha")
+
+
+async def test_the_list_moves_while_the_filter_is_typed() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await pilot.press("slash", "down")
+        assert app.home.browser.rows.current is not None and app.home.browser.rows.current.key == "be"
+
+
+async def test_sort_goes_round_and_turns() -> None:
+    app = HomeApp(Shelf([glimpse("short"), glimpse("rather long")]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await pilot.press("s")
+        await until(pilot, app, "sort: cost ↓")
+        assert app.home.browser.rows.current is not None and app.home.browser.rows.current.key == "rather long"
+        await pilot.press("S")
+        await until(pilot, app, "sort: cost ↑")
+        assert app.home.browser.rows.current.key == "short"
+        await pilot.press("s", "s", "s", "s", "s")
+        await until(pilot, app, "sort: title ↑")
+        await pilot.press("s")
+        await until(pilot, app, "sort: age ↓")
+        await pilot.click("Heads", offset=(78, 0))
+        await until(pilot, app, "sort: peak ↓")
+
+
+async def test_new_files_do_not_move_the_cursor_from_its_session_or_line() -> None:
+    shelf = Shelf([glimpse(f"s{i:03}", mtime=time.time() - 1000 - i) for i in range(100)])
+    app = HomeApp(shelf)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await pilot.press("pagedown", "pagedown", "down")
+        rows = app.home.browser.rows
+        assert rows.current is not None
+        key, line = rows.current.key, rows.heights.line_of(rows.cursor) - rows.top
+        shelf.sessions.insert(0, glimpse("brand new", mtime=time.time(), live=True))
+        app.home.lookout.look()
+        await until(pilot, app, "101 sessions")
+        assert rows.current.key == key
+        assert rows.heights.line_of(rows.cursor) - rows.top == line
+
+
+async def test_what_is_on_the_screen_is_read_first() -> None:
+    shelf = Shelf([glimpse(f"s{i:03}", mtime=1e9 - i) for i in range(300)], hold=Event())
+    app = HomeApp(shelf)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "reading")
+        await pilot.press("end")
+        await pilot.pause()
+        assert shelf.hold is not None
+        shelf.hold.set()
+        await until(pilot, app, "reading", present=False)
+        assert {"s299", "s298"} <= set(shelf.order[1:40])
+
+
+async def test_a_session_that_goes_is_gone() -> None:
+    shelf = a_few()
+    app = HomeApp(shelf)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        del shelf.sessions[0]
+        app.home.lookout.look()
+        shown = await until(pilot, app, "alpha", present=False)
+        assert "2 sessions" in shown
+
+
+async def test_welcome_comes_once_and_goes_with_escape() -> None:
+    app = HomeApp(Shelf([]), first_run=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        shown = await until(pilot, app, "Read-only; nothing leaves this machine.")
+        assert "No recorded session on this machine." in shown
+        await pilot.press("escape")
+        await until(pilot, app, "Read-only", present=False)
+    assert "Read-only" not in await _shown(HomeApp(Shelf([])))
+
+
+async def _shown(app: HomeApp) -> str:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        return text(app)
+
+
+async def test_rename_is_asked_on_the_prompt_line() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await pilot.press("r")
+        await until(pilot, app, "title › alpha")
+        await pilot.press("ctrl+u", *"new q", "left", "x", "enter")
+        await until(pilot, app, "✓ done that")
+        assert app.keeper.asked == [("rename", "alpha", "new xq")]
+        await pilot.press("down")
+        await until(pilot, app, "✓ done that", present=False)
+        await pilot.press("t", *"a b", "escape")
+        await pilot.pause()
+        assert len(app.keeper.asked) == 1 and app.home.browser.rows.has_focus
+
+
+async def test_tags_archive_and_import() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        for keys in (["t", *"x y", "enter"], ["a"], ["i"]):
+            await pilot.press(*keys)
+            await until(pilot, app, "✓ done that")
+        assert app.keeper.asked == [("tag", "alpha", "x", "y"), ("archive", "alpha", True), ("import", "alpha")]
+
+
+async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
+    app = HomeApp(Shelf([glimpse("kept", stored="id1"), glimpse("file", mtime=1.0)]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        assert "delete" in [key.label for key in app.home.query_one(KeyLine).keys]
+        await pilot.press("d")
+        await until(pilot, app, "its recording stays where it is?")
+        await pilot.press("n", "escape")
+        assert app.keeper.asked == []
+        await pilot.press("d", "y")
+        await until(pilot, app, "✓ done that")
+        assert app.keeper.asked == [("delete", "kept")]
+        await pilot.press("down", "d")
+        await pilot.pause()
+        assert not app.home.changes.asking
+        assert "delete" not in [key.label for key in app.home.query_one(KeyLine).keys]
+
+
+async def test_a_refusal_names_reason_and_way_out() -> None:
+    app = HomeApp(a_few())
+    app.keeper.refuses = True
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await pilot.press("i")
+        await until(pilot, app, "✗ refused: the database is full; delete something")
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16), (40, 10), (30, 6)])
+async def test_every_size_shows_the_list_whole(size: tuple[int, int]) -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, app, "$5.00")
+        assert all(len(line) <= size[0] for line in lines(app))
+        assert ("growth" in text(app)) is (size[0] >= 60 and size[1] >= 16)
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, app, "growth")
+
+
+async def test_ascii_terminals_get_ascii() -> None:
+    app = HomeApp(a_few(), glyphs="ascii")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        assert text(app).isascii()
+
+
+async def test_a_key_costs_two_rows_however_long_the_list() -> None:
+    app = HomeApp(Shelf([read(glimpse(f"s{i:04}", mtime=1e9 - i)) for i in range(5000)]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "5,000 sessions")
+        rows = app.home.browser.rows
+        before = rows.rows_rendered
+        await pilot.press("down")
+        await pilot.pause()
+        assert rows.rows_rendered - before <= 4
+        await pilot.press("end")
+        await pilot.pause()
+        assert rows.rows_rendered - before <= 4 + rows.body_height + 2
+
+
+def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
+    feed = Feed()
+    feed.add([glimpse("a"), glimpse("b"), glimpse("c"), glimpse("stored only", path="")])
+    feed.front = ("c",)
+    given = iter(feed)
+    assert next(given).key == "c"
+    feed.add([glimpse("d")])
+    feed.front = ("d",)
+    assert [one.key for one in given] == ["d", "a", "b"]
