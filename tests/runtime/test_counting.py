@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core import block
+from ctxtui.core.block import Block
+from ctxtui.core.call import Call
+from ctxtui.core.session import CallSeen, Session
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.runtime.apart import Child, ChildGone
+from ctxtui.runtime.books import book_for, table_for
+from ctxtui.runtime.counting import Counter, Here, count_all, count_on, way
+from ctxtui.runtime.counting_apart import Apart
+from ctxtui.runtime.memory import Memory, counter_with_memory
+from ctxtui.runtime.packaged import model_table
+from ctxtui.runtime.settings import Settings
+from ctxtui.tokens.encode import TokenizerFailure
+from ctxtui.tokens.features import Features
+
+CARD = model_table().card("claude-opus-4-20250514")
+BLOCKS = [block.text(f"some words, number {n}") for n in range(20)]
+
+
+def session_of(blocks: list[Block], model: str = "gpt-5") -> Session:
+    tree = Tree()
+    head = ROOT
+    for one in blocks:
+        head = tree.child(head, one, block.Place("messages", "user"))
+    return Session(tree).fold([CallSeen(Call("c", "main", head, head, head, model=model))])
+
+
+def test_a_block_is_counted_once_whoever_asks() -> None:
+    counter = Counter()
+    measure = counter(CARD)
+    assert measure(block.text("hello world")).text == 2
+    assert measure(block.text("hello world")).text == 2
+    counter.prefetch(CARD, [block.text("hello world"), block.text("new")])
+    assert counter.blocks_counted == 2
+    other = model_table().card("gpt-4")
+    assert way(other) != way(CARD)
+    counter(other)(block.text("new"))
+    assert counter.blocks_counted == 3
+
+
+def test_growing_counts_new_content_only() -> None:
+    session = session_of(BLOCKS)
+    counter = Counter()
+    book = book_for(session, counter, Settings())
+    count_all(book, counter)
+    assert counter.blocks_counted == 20
+    head = session.calls["c"].raw_head
+    new = session.tree.child(head, block.text("one more"), block.Place("messages", "user"))
+    session.fold([CallSeen(Call("d", "main", new, new, new, model="gpt-5"))])
+    count_all(book, counter)
+    assert counter.blocks_counted == 21
+    assert book.counted("gpt-5", new)
+
+
+def test_counting_goes_in_slices() -> None:
+    session = session_of(BLOCKS)
+    counter = Counter()
+    book = book_for(session, counter, Settings())
+    steps = [count_on(book, counter, 7) for _ in range(3)]
+    assert [done for done, _ in steps] == [8, 15, 21]
+    assert {total for _, total in steps} == {21}
+
+
+def test_apart_counts_as_here() -> None:
+    apart = Apart()
+    try:
+        assert apart.features(CARD, BLOCKS) == Here().features(CARD, BLOCKS)
+        assert apart.features(model_table().card("gpt-4o"), BLOCKS) == Here().features(
+            model_table().card("gpt-4o"), BLOCKS
+        )
+    finally:
+        apart.close()
+
+
+def test_a_child_that_dies_is_replaced_by_counting_here() -> None:
+    apart = Apart()
+    try:
+        apart.features(CARD, BLOCKS[:1])
+        process = apart._child._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert apart.features(CARD, BLOCKS) == Here().features(CARD, BLOCKS)
+    finally:
+        apart.close()
+
+
+def test_a_child_that_cannot_start_says_so() -> None:
+    child = Child("ctxtui.runtime.nowhere:make")
+    with pytest.raises(ChildGone):
+        child.ask(1)
+
+
+def test_a_child_ends_with_its_pipe() -> None:
+    child = Child("ctxtui.runtime.counting_apart:make")
+    child.ask((CARD, []))
+    process = child._process
+    assert process is not None and process.stdin is not None
+    process.stdin.close()
+    assert process.wait(10) == 0
+    child.close()
+
+
+def test_the_counting_of_a_monster_leaves_the_process_alive() -> None:
+    """No pause above 50 ms in this process while another counts 10 MB (an allowance for a busy machine)."""
+    apart = Apart()
+    stop = threading.Event()
+    gaps = []
+
+    def beat() -> None:
+        last = time.perf_counter()
+        while not stop.wait(0.002):
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    monster = block.text("wide " * 2_000_000)
+    heart = threading.Thread(target=beat)
+    heart.start()
+    try:
+        (found,) = apart.features(CARD, [monster])
+    finally:
+        stop.set()
+        heart.join()
+        apart.close()
+    assert found.text == 2_000_001
+    gaps.sort()
+    assert gaps[-5] < 0.05, [f"{gap * 1000:.0f} ms" for gap in gaps[-5:]]
+
+
+def test_a_tokenizer_that_gives_up_is_counted_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panics(encoding: object, text: str) -> int:
+        raise TokenizerFailure("gave up")
+
+    monkeypatch.setattr("ctxtui.runtime.counting.count_text", panics)
+    here = Here()
+    assert here.features(CARD, [block.text("é" * 10)]) == [Features(text=5)]
+    assert here.failures == 1
+
+
+def test_counts_are_remembered_between_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
+    settings = Settings()
+    with counter_with_memory(settings) as counter:
+        counter.prefetch(CARD, BLOCKS)
+    assert not (tmp_path / "ctxtui.db").exists(), "looking makes no database"
+    Memory(tmp_path / "ctxtui.db", create=True).counts("any", [])
+    for wanted in (20, 0):
+        with counter_with_memory(settings) as counter:
+            counter.prefetch(CARD, BLOCKS)
+            assert counter.blocks_counted == wanted
+            assert counter(CARD)(BLOCKS[0]) == Here().features(CARD, BLOCKS[:1])[0]
+
+
+def test_memory_serves_threads_and_survives_damage(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "ctxtui.db", create=True)
+    memory.keep_counts({"w": {"00" * 16: Features(text=3)}})
+    found: list[dict[str, Features]] = []
+    thread = threading.Thread(target=lambda: found.append(memory.counts("w", ["00" * 16])))
+    thread.start()
+    thread.join()
+    assert found == [{"00" * 16: Features(text=3)}]
+    memory.close()
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"no database at all, but long enough to be looked at" * 100)
+    damaged = Memory(broken, create=True)
+    assert damaged.counts("w", ["00" * 16]) == {}
+    assert damaged.trouble is not None
+    damaged.keep_counts({"w": {"00" * 16: Features()}})
+
+
+def test_the_users_windows_are_over_the_tables() -> None:
+    table = table_for(Settings(windows={"claude-opus-4": 12_345}))
+    assert table.card("claude-opus-4-20250514").window == 12_345
+    assert table_for(Settings()).card("claude-opus-4-20250514").window != 12_345
