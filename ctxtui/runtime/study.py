@@ -11,13 +11,13 @@ from typing import Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.core.usage import Usage
 from ctxtui.lab.book import Book
 from ctxtui.lab.ledger import Ledger
 from ctxtui.lab.running import Running
 from ctxtui.lab.story import CallEvent, events, misses
-from ctxtui.pricing.price import Cost, PriceTable
+from ctxtui.pricing.price import Cost
 from ctxtui.runtime.counting import Counter, count_on
+from ctxtui.runtime.pricing_apart import Pricer
 from ctxtui.views.path import Boundaries
 from ctxtui.views.scene import Scene, calls_of, scene_at
 
@@ -76,17 +76,17 @@ class ThreadStudy:
 
 
 class Study:
-    """The figures of `session`: `book` counts, `prices` is the table asked before the price library."""
+    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices calls."""
 
     def __init__(
-        self, session: Session, book: Book, counter: Counter | None, prices: PriceTable, usable_share: float = 0.75
+        self, session: Session, book: Book, counter: Counter | None, pricer: Pricer, usable_share: float = 0.75
     ) -> None:
         self.session = session
         self.book = book
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
         self._counter = counter
-        self._prices = prices
+        self._pricer = pricer
         self._usable_share = usable_share
         self._running: dict[str, Running] = {}
         self._threads: dict[str, ThreadStudy] = {}
@@ -161,27 +161,13 @@ class Study:
 
     def _price(self, thread: ThreadStudy) -> bool:
         todo = thread.calls[thread.priced : thread.priced + STEP]
-        for call in todo:
-            cost, whole = self._prices_of(call)
+        for call, (cost, whole) in zip(todo, self._pricer(todo) if todo else (), strict=True):
             self.costs[call.id] = cost
             if whole is not None:
                 self.uncached[call.id] = whole.usd
         thread.priced += len(todo)
         thread.spend(self.costs)
         return bool(todo)
-
-    def _prices_of(self, call: Call) -> tuple[Cost | None, Cost | None]:
-        """What the call cost, and what it would have cost without a cache."""
-        from ctxtui.pricing.price import price
-
-        usage = call.usage
-        if usage is None:
-            return None, None
-        cost = price(usage, call.model, call.provider, call.started, self._prices)
-        if cost is None or not usage.has_cache:
-            return cost, None
-        plain = Usage(fresh=usage.input, output=usage.output)
-        return cost, price(plain, call.model, call.provider, call.started, self._prices)
 
     def _enter(self, thread: ThreadStudy) -> bool:
         if thread.ledger is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual.app import App
 from textual.screen import Screen
 
+from ctxtui.tui.commands import EVERYWHERE, bindings
+from ctxtui.tui.look.theme import dress, native_colours
 from ctxtui.tui.messages import GoHome, Open
 
 MakeScreen = Callable[[], Screen[Any]]
@@ -17,22 +20,42 @@ class CtxtuiApp(App[None]):
     """The shell around Home and the Inspector.
 
     `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). With
-    `target` the app opens on that session, else on Home.
+    `target` the app opens on that session, else on Home. `theme` and `glyphs` are the settings of that name.
     """
 
     TITLE = "ctxtui"
-    ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
-    COMMANDS = set()  # filled when the palette is first opened: it is not needed for the first frame
+    BINDINGS = bindings(EVERYWHERE)
+    COMMANDS: ClassVar[set[Any]] = set()  # filled when the palette is first opened: no first frame needs it
+    CSS = """
+    CommandPalette { background: $background 60%; }
+    """
 
-    def __init__(self, home: MakeScreen, inspector: Callable[[str], Screen[Any]], target: str | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        home: MakeScreen,
+        inspector: Callable[[str], Screen[Any]],
+        target: str | None = None,
+        *,
+        theme: str = "auto",
+        glyphs: str = "auto",
+    ) -> None:
+        super().__init__(ansi_color=native_colours(os.environ))
         self._make_home = home
         self._make_inspector = inspector
         self._target = target
+        self.crash: BaseException | None = None
+        """What ended the app, if it broke."""
+        dress(self, os.environ, theme, glyphs)
 
     def get_default_screen(self) -> Screen[Any]:
         """The bottom of the stack: the session asked for, or Home."""
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
+
+    @property
+    def session(self) -> str:
+        """What is open, for a crash's message."""
+        names = [name for screen in self.screen_stack if (name := getattr(screen, "session_name", ""))]
+        return names[-1] if names else ""
 
     def on_open(self, message: Open) -> None:
         """Open a session over Home."""
@@ -44,3 +67,31 @@ class CtxtuiApp(App[None]):
             self.pop_screen()
         else:
             self.switch_screen(self._make_home())
+
+    def action_command_palette(self) -> None:
+        """All commands of the screen, by name."""
+        from ctxtui.tui.commands.palette import Commands
+
+        self.COMMANDS.add(Commands)
+        super().action_command_palette()
+
+    def action_help(self) -> None:
+        """Every key of the screen."""
+        from ctxtui.tui.screens.help import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(getattr(self.screen, "commands", EVERYWHERE)))
+
+    def action_switch_theme(self) -> None:
+        """From dark to light and back."""
+        self.theme = "ctxtui-light" if self.theme != "ctxtui-light" else "ctxtui-dark"
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Textual would print a page of locals, a recording's content among them: the caller writes a log instead.
+        if self.crash is None:
+            self.crash = error
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()

@@ -33,6 +33,7 @@ class ContextRows:
         self.readings = readings
         self.bodies = Bodies(readings, highlight)
         self.opened: dict[int, Opened] = {}
+        self.folded: set[int] = set()
         self.scene: Scene | None = None
         self.ledger: Ledger | None = None
         self.charge: Charge | None = None
@@ -131,9 +132,21 @@ class ContextRows:
         if entry < 0:
             return None
         found = self.opened.get(entry)
-        if found is None and entry and self.scene and self.shown[self.scene.session.tree[entry].category] == FULL:
-            return Opened(self.preview_lines)
-        return found
+        if found is not None or entry in self.folded or entry == MISSING or self.scene is None:
+            return found
+        return Opened(self.preview_lines) if self.shown[self.scene.session.tree[entry].category] == FULL else None
+
+    def toggle(self, index: int, *, raw: bool | None = None) -> None:
+        """Open row `index` or fold it; with `raw` show it as JSON or not, opening it if need be."""
+        how, entry = self.is_open(index), self.entry(index)
+        if how is None:
+            self.folded.discard(entry)
+            self.opened[entry] = Opened(self.preview_lines, bool(raw))
+        elif raw is not None:
+            self.opened[entry] = replace(how, raw=raw)
+        else:
+            self.opened.pop(entry, None)
+            self.folded.add(entry)
 
     def body(self, index: int, how: Opened, room: int) -> Body:
         """The lines of open row `index` in `room` cells."""

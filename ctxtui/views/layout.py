@@ -92,7 +92,7 @@ def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Want
         _lower(boxes, lower, call, wants)
     else:
         left = lower.height - call
-        boxes["this call"] = Box(lower.x, y, lower.width, lower.height if left < 4 else call)
+        boxes["this-call"] = Box(lower.x, y, lower.width, lower.height if left < 4 else call)
         if left >= 4:
             boxes["heaviest"] = Box(lower.x, y + call, lower.width, left)
     return rows, scaled
@@ -102,7 +102,7 @@ def _lower(boxes: dict[str, Box], room: Box, call: int, wants: Wants) -> None:
     """The lower part of a wide side column, in two columns."""
     left = room.width // 2 + 1
     y, end = room.y, room.y + room.height
-    boxes["this call"] = Box(room.x, y, left, call)
+    boxes["this-call"] = Box(room.x, y, left, call)
     y += call
     threads = min(wants.threads, 6, max(0, end - y - 8)) if wants.threads > 1 else 0
     if threads:
@@ -111,7 +111,7 @@ def _lower(boxes: dict[str, Box], room: Box, call: int, wants: Wants) -> None:
     if end - y >= 6:
         boxes["growth"] = Box(room.x, y, left, end - y)
     else:
-        last = "threads" if threads else "this call"
+        last = "threads" if threads else "this-call"
         boxes[last] = boxes[last]._replace(height=end - boxes[last].y)
     right = Box(room.x + left, room.y, room.width - left, room.height)
     tools = min(wants.tools, 5) + 1 if wants.tools and room.height >= 14 else 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ctxtui.core.block import Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
@@ -14,6 +16,7 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span
 
 BUILT_IN = "built-in"
+_NAME = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
 _CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]
 
 
@@ -54,10 +57,16 @@ class CallCounts:
         for node in tree.path(head, self._head):
             category = tree[node].category
             if category == _CALL:
-                self.calls[read(tree[node].block).name] += 1
+                self.calls[_name(tree[node].block)] += 1
             elif category == _TOOLS and tree[node].place.section == "tools":
-                self.defined[read(tree[node].block).name] = node
+                self.defined[_name(tree[node].block)] = node
         self._head = head
+
+
+def _name(block: Block) -> str:
+    # Decoding a long session's calls for their names alone would take longer than a frame.
+    found = _NAME.match(block.body)
+    return found[1].decode() if found else read(block).name
 
 
 def server_of(tool: str) -> str:

@@ -31,17 +31,21 @@ class Commands(Provider):
     async def discover(self) -> Hits:
         """All commands, before anything is typed."""
         screen = self._screen
-        for command in screen.commands_now() if screen else []:
-            run = partial(screen.run_action, command.action) if screen else None
+        if screen is None:
+            return
+        for command in screen.commands_now():
+            run = partial(screen.run_action, command.action)
             yield DiscoveryHit(self._title(command), run, text=command.name, help=command.help())
 
     async def search(self, query: str) -> Hits:
         """Commands whose name or help matches `query`."""
         screen, matcher = self._screen, self.matcher(query)
-        for command in screen.commands_now() if screen else []:
+        if screen is None:
+            return
+        for command in screen.commands_now():
             score = matcher.match(command.name)
             if score > 0:
-                run = partial(screen.run_action, command.action) if screen else None
+                run = partial(screen.run_action, command.action)
                 yield Hit(score, matcher.highlight(command.name), run, text=command.name, help=command.help())
 
     @staticmethod

@@ -1,0 +1,46 @@
+"""A text in the user's pager: as a file only its owner can read, with every control character made visible."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ctxtui.core.errors import CtxtuiError
+
+FALLBACK = "less"
+
+
+class NoPager(CtxtuiError):
+    """The pager could not be started."""
+
+
+def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
+    """The pager as words: the setting, else ``PAGER``, else less. Raises `NoPager` where it cannot be read."""
+    told = setting or env.get("PAGER") or FALLBACK
+    try:
+        words = shlex.split(told)
+    except ValueError as error:
+        raise NoPager(f"cannot read the pager's command {told!r}: {error}", way_out="set `pager` or $PAGER") from None
+    return words or [FALLBACK]
+
+
+def page(lines: Iterable[str], setting: str = "", env: Mapping[str, str] | None = None) -> None:
+    """Show `lines` (safe to draw: see `views.safe_text`) in the pager and wait for it. The file is removed after it.
+
+    Raises `NoPager`. less gets no ``-R`` from the environment: what is in the text is shown and never obeyed.
+    """
+    env = os.environ if env is None else env
+    words = pager_command(setting, env)
+    with tempfile.TemporaryDirectory(prefix="ctxtui-") as folder:
+        path = Path(folder) / "block.txt"
+        with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(line + "\n" for line in lines)
+        path.chmod(0o600)
+        try:
+            subprocess.run([*words, str(path)], env={**env, "LESS": "", "LESSSECURE": "1"}, check=False)
+        except OSError as error:
+            raise NoPager(f"cannot start {words[0]}: {error.strerror}", way_out="set `pager` or $PAGER") from error

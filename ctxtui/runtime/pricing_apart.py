@@ -1,0 +1,72 @@
+"""Prices from a process of their own: loading the price library takes longer than a frame may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ctxtui.core.call import Call
+from ctxtui.core.usage import Usage
+from ctxtui.pricing.price import Cost, PriceTable, price
+from ctxtui.runtime.apart import Child, ChildGone
+
+Question = tuple[Usage | None, str, str, float | None]
+"""Usage, model, provider, time: what a price depends on."""
+Priced = tuple[Cost | None, Cost | None]
+"""What a call costs, and what it would cost without a cache (None where that is the same or unknown)."""
+Pricer = Callable[[Sequence[Call]], list[Priced]]
+"""Prices calls."""
+
+
+def question(call: Call) -> Question:
+    """What the price of `call` depends on."""
+    return call.usage, call.model, call.provider, call.started
+
+
+def answer(asked: Question, table: PriceTable) -> Priced:
+    """The prices for one question."""
+    usage, model, provider, at = asked
+    if usage is None:
+        return None, None
+    cost = price(usage, model, provider, at, table)
+    if cost is None or not usage.has_cache:
+        return cost, None
+    return cost, price(Usage(fresh=usage.input, output=usage.output), model, provider, at, table)
+
+
+def price_here(table: PriceTable) -> Pricer:
+    """A pricer of this process."""
+    return lambda calls: [answer(question(call), table) for call in calls]
+
+
+class PricesApart:
+    """A pricer whose work is done by a child process; in this one if the child dies at it."""
+
+    def __init__(self, table: PriceTable) -> None:
+        self._table = table
+        self._child = Child("ctxtui.runtime.pricing_apart:make")
+        self._gone = False
+
+    def __call__(self, calls: Sequence[Call]) -> list[Priced]:
+        """The prices of `calls`."""
+        if not self._gone:
+            try:
+                found: list[Priced] = self._child.ask((self._table, [question(call) for call in calls]))
+            except ChildGone:
+                self._gone = True
+            else:
+                return found
+        return price_here(self._table)(calls)
+
+    def close(self) -> None:
+        """End the child."""
+        self._child.close()
+
+
+def make() -> Callable[[tuple[PriceTable, list[Question]]], list[Priced]]:
+    """What the child answers with."""
+
+    def answers(asked: tuple[PriceTable, list[Question]]) -> list[Priced]:
+        table, questions = asked
+        return [answer(one, table) for one in questions]
+
+    return answers

@@ -1,0 +1,152 @@
+"""What happens behind the Inspector: opening, counting and following in worker threads, which only post messages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+from textual.message import Message
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Session
+from ctxtui.runtime.following import Follower, run
+from ctxtui.runtime.loaded import Loaded, News
+from ctxtui.runtime.study import Study
+
+TELL: Final = 0.1
+"""Seconds between two posts about figures: often enough to see them come."""
+_PATIENCE: Final = 0.03
+"""Seconds for which a slice of the first reading waits until the one before is on screen."""
+
+
+class Source(Protocol):
+    """Where the Inspector has its session from (`runtime.inspection.Inspection`)."""
+
+    name: str
+
+    def open(self) -> tuple[Loaded, Iterator[News]]:
+        """The recording with nothing read yet, and its first reading."""
+
+    def study(self, session: Session) -> Study:
+        """The figures of a session."""
+
+    def is_live(self, loaded: Loaded) -> bool:
+        """Whether the recording was written to lately."""
+
+    def keep(self) -> None:
+        """Remember what was counted."""
+
+    def close(self) -> None:
+        """The screen is gone."""
+
+
+class Began(Message):
+    """The recording is open; nothing of it is read yet."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        super().__init__()
+        self.loaded = loaded
+
+
+class Brought(Message):
+    """A part of the recording was read and waits to be taken."""
+
+    def __init__(self, news: News) -> None:
+        super().__init__()
+        self.news = news
+
+
+class Complete(Message):
+    """The first reading is done."""
+
+
+class Worked(Message):
+    """More figures are known; with `done` all there is."""
+
+    def __init__(self, done: bool = False) -> None:
+        super().__init__()
+        self.done = done
+
+
+class Failed(Message):
+    """Opening or reading ended in an error."""
+
+    def __init__(self, error: CtxtuiError) -> None:
+        super().__init__()
+        self.error = error
+
+
+Post = Callable[[Message], object]
+
+
+class Feed:
+    """The threads of one Inspector. The screen calls `taken` for everything it took, `work` when there may be more to
+    work out; `stop` ends all."""
+
+    def __init__(self, source: Source, post: Post) -> None:
+        self._source = source
+        self._post = post
+        self._stop = threading.Event()
+        self._more = threading.Event()
+        self._taken = threading.Event()
+        self._study: Study | None = None
+        self._follower = Follower()
+
+    def read(self) -> None:
+        """Open and read to the end, then follow; for a worker thread."""
+        try:
+            loaded, pieces = self._source.open()
+            self._post(Began(loaded))
+            for news in pieces:
+                if self._stop.is_set():
+                    return
+                self._taken.clear()
+                self._post(Brought(news))
+                self._taken.wait(_PATIENCE)
+        except CtxtuiError as error:
+            self._post(Failed(error))
+            return
+        self._post(Complete())
+        self._follower.watch(loaded)
+        run(self._follower, self._heard, self._stop)
+
+    def _heard(self, heard: object) -> None:
+        from ctxtui.runtime.following import Heard
+
+        assert isinstance(heard, Heard)
+        self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
+
+    def taken(self) -> None:
+        """What was posted last is on the screen."""
+        self._taken.set()
+
+    def work_on(self, study: Study) -> None:
+        """Work out the figures of `study` from now on."""
+        self._study = study
+        self._more.set()
+
+    def work(self) -> None:
+        """There may be more to work out."""
+        self._more.set()
+
+    def figure(self) -> None:
+        """Work things out whenever there is something; for a worker thread."""
+        while not self._stop.is_set():
+            self._more.wait()
+            self._more.clear()
+            told = 0.0
+            while not self._stop.is_set() and self._study is not None and self._study.work():
+                if time.monotonic() - told > TELL:
+                    told = time.monotonic()
+                    self._post(Worked())
+            if not self._stop.is_set():
+                self._post(Worked(done=True))
+                self._source.keep()
+
+    def stop(self) -> None:
+        """End both threads."""
+        self._stop.set()
+        self._more.set()
+        self._source.close()

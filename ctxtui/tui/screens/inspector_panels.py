@@ -1,0 +1,202 @@
+"""The Inspector's panes together: from what is known and what is wanted to what each of them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from textual.widget import Widget
+
+from ctxtui.lab.figures import figures
+from ctxtui.runtime.study import Study, ThreadStudy
+from ctxtui.tui.highlight import highlight
+from ctxtui.tui.widgets.calls_board import CallsBoard
+from ctxtui.tui.widgets.inspector_boards import (
+    ContextBoard,
+    Edge,
+    HeaderLine,
+    Sentence,
+    call_board,
+    growth_board,
+    tools_board,
+)
+from ctxtui.tui.widgets.inspector_lists import HeaviestPane, ThreadsPane
+from ctxtui.tui.widgets.map_board import MapBoard
+from ctxtui.tui.widgets.transcript import Transcript
+from ctxtui.views import bars, call_strip, composition, growth_chart, header, layout, this_call, toolset
+from ctxtui.views.call_strip import CallStrip, Columns
+from ctxtui.views.composition import Composition
+from ctxtui.views.context_map import context_map, here_of
+from ctxtui.views.context_rows import HIDDEN, LINE, ContextRows
+from ctxtui.views.growth_chart import GrowthChart
+from ctxtui.views.heaviest import Heaviest, Heavy
+from ctxtui.views.layout import Box, Layout, Wants
+from ctxtui.views.readings import Readings
+from ctxtui.views.scene import Scene
+from ctxtui.views.signs import CATEGORY
+from ctxtui.views.span import Span
+from ctxtui.views.strip import Window
+from ctxtui.views.threads import thread_rows
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
+    header's word for the recording."""
+
+    thread: str
+    index: int
+    shown: tuple[str, ...]
+    state: str = "recorded"
+
+
+class Panels:
+    """All panes of the screen, and what must be kept from one showing to the next."""
+
+    def __init__(self) -> None:
+        self.header = HeaderLine()
+        self.transcript = Transcript()
+        self.context = ContextBoard()
+        self.map = MapBoard()
+        self.call = call_board()
+        self.heaviest = HeaviestPane()
+        self.threads = ThreadsPane()
+        self.tools = tools_board()
+        self.growth = growth_board()
+        self.calls = CallsBoard()
+        self.scene: Scene | None = None
+        self.layout = Layout()
+        self._wants = Wants()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._heavy = Heaviest()
+        self._columns: dict[str, Columns] = {}
+        self.window: Window | None = None
+        self._counts: toolset.CallCounts | None = None
+
+    def widgets(self) -> Iterator[Widget]:
+        """All of them, in the order of the focus."""
+        yield from (self.header, self.transcript, self.context, self.map, self.call, self.heaviest, self.threads)
+        yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
+
+    def open(self, study: Study) -> None:
+        """Show another session from now on."""
+        self._begin()
+        self.transcript.data = ContextRows(Readings(study.session, study.book.names), highlight)
+        self._counts = toolset.CallCounts(study.session.tree)
+
+    def boxes(self, width: int, height: int) -> dict[str, Box]:
+        """Where everything stands on a screen of this size; tells map and strip how high they are."""
+        self.layout = layout.arrange(width, height, self._wants)
+        self.map.raster_rows, self.map.scaled = self.layout.map_rows or 1, self.layout.map_scale
+        self.calls.strip_rows, self.calls.marked = self.layout.strip_rows or 1, self.layout.marks
+        boxes = self.layout.boxes
+        self.heaviest.join = (
+            "┬" if "growth" in boxes or boxes.get("heaviest", (0,))[0] > boxes.get("map", (0,))[0] else "├"
+        )
+        if self.transcript.data is not None:
+            self.transcript.data.preview_lines = 6 if height < 50 else 12
+        return boxes
+
+    def shows(self, name: str) -> bool:
+        """Whether a pane has a place now."""
+        return name in self.layout.boxes
+
+    def show(self, study: Study, view: View) -> bool:
+        """Show what is known; whether the panes need other places."""
+        known = study.thread(view.thread)
+        scene = self.scene = study.scene(view.thread, view.index)
+        rows = self.transcript.data
+        assert rows is not None
+        rows.show(scene, known.boundaries, known.ledger, view.shown)
+        self.transcript.note = _note(study, view)
+        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
+        self.header.show(header.header(scene, view.state, spent, scene.number < len(known.spent)))
+        what = self._composition(study, known, scene, view)
+        self.context.show(what)
+        self.call.show(this_call.this_call(scene))
+        self._calls(known, scene)
+        listed = thread_rows(study.session) if len(study.session.threads) > 1 else []
+        self.threads.show(listed, view.thread)
+        self._lists(known, scene)
+        return self._replan(what, len(listed))
+
+    def draw_map(self) -> None:
+        """Show the map of the scene, in as many pixels as it has now."""
+        if self.scene is not None and self.shows("map") and self.transcript.data is not None:
+            self.map.show(context_map(self.scene, self.transcript.data.charge, self.map.pixels, self.transcript.node))
+
+    def point(self) -> None:
+        """The transcript's cursor moved: the map's mark follows."""
+        if self.scene is not None and self.shows("map"):
+            self.map.here(here_of(self.scene, self.transcript.node))
+
+    def _composition(self, study: Study, known: ThreadStudy, scene: Scene, view: View) -> Composition:
+        before = figures(study.book, scene.calls[scene.index - 1]) if scene.index else None
+        ledger, money = known.ledger, None
+        if ledger is not None and ledger.done >= scene.number:
+            now, was = ledger.categories(scene.number), ledger.categories(scene.number - 1)
+            money = tuple(a - b for a, b in zip(now, was, strict=True)), now
+        return composition.composition(scene, before, money, view.shown)
+
+    def _calls(self, known: ThreadStudy, scene: Scene) -> None:
+        columns = self._columns.setdefault(known.thread, Columns())
+        every = columns.show(known.calls, known.events, known.by_pause)
+        self.window = window = call_strip.window(self.window, len(every), scene.index, self.calls.room)
+        seen = tuple(every[window.first : window.last + 1])
+        top = columns.top if self.calls.strip_rows > 1 else max(columns.top, 1.0)
+        what = CallStrip(seen, window.per, scene.index - window.first, top, scene.limits.usable)
+        range_ = [Span(f"{window.first + 1:,}–{window.last + 1:,}", "dim")] if len(every) > 1 else []
+        kinds = [event.kind for event in known.events]
+        folds = sum(kind.endswith("compaction") for kind in kinds)
+        legend = call_strip.legend(kinds.count("miss"), folds, kinds.count("error"), self.calls.size.width)
+        self.calls.show(what, range_, legend)
+
+    def _lists(self, known: ThreadStudy, scene: Scene) -> None:
+        rows, ledger = self.transcript.data, known.ledger
+        if rows is None or self._counts is None:
+            return
+        if self.shows("heaviest"):
+            money = ledger is not None and known.priced > 0 and any(known.spent[-1:])
+            heavy = [self._heavy_row(rows, known, scene, node) for node in self._heavy.show(scene)]
+            self.heaviest.show(heavy, money)
+        if self.shows("growth"):
+            every = [column.total for column in self._columns[known.thread].columns]
+            self.growth.show(GrowthChart(growth_chart.thinned(every, 400), scene.limits.usable, scene.index))
+        self._counts.show(scene.head) if self.layout.boxes.get("tools") or self._wide else None
+        if self.shows("tools"):
+            self.tools.show(toolset.toolset(scene, self._counts))
+
+    @property
+    def _wide(self) -> bool:
+        return self.calls.size.width >= layout.WIDE
+
+    def _heavy_row(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Heavy:
+        tokens = scene.running.own(node)
+        usd = known.ledger.block(node, tokens, scene.number) if known.ledger else None
+        return Heavy(node, scene.session.tree[node].category, rows.readings.preview(node), tokens, usd)
+
+    def _replan(self, what: Composition, threads: int) -> bool:
+        groups = 0
+        if self._wide and self._counts is not None and self.scene is not None:
+            groups = len(toolset.toolset(self.scene, self._counts).groups)
+        wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups)
+        changed, self._wants = wants != self._wants, wants
+        return changed
+
+
+def _note(study: Study, view: View) -> list[Span]:
+    """What the transcript's rule says: how far counting is, which filters are on."""
+    done, total = study.progress
+    spans: list[Span] = []
+    if done < total:
+        spans += [Span(f"counting {done:,} of {total:,} ", "dim"), *bars.progress(done, total, 8)]
+    for word, how in (("hidden", HIDDEN), ("full", "full")):
+        found = [sign for sign, shown in zip(CATEGORY, view.shown, strict=False) if shown == how]
+        if found:
+            spans += [Span(f" {word} ", "dim"), *(sign.span for sign in found)]
+    return spans
+
+
+ALL_LINES = (LINE,) * (len(CATEGORY) - 1)

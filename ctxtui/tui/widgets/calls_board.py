@@ -1,0 +1,72 @@
+"""The strip of calls: one column per call; arrow keys and clicks travel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from ctxtui.tui.look.board import Board
+from ctxtui.views import call_strip
+from ctxtui.views.call_strip import CallStrip
+from ctxtui.views.span import Spans
+
+
+class CallsBoard(Board, can_focus=True):
+    """The strip of calls."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "screen.step_call(-1)", "previous call", show=False),
+        Binding("right", "screen.step_call(1)", "next call", show=False),
+        Binding("home", "screen.call_edge(-1)", "first call", show=False),
+        Binding("end", "screen.call_edge(1)", "last call", show=False),
+    ]
+
+    class Pointed(Message):
+        """A call was clicked: its column, from 0, of those in view."""
+
+        def __init__(self, column: int) -> None:
+            super().__init__()
+            self.column = column
+
+    def __init__(self) -> None:
+        super().__init__(title="calls", id="calls")
+        self.strip_rows = 4
+        self.marked = True
+        self._what: CallStrip | None = None
+        self._range: Spans = ()
+        self._legend: Spans = ()
+
+    @property
+    def room(self) -> int:
+        """Columns for calls."""
+        return call_strip.room_for(self.size.width, self.strip_rows)
+
+    def show(self, what: CallStrip, range_: Spans, legend: Spans) -> None:
+        """Other calls, or another one of them shown."""
+        if (what, range_, legend) != (self._what, self._range, self._legend):
+            self._what, self._range, self._legend = what, range_, legend
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """The columns and their marks."""
+        if self._what is None:
+            return ()
+        return call_strip.lines(self._what, width, self.strip_rows, marked=self.marked, colour=self.look.coloured)
+
+    def after(self) -> Spans:
+        """Which calls are in view."""
+        return self._range
+
+    def notes(self) -> Spans:
+        """What the marks mean."""
+        return self._legend
+
+    def on_click(self, event: events.Click) -> None:
+        """A click goes to that call."""
+        lead = 1 + (call_strip.AXIS + 1 if self.strip_rows > 1 else 0)
+        if event.y >= self.body_top and self._what is not None:
+            self.post_message(self.Pointed((event.x - lead) // self._what.per))

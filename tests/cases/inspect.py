@@ -1,0 +1,49 @@
+"""The Inspector on a session built by hand: no file, no vocabulary, no price library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.session import Session
+from ctxtui.pricing.price import PriceTable
+from ctxtui.runtime.loaded import Loaded, News
+from ctxtui.runtime.packaged import price_table
+from ctxtui.runtime.pricing_apart import price_here
+from ctxtui.runtime.study import Study
+from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.screens.inspector import InspectorScreen
+from tests.cases.sessions import book_of
+
+
+class HandMade:
+    """A source that gives a session which is there already; what is pushed to `news` comes as if it were read."""
+
+    def __init__(self, session: Session, *, live: bool = False, priced: bool = True) -> None:
+        self.name = "hand-made.jsonl"
+        self.session = session
+        self.live = live
+        self.priced = priced
+        self.closed = False
+
+    def open(self) -> tuple[Loaded, Iterator[News]]:
+        return Loaded(self.session, self.name), iter(())
+
+    def study(self, session: Session) -> Study:
+        table = price_table() if self.priced else PriceTable()
+        return Study(session, book_of(session, counted=False), None, price_here(table))
+
+    def is_live(self, loaded: Loaded) -> bool:
+        return self.live
+
+    def keep(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def app_on(session: Session, *, theme: str = "dark", glyphs: str = "unicode", live: bool = False) -> CtxtuiApp:
+    source = HandMade(session, live=live)
+    return CtxtuiApp(
+        lambda: InspectorScreen(source), lambda target: InspectorScreen(source), "x", theme=theme, glyphs=glyphs
+    )
