@@ -1,0 +1,228 @@
+"""Streams: any chunking gives the same answer, the same as in one piece; a cut one gives what came (law 2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core import canonical
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Response
+from ctxtui.wire.sse import EventParser, parse
+from ctxtui.wire.stream import Delta, merge
+from tests.corpus import corpus_params
+from tests.wire.hostile import WORDS as ANY_WORDS
+from tests.wire.streamed import STREAMS, event
+
+# A stream is made of whole characters.
+WORDS = ANY_WORDS.map(lambda text: text.encode("utf-8", "replace").decode())
+OBJECTS = st.dictionaries(WORDS, st.one_of(WORDS, st.integers(), st.lists(st.none())), max_size=2)
+ANTHROPIC = st.fixed_dictionaries(
+    {
+        "id": st.just("msg_1"),
+        "type": st.just("message"),
+        "role": st.just("assistant"),
+        "content": st.lists(
+            st.one_of(
+                st.fixed_dictionaries({"type": st.just("text"), "text": WORDS}),
+                st.fixed_dictionaries({"type": st.just("thinking"), "thinking": WORDS, "signature": WORDS}),
+                st.fixed_dictionaries(
+                    {"type": st.just("tool_use"), "id": st.just("t"), "name": WORDS, "input": OBJECTS}
+                ),
+                st.fixed_dictionaries({"type": st.just("redacted_thinking"), "data": WORDS}),
+            ),
+            max_size=3,
+        ),
+        "model": st.just("m"),
+        "stop_reason": st.sampled_from(["end_turn", "tool_use"]),
+        "usage": st.fixed_dictionaries({"input_tokens": st.integers(0, 9), "output_tokens": st.integers(0, 99)}),
+    }
+)
+CALL = st.tuples(st.uuids().map(str), WORDS).map(
+    lambda x: {"id": x[0], "type": "function", "function": {"name": "f", "arguments": x[1]}}
+)
+CHAT_MESSAGE = st.one_of(
+    st.fixed_dictionaries({"role": st.just("assistant"), "content": WORDS}),
+    st.fixed_dictionaries(
+        {"role": st.just("assistant"), "content": st.none(), "tool_calls": st.lists(CALL, min_size=1, max_size=3)},
+        optional={"reasoning_content": WORDS},
+    ),
+)
+CHAT = CHAT_MESSAGE.map(
+    lambda message: {
+        "id": "c",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7},
+    }
+)
+ITEM = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "id": st.just("i"),
+            "type": st.just("message"),
+            "role": st.just("assistant"),
+            "content": st.lists(
+                st.fixed_dictionaries({"type": st.just("output_text"), "text": WORDS, "annotations": st.just([])}),
+                max_size=2,
+            ),
+        }
+    ),
+    st.fixed_dictionaries(
+        {"type": st.just("function_call"), "call_id": st.just("c"), "name": WORDS, "arguments": WORDS}
+    ),
+    st.fixed_dictionaries({"type": st.just("reasoning"), "summary": st.just([]), "encrypted_content": WORDS}),
+)
+RESPONSES = st.lists(ITEM, max_size=3).map(
+    lambda output: {
+        "id": "resp_1",
+        "model": "m",
+        "status": "completed",
+        "output": output,
+        "usage": {"input_tokens": 5, "output_tokens": 2},
+    }
+)
+ANSWERS = {"anthropic": ANTHROPIC, "openai_chat": CHAT, "openai_responses": RESPONSES}
+NAMES = sorted(DIALECTS)
+
+
+def streamed(data: bytes, name: str, cuts: list[int] | None = None) -> tuple[Response, list[Delta], bool]:
+    parser, reader = EventParser(), DIALECTS[name].stream_reader()
+    deltas: list[Delta] = []
+    at = 0
+    for cut in [*sorted(cuts or []), len(data)]:
+        deltas += reader.feed(parser.feed(data[at:cut]))
+        at = max(at, cut)
+    deltas += reader.feed(parser.close())
+    return reader.response(), deltas, reader.finished
+
+
+def whole(response: Response) -> tuple[Any, ...]:
+    return response.items, response.usage, response.id, response.model, response.stop_reason, response.complete
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_a_streamed_answer_is_the_answer_in_one_piece_however_it_is_cut(name: str, data: st.DataObject) -> None:
+    answer = data.draw(ANSWERS[name])
+    text = "".join(STREAMS[name](answer, data.draw(st.integers(0, 9))))
+    text = text.replace("\n", data.draw(st.sampled_from(["\n", "\r\n", "\r"])))
+    body = data.draw(st.sampled_from([b"", b"\xef\xbb\xbf", b": hello\n"])) + text.encode()
+    cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=6))
+    expected = DIALECTS[name].decode_response(answer)
+    found, deltas, finished = streamed(body, name, cuts)
+    assert finished
+    assert whole(found) == whole(expected)
+    assert streamed(body, name) == (found, deltas, finished)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_a_stream_cut_anywhere_gives_what_came(name: str, data: st.DataObject) -> None:
+    answer = data.draw(ANSWERS[name])
+    events = list(STREAMS[name](answer))
+    keep = data.draw(st.integers(0, len(events)))
+    found, deltas, finished = streamed("".join(events[:keep]).encode(), name)
+    complete = DIALECTS[name].decode_response(answer)
+    assert len(found.items) <= len(complete.items)
+    if not finished and not found.stop_reason:
+        assert not found.complete
+    words = "".join(d.text for d in deltas if d.kind in ("text", "message"))
+    said = "".join(i.block.value().get("text", "") for i in found.items if i.block.kind in ("text", "output_text"))
+    assert words == said or finished
+
+
+def test_an_error_after_the_head_ends_the_answer() -> None:
+    start = {"type": "message_start", "message": {"id": "m", "model": "x", "usage": {"input_tokens": 3}}}
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    found, _, finished = streamed((event("message_start", start) + event("error", error)).encode(), "anthropic")
+    assert (found.error, found.complete, finished) == ("overloaded_error: Overloaded", False, True)
+    assert found.usage is not None and found.usage.fresh == 3
+    chat, _, _ = streamed(b'data: {"error":{"message":"boom","code":500}}\n\n', "openai_chat")
+    assert (chat.error, chat.complete) == ("500: boom", False)
+    failed = {"type": "response.failed", "response": {"output": [], "error": {"code": "e", "message": "bad"}}}
+    assert streamed(event("response.failed", failed).encode(), "openai_responses")[0].error == "e: bad"
+
+
+def test_a_tools_input_that_broke_off_stays_as_text() -> None:
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "n"}}
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a'}}
+    found, deltas, _ = streamed((event("", start) + event("", delta)).encode(), "anthropic")
+    assert found.items[1].block.value()["input"] == '{"a'
+    assert deltas == [Delta(0, "tool_use", '{"a')]
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        # An index with every chunk, as OpenAI sends them.
+        [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}, {"index": 1, "id": "b",
+         "function": {"name": "g", "arguments": "["}}, {"index": 0, "function": {"arguments": "}"}},
+         {"index": 1, "function": {"arguments": "]"}}],
+        # No index, whole calls.
+        [{"id": "a", "function": {"name": "f", "arguments": "{}"}}, {"id": "b",
+         "function": {"name": "g", "arguments": "[]"}}],
+        # Every index zero.
+        [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}, {"index": 0, "id": "b",
+         "function": {"name": "g", "arguments": "["}}, {"index": 0, "function": {"arguments": "]"}}],
+        # Name and id with every chunk.
+        [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}, {"index": 0, "id": "a",
+         "function": {"name": "f", "arguments": "}"}}, {"index": 1, "id": "b",
+         "function": {"name": "g", "arguments": "[]"}}],
+    ],
+)  # fmt: skip
+def test_parallel_calls_in_every_servers_habit(chunks: list[dict[str, Any]]) -> None:
+    body = "".join(event("", {"choices": [{"index": 0, "delta": {"tool_calls": [c]}}]}) for c in chunks)
+    found, _, _ = streamed(body.encode(), "openai_chat")
+    assert [i.block.value() for i in found.items[1:]] == [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+        {"id": "b", "type": "function", "function": {"name": "g", "arguments": "[]"}},
+    ]
+
+
+def test_arguments_may_come_as_an_object_and_the_end_without_done() -> None:
+    call = {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}}
+    body = event("", {"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "stop"}]})
+    found, _, finished = streamed(body.encode(), "openai_chat")
+    assert found.items[1].block.value()["function"]["arguments"] == '{"a":1}'
+    assert (found.complete, finished, found.stop_reason) == (True, False, "stop")
+
+
+@given(st.lists(st.binary(max_size=8), max_size=8))
+def test_the_event_parser_takes_any_bytes_in_any_pieces(pieces: list[bytes]) -> None:
+    parser = EventParser()
+    found = [event for piece in pieces for event in parser.feed(piece)]
+    assert [*found, *parser.close()] == parse(b"".join(pieces))
+
+
+def test_the_event_parsers_fine_print() -> None:
+    found = parse(
+        b"\xef\xbb\xbfevent: a\rdata: 1\r\ndata:2\n: note\nid: 7\nother: x\n\ndata\n\nevent: lone\n\ndata: end"
+    )
+    assert [(e.name, e.data, e.id) for e in found] == [("a", "1\n2", "7"), ("", "", "7"), ("", "end", "7")]
+    assert found[0].value() is None
+
+
+def test_merge_keeps_what_it_does_not_know() -> None:
+    value: dict[str, Any] = {"a": "x", "b": [1], "c": {"d": "y"}, "e": 1}
+    merge(value, {"a": "z", "b": [2], "c": {"d": "!"}, "e": 2, "f": None, "g": 3})
+    assert value == {"a": "xz", "b": [1, 2], "c": {"d": "y!"}, "e": 2, "f": None, "g": 3}
+
+
+@pytest.mark.parametrize("path", corpus_params("sse"))
+def test_recorded_streams(path: Path) -> None:
+    data = path.read_bytes()
+    found, deltas, finished = streamed(data, "anthropic")
+    assert finished and found.complete and found.id.startswith("msg_")
+    assert found.usage is not None and found.usage.input > 0
+    assert len(found.items) > 1
+    step = max(1, len(data) // 97)
+    assert streamed(data, "anthropic", list(range(0, len(data), step))) == (found, deltas, finished)
+    half, _, _ = streamed(data[: len(data) // 2], "anthropic")
+    assert not half.complete
+    assert canonical.dumps(half.extra)
