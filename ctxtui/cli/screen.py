@@ -29,14 +29,9 @@ def start(name: str | None, settings: Settings) -> int:
 
 
 def _home(settings: Settings) -> Screen[Any]:
-    from ctxtui.runtime.keeping import Keeper, first_run
-    from ctxtui.runtime.shelf import Shelf
-    from ctxtui.tui.screens.home import HomeScreen
+    from ctxtui.tui.screens.home_screen import home_screen
 
-    cwd = Path.cwd()
-    return HomeScreen(
-        Shelf(settings, cwd), Keeper(settings), cwd, Path(os.path.expanduser("~")), first_run=first_run(settings)
-    )
+    return home_screen(settings, Path.cwd())
 
 
 def _inspector(target: str, settings: Settings) -> Screen[Any]:

@@ -16,11 +16,9 @@ def make_app(name: str | None, config: Config) -> CtxtuiApp:
     settings, cwd = config.settings, Path.cwd()
 
     def home() -> Screen[Any]:
-        from ctxtui.runtime.keeping import Keeper
-        from ctxtui.runtime.shelf import Shelf
-        from ctxtui.tui.screens.home import HomeScreen
+        from ctxtui.tui.screens.home_screen import home_screen
 
-        return HomeScreen(Shelf(settings, cwd), Keeper(settings), cwd, Path.home())
+        return home_screen(settings, cwd)
 
     def inspector(target: str) -> Screen[Any]:
         from ctxtui.runtime.inspection import Inspection
