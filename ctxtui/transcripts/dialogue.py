@@ -11,6 +11,7 @@ from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.reading import read
 from ctxtui.core.session import MAIN, CallSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.stamps import completed
 from ctxtui.transcripts.titles import one_line
 
 
@@ -70,7 +71,9 @@ class Dialogue:
         self.head = self.tree.extend(asked, items)
         call = replace(known, thread=self.thread, raw_head=asked, sent_head=asked, response_head=self.head)
         self.calls += 1
-        return CallSeen(replace(call, id=self._ids.give(call, self.tree), epoch=self._next_epoch(known.model)))
+        epoch = completed(self._next_epoch(known.model), call.usage.input if call.usage else 0)
+        self._epoch = epoch
+        return CallSeen(replace(call, id=self._ids.give(call, self.tree), epoch=epoch))
 
     def tip(self) -> TipMoved:
         """Where the thread's record ends."""

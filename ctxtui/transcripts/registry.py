@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts import claude_code, codex, mini_swe_agent
+from ctxtui.transcripts import claude_code, codex, mini_swe_agent, pi
 from ctxtui.transcripts.glance import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.what_is import what_is as _what_is
@@ -34,6 +34,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format(claude_code.NAME, claude_code.sniff, claude_code.ClaudeCodeReader, claude_code.COMPANIONS, claude_code.BARE),
     Format(codex.NAME, codex.sniff, codex.CodexReader, bare=codex.BARE),
     Format(mini_swe_agent.NAME, mini_swe_agent.sniff, mini_swe_agent.reader),
+    Format(pi.NAME, pi.sniff, pi.reader, bare=pi.BARE),
 )
 
 

@@ -59,3 +59,38 @@ def mini_swe_agent() -> dict[str, Any]:
         "trajectory_format": "mini-swe-agent-1.1",
         "instance_id": "sum-1",
     }
+
+
+def pi() -> list[Any]:
+    """Two calls with tools, one that was stopped."""
+
+    def call(id_: str) -> dict[str, Any]:
+        return {"type": "toolCall", "id": id_, "name": "bash", "arguments": {"command": "ls"}}
+
+    def usage(*figures: int) -> dict[str, Any]:
+        names = ("input", "cacheRead", "cacheWrite", "output")
+        return {**dict(zip(names, figures, strict=True)), "totalTokens": sum(figures), "cost": {"total": 0.5}}
+
+    def answer(content: list[Any], stop: str, figures: tuple[int, ...], **rest: Any) -> dict[str, Any]:
+        message = {
+            "role": "assistant", "content": content, "api": "anthropic-messages", "provider": "anthropic",
+            "model": "claude-opus-4-5", "usage": usage(*figures), "stopReason": stop, "timestamp": 1_766_536_349_362,
+        }  # fmt: skip
+        return {"type": "message", "timestamp": "2025-12-24T00:32:34.170Z", "message": {**message, **rest}}
+
+    def result(id_: str) -> dict[str, Any]:
+        content = [{"type": "text", "text": "a.py"}]
+        message = {"role": "toolResult", "toolCallId": id_, "toolName": "bash", "content": content, "isError": False}
+        return {"type": "message", "timestamp": "2025-12-24T00:32:35.589Z", "message": message}
+
+    user = {"role": "user", "content": [{"type": "text", "text": "Fix the sum."}], "timestamp": 1_766_536_349_359}
+    thought = {"type": "thinking", "thinking": "first look", "thinkingSignature": "c2ln"}
+    return [
+        {"type": "session", "id": "s-1", "timestamp": "2025-12-24T00:32:27.967Z", "cwd": "/w"},
+        {"type": "message", "timestamp": "2025-12-24T00:32:29.373Z", "message": user},
+        answer([thought, call("t1"), call("t2")], "toolUse", (10, 20, 30, 5)),
+        result("t1"),
+        result("t2"),
+        answer([{"type": "text", "text": "done"}], "stop", (4, 60, 8, 6)),
+        answer([], "aborted", (0, 0, 0, 0), errorMessage="Request was aborted."),
+    ]

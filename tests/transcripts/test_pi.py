@@ -1,0 +1,101 @@
+"""pi: lists of entries, trees of entries, compaction, rewinds, calls that never ran."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.call import EpochStart
+from tests.cases.agents import pi
+from tests.corpus import corpus_params
+from tests.transcripts.reading import as_lines, calls, corpus_session, law_2, read, shown, survives_cuts, total
+
+NAME = "a.jsonl"
+
+
+def test_calls_usage_and_cost() -> None:
+    session = read(as_lines(pi()), NAME)
+    first, second, aborted = calls(session)
+    assert session.about.source == "pi" and session.about.cwd == "/w" and session.about.title == "Fix the sum."
+    assert first.usage and (first.usage.fresh, first.usage.cache_read, first.usage.write_5m) == (10, 20, 30)
+    assert first.usage.cost == 0.5 and first.provider == "anthropic" and first.stop_reason == "toolUse"
+    assert (first.started, first.ended) == (1_766_536_349.362, 1_766_536_354.17)
+    assert aborted.usage is None and aborted.error == "Request was aborted."
+    assert aborted.response_head == aborted.raw_head
+    assert session.tree.holds(second.raw_head, first.response_head)
+    assert shown(session, second.raw_head, first.raw_head) == [
+        ("messages", "assistant", "header"),
+        ("messages", "assistant", "thinking"),
+        ("messages", "assistant", "tool_use"),
+        ("messages", "assistant", "tool_use"),
+        ("messages", "user", "header"),
+        ("messages", "user", "tool_result"),
+        ("messages", "user", "tool_result"),
+    ]
+
+
+def test_compaction_keeps_what_it_says() -> None:
+    records = pi()
+    records.append({"type": "compaction", "summary": "so far", "firstKeptEntryIndex": 5, "tokensBefore": 184_525})
+    records.append({**records[2], "timestamp": "2026-01-01T00:00:00Z"})
+    session = read(as_lines(records), NAME)
+    last = calls(session)[-1]
+    assert (last.epoch.number, last.epoch.start) == (2, EpochStart.COMPACTION)
+    assert last.epoch.detail == "184.5k → 60 · by pi"
+    texts = [i.block.value().get("text") for i in session.tree.items(last.raw_head) if i.block.kind == "text"]
+    assert texts == ["so far", "done"]
+    assert session.tree.items(last.raw_head)[1].place.mark == "summary"
+
+
+def test_a_tree_of_entries_goes_back() -> None:
+    def entry(id_: str, parent: str | None, role: str, words: str) -> dict[str, object]:
+        message = {"role": role, "content": [{"type": "text", "text": words}], "model": "m", "stopReason": "stop"}
+        return {"type": "message", "id": id_, "parentId": parent, "message": message}
+
+    records = [
+        {"type": "session", "version": 3, "id": "s", "cwd": "/w"},
+        entry("a", None, "user", "one"),
+        entry("b", "a", "assistant", "answer"),
+        entry("c", "b", "user", "wrong way"),
+        entry("d", "c", "assistant", "lost"),
+        entry("e", "b", "user", "other way"),
+        entry("f", "e", "assistant", "found"),
+    ]
+    session = read(as_lines(records), NAME)
+    last = calls(session)[-1]
+    texts = [i.block.value()["text"] for i in session.tree.items(last.response_head) if i.block.kind == "text"]
+    assert texts == ["one", "answer", "other way", "found"]
+    assert last.epoch.start is EpochStart.REWIND
+
+
+def test_unknown_records_are_told() -> None:
+    session = read(as_lines([*pi(), {"type": "brand_new", "x": 1}]), NAME)
+    assert [h.text for h in session.happenings] == ["brand_new"]
+
+
+def test_broken_lines_are_named() -> None:
+    session = read(as_lines(pi()) + b'{"type":"message","mess\n"words"\n', NAME)
+    assert [s.line for s in session.skipped] == [8, 9]
+
+
+def test_any_chunking_and_any_cut() -> None:
+    law_2(as_lines(pi()), NAME)
+    survives_cuts(as_lines(pi()), NAME)
+
+
+@pytest.mark.parametrize("path", corpus_params("pi"))
+def test_corpus(path: Path) -> None:
+    session = corpus_session(path)
+    reports = []
+    for line in filter(None, path.read_text().split("\n")):
+        message = json.loads(line, strict=False).get("message", {})
+        if message.get("role") == "assistant":
+            reports.append(message["usage"])
+    whole = total(session)
+    assert len(session.calls) == len(reports)
+    assert whole.input == sum(r["input"] + r["cacheRead"] + r["cacheWrite"] for r in reports)
+    assert whole.output == sum(r["output"] for r in reports)
+    spent = sum(call.usage.cost or 0 for call in session.calls.values() if call.usage)
+    assert spent == pytest.approx(sum(r["cost"]["total"] for r in reports))
