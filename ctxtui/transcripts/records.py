@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
 from ctxtui.transcripts.lines import Line, LineBuffer
 from ctxtui.transcripts.pieces import BLANK, BOM, Broken, Piece, objects_at_start, read_line
@@ -33,19 +34,18 @@ class RecordStream:
 
     def settle(self) -> list[Piece]:
         """The whole records after the last line end; what is still cut stays, and is told by `tail`."""
-        number, start, data = self._lines.rest
+        rest = self._lines.rest
         if self._open:
-            if not data.strip(BLANK) or self._depth + _depth(data) > 0:
+            if not _is_whole(b"\n".join([*(part.data for part in self._open), rest.data])):
                 return []
-            taken = len(data)
-            found = list(self._line(Line(number, start, data)))
+            taken = len(rest.data)
+            found = list(self._more(rest))
         else:
-            text = data.decode("utf-8", "surrogateescape")
-            bom = text[:1] == "\ufeff"
-            taken = len(text[: bom + objects_at_start(text[bom:])].encode("utf-8", "surrogateescape"))
-            if taken == len(BOM) and bom:
-                taken = 0
-            found = list(read_line(Line(number, start, data[:taken])))
+            head = len(BOM) if rest.data.startswith(BOM) else 0
+            text = rest.data[head:].decode("utf-8", "surrogateescape")
+            taken = len(text[: objects_at_start(text)].encode("utf-8", "surrogateescape"))
+            taken += head if taken else 0
+            found = list(read_line(Line(rest.number, rest.start, rest.data[:taken])))
         self._lines.take(taken)
         return found
 
@@ -78,6 +78,7 @@ class RecordStream:
     def _more(self, line: Line) -> Iterator[Piece]:
         self._open.append(line)
         self._depth += _depth(line.data)
+        # A pretty-printed value ends in a line that closes its bracket.
         if self._depth <= 0:
             yield from read_line(self._joined())
 
@@ -90,6 +91,15 @@ class RecordStream:
     def _abandon(self) -> Broken:
         number, start, text = self._joined()
         return Broken(number, start, start + len(text), text, "a JSON value without an end")
+
+
+def _is_whole(data: bytes) -> bool:
+    text = data.removeprefix(BOM).decode("utf-8", "surrogateescape")
+    try:
+        canonical.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _depth(data: bytes) -> int:

@@ -106,7 +106,7 @@ class Script:
                 "stop_sequence": None,
                 "usage": use or usage(),
             }
-            uuids.append(self.put("assistant", message=message, requestId=f"req_{id}", **fields))
+            uuids.append(self.put("assistant", message=message, **{"requestId": f"req_{id}", **fields}))
         return uuids
 
     def result(self, call_id: str, content: Any = "done", *, parent: str | None = None, **fields: Any) -> str:

@@ -16,8 +16,9 @@ from ctxtui.transcripts.stamps import completed, seconds, shrunk
 class Calls:
     """The call in progress and what the next one will be.
 
-    `counting` says that the file has token counts: they end calls; without them an answer to a tool call does.
-    `start` is why the next call's epoch begins, None if it goes on; `input` the last reported input.
+    `answered` and `spoken` say that a tool or a person answered since: what the model writes then is another call
+    (the client writes results down when the answer has ended), also where a count is missing. `start` is why the
+    next call's epoch begins, None if it goes on; `input` the last reported input.
     """
 
     provider: str = "openai"
@@ -26,7 +27,6 @@ class Calls:
     open: Call | None = None
     last: str = ""
     input: int = 0
-    counting: bool = False
     answered: bool = False
     spoken: bool = False
     epoch: Epoch = field(default_factory=Epoch)
@@ -37,18 +37,21 @@ class Calls:
     _cut: list[Call] = field(default_factory=list)
     _model: str = ""
     _ids: dict[str, str] = field(default_factory=dict)
+    _known: dict[str, Call] = field(default_factory=dict)
+    """Calls that have ended: a copy of one says nothing new."""
 
     def wrote(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
         """The model wrote an item: `head` is the context before it, `after` with it. `name` tells the item apart."""
-        if self.open is not None and (self.spoken or (self.answered and not self.counting)):
+        if self.open is not None and (self.spoken or self.answered):
             self.close()
         at = seconds(stamp)
         if self.open is None:
             self._next_epoch()
-            id_ = self._id(name or f"{stamp} {self.model}", stamp)
-            self.open = self._call(id_, head, line, span, self.newest)
+            id_ = self._id(name, stamp)
+            self.open = self._known.get(id_) or self._call(id_, head, line, span, self.newest)
         self.answered = self.spoken = False
-        self.open = replace(self.open, response_head=after, ended=at, bytes_=(self.open.bytes_[0], span[1]))
+        if self.open.id not in self._known:
+            self.open = replace(self.open, response_head=after, ended=at, bytes_=(self.open.bytes_[0], span[1]))
         return self.open
 
     def counted(self, counts: Counts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
@@ -61,7 +64,7 @@ class Calls:
         repeated = total == before if total is not None else usage == self._usage and self.open is None
         if usage is None or repeated:
             return []
-        self.counting, self._usage, self.input = True, usage, usage.input
+        self._usage, self.input = usage, usage.input
         call = self.open
         if call is None:
             # Usage without any item: the client's own request, such as a compaction.
@@ -72,15 +75,22 @@ class Calls:
         cut, self._cut = self._cut, []
         rest = missing(before, total, usage) if before is not None and total is not None and len(cut) == 1 else None
         self.epoch = completed(self.epoch, usage.input)
-        call = replace(call, usage=usage, epoch=completed(call.epoch, usage.input))
         self.close()
-        return [replace(cut[0], usage=rest), call] if rest is not None else [call]
+        told = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
+        return [self._know(replace(one, usage=its, epoch=completed(one.epoch, its.input))) for one, its in told]
 
     def close(self) -> None:
         """Whatever was in progress has ended, with or without a count."""
         if self.open is not None:
-            self._cut.append(self.open)
+            self._cut.append(self._know(self.open))
         self.open, self.answered, self.spoken = None, False, False
+
+    def _know(self, call: Call) -> Call:
+        known = self._known.get(call.id)
+        if known is not None and known.usage is not None:
+            return known
+        self._known[call.id] = call
+        return call
 
     def begin(self, start: EpochStart) -> None:
         """Let the next call begin an epoch, unless a weightier reason is known already."""

@@ -1,0 +1,217 @@
+"""Every oddity of Codex rollouts, as small scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tests.cases.codex import Script, count, dump
+
+ODDITIES: dict[str, Callable[[], bytes]] = {}
+
+
+def odd(make: Callable[[], bytes]) -> Callable[[], bytes]:
+    ODDITIES[f"codex_{make.__name__}"] = make
+    return make
+
+
+def begun(script: Script) -> Script:
+    """The session, its instructions and the first question."""
+    script.meta()
+    script.event("task_started", turn_id="t", model_context_window=script.window)
+    developer = [{"type": "input_text", "text": "<permissions instructions>\nask first\n</permissions instructions>"}]
+    script.item("message", role="developer", content=developer)
+    context = [
+        {"type": "input_text", "text": "# AGENTS.md instructions for /home/ada/shop\n\nBe brief."},
+        {"type": "input_text", "text": "<environment_context>\n  <cwd>/home/ada/shop</cwd>\n</environment_context>"},
+    ]
+    script.item("message", role="user", content=context)
+    script.context()
+    script.user("list the files")
+    return script
+
+
+@odd
+def a_turn() -> bytes:
+    """Two calls; the results stand before the count that closes the call."""
+    script = begun(Script())
+    script.reasons("gAAAAB" + "x" * 80)
+    script.says("Looking.", "commentary")
+    script.calls("call_00000000000001")
+    script.calls("call_00000000000002")
+    script.output("call_00000000000001", "a.py")
+    script.output("call_00000000000002", "b.py")
+    script.counts(10_000, 4_480, 100, 60)
+    script.repeat(count(10_000, 4_480, 100, 60))
+    script.says("Two files.")
+    script.counts(10_200, 9_984, 12)
+    script.event("task_complete", turn_id="t", last_agent_message="Two files.")
+    return script.dump()
+
+
+@odd
+def compacted() -> bytes:
+    """The replacement history stands instead of everything; a count of zeros tells its size."""
+    script = begun(Script())
+    script.says("Done.")
+    script.counts(88_000, 87_168, 40)
+    user = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "list the files"}]}
+    history = [user, {"type": "compaction", "encrypted_content": "gAAAAA"}]
+    script.put("compacted", {"message": "", "replacement_history": history})
+    script.context()
+    script.repeat({**count(), "total_tokens": 13_290})
+    script.event("context_compacted")
+    script.says("Going on.")
+    script.counts(16_560, 9_600, 20)
+    return script.dump()
+
+
+@odd
+def compacted_in_words() -> bytes:
+    """Old files hold only the summary; what users said is kept. The compaction's own request was counted."""
+    script = begun(Script())
+    script.says("Done.")
+    script.counts(88_000, 87_168, 40)
+    script.counts(88_100, 87_936, 500)
+    script.put("compacted", {"message": "The files were listed."})
+    script.user("go on")
+    script.says("Going on.")
+    script.counts(12_000, 0, 20)
+    return script.dump()
+
+
+@odd
+def aborted() -> bytes:
+    """A turn is interrupted before its count; the totals tell later what it used."""
+    script = begun(Script())
+    script.calls("call_00000000000001")
+    script.output("call_00000000000001", "aborted by user after 3s")
+    notice = [{"type": "input_text", "text": "<turn_aborted>\nThe user interrupted the turn.\n</turn_aborted>"}]
+    script.item("message", role="user", content=notice)
+    script.event("turn_aborted", turn_id="t", reason="interrupted")
+    script.user("do it otherwise")
+    script.total = count(500, 128, 7)
+    script.says("Ok.")
+    script.counts(900, 384, 5)
+    script.user("and?")
+    script.says("No count follows.")
+    return script.dump()
+
+
+@odd
+def aborted_after_a_count() -> bytes:
+    """As above, but with an earlier count, from which the totals go on."""
+    script = begun(Script())
+    script.says("One.")
+    script.counts(400, 0, 5)
+    script.user("two?")
+    script.calls("call_00000000000001")
+    script.event("turn_aborted", turn_id="t", reason="interrupted")
+    script.total = {key: value + count(500, 128, 7)[key] for key, value in script.total.items()}
+    script.user("otherwise")
+    script.says("Ok.")
+    script.counts(900, 384, 5)
+    return script.dump()
+
+
+@odd
+def other_model() -> bytes:
+    """The model and its window change between two turns."""
+    script = begun(Script(model="gpt-5.3-codex-spark"))
+    script.says("One.")
+    script.counts(400, 0, 5)
+    script.window = 400_000
+    script.context("gpt-5.5")
+    script.user("two?")
+    script.says("Two.")
+    script.counts(500, 0, 5)
+    return script.dump()
+
+
+@odd
+def rolled_back() -> bytes:
+    """The last turn is taken back."""
+    script = begun(Script())
+    script.says("One.")
+    script.counts(400, 0, 5)
+    script.user("wrong")
+    script.says("Wrong answer.")
+    script.counts(450, 384, 5)
+    script.event("thread_rolled_back", num_turns=1)
+    script.user("right")
+    script.says("Right answer.")
+    script.counts(451, 384, 5)
+    return script.dump()
+
+
+@odd
+def errors() -> bytes:
+    """Errors, a rate limit without figures, unknown types, items that are no request's."""
+    script = begun(Script())
+    script.event("token_count", info=None, rate_limits={})
+    script.event("stream_error", message="stream disconnected, retrying 1/5")
+    script.item("ghost_snapshot", ghost_commit={"id": "abc"})
+    script.item("hologram_call", call_id="call_00000000000009", beam=1)
+    script.item("hologram_call_output", call_id="call_00000000000009", output=[{"type": "input_text", "text": "3D"}])
+    script.put("world_state", {"x": 1})
+    script.says("Ok.")
+    script.counts(400, 0, 5)
+    return script.dump()
+
+
+@odd
+def forked() -> bytes:
+    """A fork: its own session first, then the record and the history of what it came from, then its own turn."""
+    lines = [json.loads(one) for one in a_turn().splitlines()]
+    script = Script(session="019eef3d-0000-7000-8000-00000000000f")
+    script.meta(forked_from_id=lines[0]["payload"]["id"])
+    script.records += lines
+    script.total = lines[-2]["payload"]["info"]["total_token_usage"]
+    script.user("and now?")
+    script.says("More.")
+    script.counts(10_300, 10_112, 9)
+    return script.dump()
+
+
+@odd
+def without_counts() -> bytes:
+    """No token counts at all: an answer to a tool call ends a call."""
+    script = begun(Script())
+    script.calls("call_00000000000001")
+    script.output("call_00000000000001", "a.py")
+    script.says("One file.")
+    script.user("thanks")
+    script.says("Welcome.")
+    return script.dump()
+
+
+@odd
+def bare_items() -> bytes:
+    """The files of 2025: a first line without type, then items as they are."""
+    first = {
+        "id": "0196aaaa-0000-7000-8000-000000000001",
+        "timestamp": "2025-05-07T17:24:21.123Z",
+        "instructions": None,
+    }
+    items = [
+        record["payload"] for record in map(json.loads, without_counts().splitlines()) if "role" in record["payload"]
+    ]
+    return dump([first, {"record_type": "state"}, *items])
+
+
+@odd
+def one_object() -> bytes:
+    """The first rollouts of all: one JSON object with the items in it."""
+    items = [json.loads(one) for one in bare_items().splitlines()[2:]]
+    session = {"timestamp": "2025-04-20T10:00:00.000Z", "id": "abc", "instructions": ""}
+    return json.dumps({"session": session, "items": items}, indent=2).encode()
+
+
+@odd
+def broken_lines() -> bytes:
+    """A torn item, a torn event, a lone surrogate."""
+    script = begun(Script())
+    lines = dump(script.records).splitlines()
+    torn = lines[-2][:-40]
+    surrogate = lines[-2].replace(b"list the files", rb"list \ud83d files")
+    return b"\n".join([*lines[:-2], torn, lines[-1][:-10], surrogate]) + b"\n"
