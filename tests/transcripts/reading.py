@@ -89,3 +89,15 @@ def corpus_session(path: Path) -> Session:
         assert call.thread in session.threads
         assert session.tree.holds(call.response_head, call.raw_head)
     return session
+
+
+def plain_records(path: Path) -> list[dict[str, object]]:
+    """The objects of a JSONL file by Python's own decoder alone; several may stand on one line."""
+    decoder = json.JSONDecoder(strict=False)
+    found, text, at = [], path.read_text().strip(), 0
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        found.append(value)
+        while text[at : at + 1].isspace():
+            at += 1
+    return found

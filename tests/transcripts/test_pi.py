@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,17 @@ import pytest
 from ctxtui.core.call import EpochStart
 from tests.cases.agents import pi
 from tests.corpus import corpus_params
-from tests.transcripts.reading import as_lines, calls, corpus_session, law_2, read, shown, survives_cuts, total
+from tests.transcripts.reading import (
+    as_lines,
+    calls,
+    corpus_session,
+    law_2,
+    plain_records,
+    read,
+    shown,
+    survives_cuts,
+    total,
+)
 
 NAME = "a.jsonl"
 
@@ -89,8 +98,8 @@ def test_any_chunking_and_any_cut() -> None:
 def test_corpus(path: Path) -> None:
     session = corpus_session(path)
     reports = []
-    for line in filter(None, path.read_text().split("\n")):
-        message = json.loads(line, strict=False).get("message", {})
+    for record in plain_records(path):
+        message = record.get("message", {})
         if message.get("role") == "assistant":
             reports.append(message["usage"])
     whole = total(session)
