@@ -13,6 +13,10 @@ from ctxtui.cli.table import ENTRIES, PURPOSE, help_text
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
+class ClosedPipe(Exception):
+    """The reader of the output went away. Click would take a `BrokenPipeError` for itself and exit 1."""
+
+
 class MainGroup(click.Group):
     """Commands by name; ``ctxtui PATH`` is ``ctxtui open PATH``."""
 
@@ -36,6 +40,13 @@ class MainGroup(click.Group):
         if args and args[0] not in ENTRIES:
             return "open", self.get_command(ctx, "open"), args
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does it, with a closed pipe by another name."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ClosedPipe from error
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The text of the table, which needs no command imported."""

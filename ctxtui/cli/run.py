@@ -10,7 +10,7 @@ import click
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.exit_codes import ExitCode
-from ctxtui.cli.group import main_group
+from ctxtui.cli.group import ClosedPipe, main_group
 from ctxtui.cli.output import report_error
 from ctxtui.core.errors import CtxtuiError
 
@@ -25,7 +25,7 @@ def run(arguments: Sequence[str]) -> int:
     _tolerant_streams()
     try:
         return _invoke(arguments, as_json)
-    except BrokenPipeError:
+    except (BrokenPipeError, ClosedPipe):
         return closed_pipe()
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED.number

@@ -62,25 +62,29 @@ def records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
 
 def mend(text: str) -> Json:
     """The value that the cut JSON `text` begins, less what is incomplete at its end; None if nothing is whole."""
-    closers: list[str] = []
-    safe = ""
     end = 0
     for match in _TOKEN.finditer(text):
         token = match.group()
         if token[0] == '"' and not match.group(1):
             break
+        if token in ",[]{}":
+            end = match.start() if token == "," else match.end()
+    try:
+        return canonical.loads(text[:end] + _closers(text[:end]))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _closers(text: str) -> str:
+    """What closes everything that `text` opens and leaves open."""
+    closers: list[str] = []
+    for match in _TOKEN.finditer(text):
+        token = match.group()
         if token in _CLOSERS:
             closers.append(_CLOSERS[token])
         elif token in "]}" and closers:
             closers.pop()
-        elif token != ",":
-            continue
-        end = match.start() if token == "," else match.end()
-        safe = "".join(reversed(closers))
-    try:
-        return canonical.loads(text[:end] + safe)
-    except (ValueError, RecursionError):
-        return None
+    return "".join(reversed(closers))
 
 
 def _next_value(text: str, at: int) -> int:
