@@ -61,10 +61,10 @@ def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
     exact = conn.execute("SELECT key, id FROM sessions WHERE id = ?", (value,)).fetchone()
     if exact is not None:
         return int(exact[0]), str(exact[1])
-    where = "substr(s.id, 1, length(?1)) = ?1 AND ?1 != ''"
+    where = "substr(s.id, 1, length(:prefix)) = :prefix AND :prefix != ''"
     order = "ORDER BY coalesce(s.ended, s.imported) DESC"
     found = conn.execute(
-        f"SELECT s.key, s.id, coalesce(s.name, s.title) FROM sessions s WHERE {where} {order}", (value,)
+        f"SELECT s.key, s.id, coalesce(s.name, s.title) FROM sessions s WHERE {where} {order}", {"prefix": value}
     ).fetchall()
     if not found:
         raise NotFound(f"no stored session {prefix!r}", way_out="`ctxtui sessions` lists what there is")
