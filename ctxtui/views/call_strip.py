@@ -60,17 +60,18 @@ def _column(call: Call, marks: tuple[str, ...]) -> Column:
 
 
 def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
-    """The calls in view: all if they fit, two columns each if there is room. A window that is there already moves only
-    as far as brings `cursor` into it, so that nothing jumps while one travels."""
+    """The calls in view: all if they fit, two columns each if there is room. A window that is there already
+    moves by one column while one travels out of it, so that nothing jumps; a `cursor` far from it comes to its middle.
+    """
     fresh = strip.window(count, count - 1, room)
     if fresh.first == 0 and fresh.last == count - 1:
         return fresh
     size = min(room, count)
     first = before.first if before and before.per == 1 and before.last - before.first + 1 == size else count - size
-    if cursor < first:
-        first = cursor
-    elif cursor >= first + size:
-        first = cursor - size + 1
+    if cursor in (first - 1, first + size):
+        first += 1 if cursor > first else -1
+    elif not first <= cursor < first + size:
+        first = cursor - size // 2
     first = min(max(0, first), count - size)
     return Window(first, first + size - 1, 1)
 

@@ -87,7 +87,7 @@ def _text(name: str, got: Reading, call: Reading | None, highlight: Highlight | 
 def _result(text: str, total: int, call: Reading | None, highlight: Highlight | None) -> Content:
     hint = path_of(call) if call else ""
     if _CAT_N.match(text.split("\n", 1)[0]):
-        return Content(_numbered(text, hint, highlight), total, hang=6)
+        return Content(_numbered(text, hint, highlight), total, hang=4)
     if text[:1] in "{[" and len(text) <= _LAID_OUT:
         laid_out = _json(text)
         if laid_out is not None:
@@ -135,7 +135,7 @@ def _numbered(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spa
         if piece is None:
             yield safe_text.spans(line, "dim")
         else:
-            yield [Span(f"{piece[1]:>4}  ", "faint"), *(code or safe_text.spans(piece[2], "ink"))]
+            yield [Span(f"{piece[1]:>3} ", "faint"), *(code or safe_text.spans(piece[2], "ink"))]
 
 
 def _arguments(got: Reading, highlight: Highlight | None) -> Iterator[Spans]:

@@ -28,18 +28,24 @@ class ContextMap:
 def extent_of(scene: Scene) -> float:
     """Tokens that the map stands for: the usable limit, or the context where that is larger; the map grows to the
     right through a session."""
-    return float(max(scene.limits.usable, scene.position(scene.head) if scene.counted else 0, 1))
+    return float(max(scene.limits.usable, scene.figures.context_tokens, 1))
+
+
+def _stretch(scene: Scene) -> float:
+    """Reported tokens for one of ours: the map is as long as the context that the provider counted."""
+    ours = scene.position(scene.head)
+    return scene.figures.context_tokens / ours if ours and scene.figures.reported else 1.0
 
 
 def context_map(scene: Scene, charge: Charge | None, count: int, cursor: int | None = None) -> ContextMap:
     """The map of the shown context in `count` pixels; `cursor` is the node under the cursor."""
     if not scene.counted:
         return ContextMap((None,) * count, extent_of(scene))
-    extent = extent_of(scene)
+    extent, stretch = extent_of(scene), _stretch(scene)
     path = scene.session.tree.path(scene.head)
     total, shown, at = scene.position(scene.head), list[int | None](), 0
     for pixel in range(count):
-        token = (pixel + 0.5) * extent / count
+        token = (pixel + 0.5) * extent / count / stretch
         if token >= total:
             break
         if token < scene.missing:
@@ -50,8 +56,8 @@ def context_map(scene: Scene, charge: Charge | None, count: int, cursor: int | N
     shown += [None] * (count - len(shown))
     marks: tuple[float, ...] = ()
     if charge:
-        marks = tuple(scene.position(node) for node in (charge.read_node, charge.write_node) if node != ROOT)
-    segments = tuple(charge.segments()) if charge else ()
+        marks = tuple(scene.position(node) * stretch for node in (charge.read_node, charge.write_node) if node != ROOT)
+    segments = tuple((state, tokens * stretch) for state, tokens in charge.segments()) if charge else ()
     return ContextMap(tuple(shown), extent, segments, marks, here_of(scene, cursor))
 
 
@@ -61,13 +67,16 @@ def here_of(scene: Scene, cursor: int | None) -> float | None:
     if cursor is None or not scene.counted or not tree.holds(scene.head, cursor):
         return None
     if cursor == ROOT:
-        return scene.missing / 2
-    return (scene.position(cursor) + scene.position(tree[cursor].parent)) / 2
+        return scene.missing / 2 * _stretch(scene)
+    return (scene.position(cursor) + scene.position(tree[cursor].parent)) / 2 * _stretch(scene)
 
 
 def node_at(scene: Scene, token: float) -> int | None:
     """The node whose block the map shows at `token`; ``ROOT`` for what is not recorded, None behind the context."""
-    if not scene.counted or token >= scene.position(scene.head) or token < 0:
+    if not scene.counted:
+        return None
+    token /= _stretch(scene)
+    if not 0 <= token < scene.position(scene.head):
         return None
     if token < scene.missing:
         return ROOT

@@ -59,7 +59,7 @@ class ContextRows:
         tails = []
         if tree.holds(answer, scene.head) and answer != scene.head:
             usage = call.usage
-            told = numbers.tokens(usage.output) + " tokens" if usage and usage.output_final and usage.output else ""
+            told = f"{numbers.tokens(usage.output)} tokens reported" if usage and usage.output_final else ""
             tails.append((Rule("answer", told, tree.path(answer, scene.head)[0]), answer))
         if scene.tip != answer and tree.holds(scene.tip, answer):
             tails.append((Rule("since", "not sent yet", tree.path(scene.tip, answer)[0]), scene.tip))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from ctxtui.lab.labels import short_model
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.scene import Limits, Scene
 from ctxtui.views.signs import MARK
 from ctxtui.views.span import Span, width
+
+_TITLE: Final = 24
+"""Cells that a title gets before anything that can go takes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +61,28 @@ def draw(what: Header, room: int) -> list[Span]:
         middle += [Span(f"{what.model}  ", "dim")]
     if what.call:
         middle += [Span(f"call {what.call:,}  ", "ink")]
-    middle += _state(what, room)
-    free = room - width(badge) - width(middle) - width(right) - 2
-    if free < 12 and what.model and room >= 100:
-        # The model's name is the first thing to go.
+    state, fidelity = _state(what, room)
+    name = f"{what.thread} ‹ {what.title}" if what.thread else what.title
+    free = room - width(badge) - width(middle) - width(state) - width(right) - 2
+    # The title needs its room more than the fidelity does, then more than the model's name.
+    if free - width(fidelity) >= min(cells.width(name), _TITLE):
+        state, free = [*state, *fidelity], free - width(fidelity)
+    if free < _TITLE // 2 and what.model and room >= 100:
+        free += width(middle[1:2])
         middle = [middle[0], *middle[2:]]
-        free = room - width(badge) - width(middle) - width(right) - 2
-    title = cells.fit(f"{what.thread} ‹ {what.title}" if what.thread else what.title, max(0, free))
+    middle += state
+    title = cells.fit(name, max(0, free))
     left = [*badge, Span(f" {title}", "ink bold"), *middle]
     return [*left, Span(" " * max(0, room - width(left) - width(right))), *right]
 
 
-def _state(what: Header, room: int) -> list[Span]:
+def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
+    """The state, and the fidelity that may follow it."""
     if what.state == "following":
-        return [MARK["replay"].span, Span(" following", "accent bold")]
+        return [MARK["replay"].span, Span(" following", "accent bold")], []
     sign = MARK[what.state]
-    words = [sign.span, Span(f" {what.state}", sign.style)]
-    if what.state == "recorded" and what.fidelity and room >= 100:
-        words.append(Span(f" {what.fidelity}", "faint"))
-    return words
+    fidelity = what.fidelity if what.state == "recorded" and room >= 100 else ""
+    return [sign.span, Span(f" {what.state}", sign.style)], [Span(f" {fidelity}", "faint")] if fidelity else []
 
 
 def _figures(what: Header, room: int) -> list[Span]:

@@ -27,12 +27,14 @@ _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MU
 
 
 class Preview(NamedTuple):
-    """A block in one line, safe to draw: `voice` is the style of its `text`; a `loud` label is bold."""
+    """A block in one line, safe to draw: `voice` is the style of its `text`; a `loud` label is bold; `failed` says
+    that a tool reported an error."""
 
     label: str
     text: str
     voice: str = "ink"
     loud: bool = False
+    failed: bool = False
 
 
 def short_path(path: str, cwd: str) -> str:
@@ -55,7 +57,7 @@ def preview(kind: str, category: int, value: Json, got: Reading, tool: str = "",
     if name == "tool_call":
         return Preview(_line(short_tool(got.name)), _line(telling(got, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":
-        return Preview(_line(short_tool(tool or got.name)), _result(got), "dim")
+        return Preview(_line(short_tool(tool or got.name)), _result(got), "dim", failed=got.is_error)
     if name == "tools":
         about = _described(value)
         return Preview(_line(short_tool(got.name)), _line(about), "dim", True)
@@ -112,7 +114,7 @@ def _result(got: Reading) -> str:
     line = _line(_NUMBERED.sub("", first)) or ("" if got.text.strip() else "(empty)")
     if got.media and not got.text.strip():
         line = _line(media_line(got.media[0]))
-    return ("✗ " + line) if got.is_error else line or _line(got.text)
+    return line or _line(got.text)
 
 
 def media_line(media: Media) -> str:

@@ -98,7 +98,8 @@ def _facts(before: Call | None, call: Call, missed: Miss | None = None) -> tuple
     facts = []
     if before and before.started is not None and call.started is not None:
         pause = call.started - (before.ended or before.started)
-        facts.append(f"after {numbers.ago(pause)}")
+        if pause >= 1:
+            facts.append(f"after {numbers.ago(pause)}")
     if call.started is not None and call.ended is not None and call.ended > call.started:
         facts.append(f"took {numbers.ago(call.ended - call.started)}")
     if call.stop_reason:

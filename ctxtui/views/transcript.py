@@ -9,7 +9,7 @@ from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node
 from ctxtui.tokens.cumulate import is_read
-from ctxtui.views import bars, numbers
+from ctxtui.views import bars, numbers, safe_text
 from ctxtui.views.charge import Charge
 from ctxtui.views.grid import Grid, figure, fitted
 from ctxtui.views.path import Rule
@@ -109,8 +109,10 @@ def _words(says: Preview, style: str, *, read: bool, asks: bool) -> tuple[Span, 
         voice = "faint italic" if "italic" in voice else "faint"
     elif asks:
         voice = "ink bold"
-    spans = (Span(says.label + " ", label),) if says.label else ()
-    return (*spans, Span(says.text, voice))
+    spans = [Span(says.label + " ", label)] if says.label else []
+    if says.failed:
+        spans.append(Span("✗ ", "crit" if read else "faint"))
+    return (*spans, *safe_text.spans(says.text, voice, "warn" if read else "faint"))
 
 
 def _tokens(own: int, *, counted: bool, read: bool) -> Span:

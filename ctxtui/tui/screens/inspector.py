@@ -51,7 +51,7 @@ class InspectorScreen(Travel, Screen[None]):
         self.study: Study | None = None
         self.loaded: Loaded | None = None
         self.thread = MAIN
-        self.index = -1
+        self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
         self.follows = follow
         self.live = False
@@ -187,10 +187,15 @@ class InspectorScreen(Travel, Screen[None]):
             return
         node = None if to_end else self.panels.transcript.node
         if self.panels.show(study, View(self.thread, self.index, self.shown, self.state)):
-            self.refresh(layout=True)
+            self.replan()
         self.panels.transcript.changed(node, to_end=to_end)
         self.panels.draw_map()
         self._offer()
+
+    def replan(self) -> None:
+        """The panes stand elsewhere now."""
+        # A child's change of layout makes Textual ask the stage again.
+        self.prompt.refresh(layout=True)
 
     def say(self, words: Spans) -> None:
         """A line on the prompt: what happened, or what to type."""

@@ -42,6 +42,10 @@ class Travel(Screen[None]):
         """Show what is chosen."""
         raise NotImplementedError
 
+    def replan(self) -> None:
+        """The panes stand elsewhere now."""
+        raise NotImplementedError
+
     def say(self, words: Spans) -> None:
         """Say something on the prompt's line."""
         raise NotImplementedError
@@ -177,7 +181,7 @@ class Travel(Screen[None]):
         self.prompt.show([Span(" › ", "accent bold")], text, right=_TYPE)
         self.prompt.can_focus = True
         self.prompt.focus()
-        self.refresh(layout=True)
+        self.replan()
 
     def action_go(self) -> None:
         """Ask for a call's number."""
@@ -194,7 +198,7 @@ class Travel(Screen[None]):
         self.panels.transcript.focus()
         self.prompt.can_focus = False
         self.say(())
-        self.refresh(layout=True)
+        self.replan()
 
     def action_leave(self) -> None:
         """Back to the transcript, and forget what was said."""
