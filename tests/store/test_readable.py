@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlite_utils import Database
 
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.session import CallSeen
 from ctxtui.store.readable import VIEWS
 from ctxtui.store.store import Store
+from tests.corpus import ROOT
 from tests.store.builders import FILE, named, talk
+
+PAGE = (ROOT / "docs" / "database.md").read_text(encoding="utf-8")
 
 
 def rows(store: Store, view: str, where: str = "1") -> list[dict[str, Any]]:
@@ -75,3 +84,34 @@ def test_edits_are_append_only(store: Store) -> None:
     assert store.info().rows["edits"] == 1
     store.delete(id_)
     assert store.info().rows["edits"] == 0
+
+
+@pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL))
+def test_the_pages_queries_give_rows(store: Store, query: str) -> None:
+    id_ = store.import_session(talk(3), FILE)
+    assert list(Database(store._conn).query(query.replace("an id", id_)))
+
+
+def test_the_page_names_every_table_and_view(store: Store) -> None:
+    assert [name for name in (*store.info().rows, *VIEWS) if f"`{name}`" not in PAGE and name not in PAGE] == []
+
+
+def test_a_context_is_put_together_from_its_runs(store: Store) -> None:
+    session = talk(4)
+    second = session.calls["msg_session-1_2"]
+    other = session.tree.extend(second.sent_head, [Item(block.text("instead"), Place("messages", "user"))])
+    session.fold([CallSeen(replace(second, id="branch", raw_head=other, sent_head=other, response_head=other))])
+    store.import_session(session, FILE)
+    query = re.findall(r"```sql\n(WITH.*?)```", PAGE, re.DOTALL)[0]
+    shown = list(Database(store._conn).query(query.replace("an id", "session-1").replace("number = 1", "number = 5")))
+    assert [row["position"] for row in shown] == [1, 2, 3, 4, 5]
+    assert shown[-1]["preview"] == '{"type":"text","text":"instead"}'
+
+
+def test_the_pages_python_prints_every_body(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = talk(3)
+    store.import_session(session, FILE)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(code.replace("ctxtui.db", str(store.path)), {})
+    printed = set(capsys.readouterr().out.splitlines())
+    assert printed == {one.body.decode() for one in session.tree.blocks.values()}
