@@ -193,9 +193,8 @@ def bare_items() -> bytes:
         "timestamp": "2025-05-07T17:24:21.123Z",
         "instructions": None,
     }
-    items = [
-        record["payload"] for record in map(json.loads, without_counts().splitlines()) if "role" in record["payload"]
-    ]
+    lines = map(json.loads, without_counts().splitlines())
+    items = [record["payload"] for record in lines if record["type"] == "response_item"]
     return dump([first, {"record_type": "state"}, *items])
 
 

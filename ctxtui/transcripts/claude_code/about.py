@@ -10,7 +10,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described
 from ctxtui.transcripts.claude_code.records import Record
-from ctxtui.transcripts.titles import one_line
+from ctxtui.transcripts.titles import one_line, plain
 
 SOURCE: Final = "claude code"
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
@@ -31,7 +31,7 @@ class About:
         """Take what any record of the main file says in its envelope."""
         now = self.now
         session, version = record.session_id or now.id, record.version or now.version
-        cwd, client = now.cwd or record.cwd or "", record.entrypoint or now.client
+        cwd, client = now.cwd or plain(record.cwd or ""), record.entrypoint or now.client
         if (session, version, cwd, client) == (now.id, now.version, now.cwd, now.client):
             return
         if session:

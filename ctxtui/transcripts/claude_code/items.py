@@ -10,6 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.transcripts.claude_code.attachments import META, mark_of
 from ctxtui.transcripts.claude_code.message import Part, Said
 from ctxtui.transcripts.claude_code.records import Record
+from ctxtui.transcripts.titles import plain
 
 SUMMARY = "summary"
 INTERRUPTED = "[Request interrupted by user"
@@ -54,11 +55,11 @@ def client_text(content: Json) -> list[Item]:
 def error_text(error: Json) -> str:
     """The words of an API error in whatever envelope it stands: status and message, else its JSON cut short."""
     if isinstance(error, str):
-        return error
+        return plain(error)
     status, message, inner = "", "", error
     while isinstance(inner, dict):
         status = status or str(inner.get("status") or "")
         message = inner["message"] if isinstance(inner.get("message"), str) else message
         inner = inner.get("error")
     text = " ".join(filter(None, (status, message)))
-    return text or reading.read_value("", error).text[:200]
+    return plain(text or reading.read_value("", error).text[:200])

@@ -14,6 +14,7 @@ from ctxtui.transcripts.claude_code.state import State
 from ctxtui.transcripts.claude_code.thread import Thread
 from ctxtui.transcripts.pieces import Found
 from ctxtui.transcripts.stamps import seconds
+from ctxtui.transcripts.titles import plain
 
 
 def message(state: State, record: Record, said: Said, found: Found, agent: str) -> list[Event]:
@@ -53,14 +54,14 @@ def _synthetic(state: State, record: Record, said: Said, thread: Thread) -> list
     # The client shows an API error as an answer, and leaves it out of the next request.
     words = " ".join(str(part.block.value().get("text", "")) for part in said.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
-    return [Happened("api error", words, thread.id, seconds(record.timestamp), thread.call)]
+    return [Happened("api error", plain(words), thread.id, seconds(record.timestamp), thread.call)]
 
 
 def _user(state: State, record: Record, said: Said, thread: Thread, agent: str) -> list[Event]:
     what = spoken(record, said)
     events: list[Event] = []
     owner, loose = _results(state, record, what, said.role, events)
-    items = [*what.items, *loose]
+    items = [*loose, *what.items]
     if owner is not None and state.threads.points.get(str(record.parent_uuid)) is None:
         parent = Point(owner)
     else:
@@ -109,7 +110,7 @@ def _heard(state: State, record: Record, what: Spoken, thread: Thread, agent: st
     events: list[Event] = []
     if what.interrupted:
         at = seconds(record.timestamp)
-        events.append(Happened("interrupt", what.interrupted.strip("[]"), thread.id, at, thread.call))
+        events.append(Happened("interrupt", plain(what.interrupted.strip("[]")), thread.id, at, thread.call))
     if thread.id == MAIN:
         state.about.asked(what.words)
     elif what.words and not thread.label:

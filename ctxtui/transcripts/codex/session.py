@@ -22,7 +22,7 @@ from ctxtui.transcripts.codex.records import ITEM, Record
 from ctxtui.transcripts.codex.usage import counts_of
 from ctxtui.transcripts.pieces import Broken, Found
 from ctxtui.transcripts.stamps import seconds
-from ctxtui.transcripts.titles import one_line
+from ctxtui.transcripts.titles import one_line, plain
 
 NAME: Final = "codex"
 
@@ -103,7 +103,7 @@ class CodexSession:
         self._history.instruct(_word(base.get("text") if isinstance(base, dict) else base))
         told = self._describe(
             id=id_,
-            cwd=_word(meta.get("cwd")),
+            cwd=plain(_word(meta.get("cwd"))),
             client=_word(meta.get("originator")),
             version=_word(meta.get("cli_version")),
         )
@@ -156,7 +156,7 @@ class CodexSession:
         return []
 
     def _happened(self, kind: str, record: Record, key: str) -> Happened:
-        words = _word(record.value().get(key)) or kind
+        words = plain(_word(record.value().get(key))) or kind
         return Happened(kind, words, MAIN, seconds(record.timestamp), self._calls.last)
 
     def _counted(self, record: Record, found: Found) -> list[Event]:
