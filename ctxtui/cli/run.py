@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from ctxtui.cli import exit_codes
-from ctxtui.cli.exit_codes import ExitCode
+from ctxtui.cli.crash import ScreenCrash
 from ctxtui.cli.group import ClosedPipe, main_group
 from ctxtui.cli.output import report_error
 from ctxtui.core.errors import CtxtuiError
@@ -56,16 +56,19 @@ def _usage_help(error: click.ClickException) -> str:
     return f"see `{context.command_path} --help`" if context is not None else "see `ctxtui --help`"
 
 
-def _unexpected(error: Exception, arguments: Sequence[str], as_json: bool) -> int:
-    code: ExitCode = exit_codes.UNEXPECTED
+def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -> int:
     from ctxtui.runtime.log import write_crash
 
+    session, cause = "", error
+    if isinstance(error, ScreenCrash):
+        session, cause = error.session, error.cause
     try:
-        place = str(write_crash(error, arguments))
+        place = str(write_crash(cause, arguments, session=session))
     except OSError as trouble:
         place = f"no log file could be written: {trouble}"
-    name = type(error).__name__
-    return report_error(code, f"unexpected {name}: {error}", place=place, way_out="please report it", as_json=as_json)
+    where = f" in {session}" if session else ""
+    message = f"unexpected {type(cause).__name__}{where}: {cause}"
+    return report_error(exit_codes.UNEXPECTED, message, place=place, way_out="please report it", as_json=as_json)
 
 
 def _tolerant_streams() -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ctxtui.cli.crash import ScreenCrash
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.runtime.settings import Settings
 
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
 def start(name: str | None, settings: Settings) -> int:
     """Run the screen on what `name` stands for, or on the list of sessions; returns the exit code when it is left.
 
-    Raises `WrongUse` where there is no keyboard.
+    Raises `WrongUse` where there is no keyboard, `ScreenCrash` where the screen broke.
     """
     if not sys.stdin.isatty():
         _keyboard()
     from ctxtui.tui.app import CtxtuiApp
 
-    app = CtxtuiApp(lambda: _home(settings), lambda target: _inspector(target, settings), name)
+    look = {"theme": settings.theme, "glyphs": settings.glyphs}
+    app = CtxtuiApp(lambda: _home(settings), lambda target: _inspector(target, settings), name, **look)
     app.run()
+    if app.crash is not None:
+        raise ScreenCrash(app.crash, app.session)
     return app.return_code or 0
 
 

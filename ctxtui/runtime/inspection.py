@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +12,12 @@ from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter
 from ctxtui.runtime.counting_apart import Apart
 from ctxtui.runtime.loaded import Loaded, News
-from ctxtui.runtime.loading import load_stream, opening
 from ctxtui.runtime.memory import Memory
 from ctxtui.runtime.places import database
 from ctxtui.runtime.pricing import prices_for
 from ctxtui.runtime.pricing_apart import PricesApart
 from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.sources import Named, locate
+from ctxtui.runtime.sources import locate, opening_named, stored_ids
 from ctxtui.runtime.study import Study
 
 
@@ -36,41 +34,9 @@ class Inspection:
 
     def open(self) -> tuple[Loaded, Iterator[News]]:
         """The recording with nothing read yet, and its first reading. Raises what `locate` and `opening` raise."""
-        found = locate(self.name, Path.cwd(), self._stored_ids)
-        if found.stored:
-            return self._stored(found.stored), iter(())
-        if found.path is None:
-            return load_stream(sys.stdin.buffer), iter(())
-        return self._file(found)
-
-    def _file(self, found: Named) -> tuple[Loaded, Iterator[News]]:
-        from ctxtui.core.errors import NoContext
-
-        assert found.path is not None
-        *others, last = (found.path, *found.others)
-        for path in others:
-            try:
-                return opening(path)
-            except NoContext:
-                continue
-        return opening(last)
-
-    def _stored_ids(self, prefix: str) -> list[str]:
-        path = database(self.settings.data_dir)
-        if not path.exists():
-            return []
-        from ctxtui.store.store import Store
-
-        with Store.open(path) as store:
-            return [
-                row.id for archived in (False, True) for row in store.sessions(archived) if row.id.startswith(prefix)
-            ]
-
-    def _stored(self, id_: str) -> Loaded:
-        from ctxtui.store.store import Store
-
-        with Store.open(database(self.settings.data_dir)) as store:
-            return Loaded(store.load(id_), id_)
+        found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings))
+        loaded, news = opening_named(found, self.settings)
+        return loaded, iter(news)
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
