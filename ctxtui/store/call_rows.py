@@ -22,6 +22,11 @@ COLUMNS = (
     "stop_reason", "error", "skeleton", "line", "byte_start", "byte_end", "extra",
 )  # fmt: skip
 
+_UPSERT = (
+    f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+    f" ON CONFLICT (id, session) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS[2:])}"
+)
+
 _GONE = -1
 """`nth` of rows of an earlier import until this one has written its own."""
 
@@ -50,10 +55,7 @@ def put(
         heads = _heads(layout, runs, call.raw_head, call.sent_head, call.response_head)
         listed = (key, sql_text(id_), nth, threads[thread], number, own)
         rows.append((*listed, *heads, *_facts(call, costs[id_], skeletons)))
-    sets = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS[2:])
-    marks = ", ".join("?" * len(COLUMNS))
-    into = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({marks})"
-    conn.executemany(f"{into} ON CONFLICT (id, session) DO UPDATE SET {sets}", rows)
+    conn.executemany(_UPSERT, rows)
     for table in ("calls", "threads"):
         conn.execute(f"DELETE FROM {table} WHERE session = ? AND nth = ?", (key, _GONE))
     _put_sums(conn, key, session, costs)
