@@ -28,7 +28,7 @@ def start(name: str | None, settings: Settings) -> int:
     app = CtxtuiApp(lambda: _home(settings), lambda target: _inspector(target, settings), name, **look)
     app.run()
     if app.crash is not None:
-        raise ScreenCrash(app.crash, app.session)
+        raise ScreenCrash(app.crash, app.crashed_in)
     return app.return_code or 0
 
 
@@ -42,7 +42,7 @@ def _inspector(target: str, settings: Settings) -> Screen[Any]:
     from ctxtui.runtime.inspection import Inspection
     from ctxtui.tui.screens.inspector import InspectorScreen
 
-    return InspectorScreen(Inspection(target, settings))
+    return InspectorScreen(Inspection(target, settings), pager=settings.pager, follow=settings.follow)
 
 
 def _keyboard() -> None:

@@ -45,6 +45,8 @@ class CtxtuiApp(App[None]):
         self._target = target
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
+        self.crashed_in = ""
+        """The session that was open then."""
         dress(self, os.environ, theme, glyphs)
 
     def get_default_screen(self) -> Screen[Any]:
@@ -89,7 +91,7 @@ class CtxtuiApp(App[None]):
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print a page of locals, a recording's content among them: the caller writes a log instead.
         if self.crash is None:
-            self.crash = error
+            self.crash, self.crashed_in = error, self.session
         self._return_code = 1
         if self._exception is None:
             self._exception = error

@@ -62,6 +62,11 @@ class InspectorScreen(Travel, Screen[None]):
         self._situation: Situation | None = None
 
     @property
+    def session_name(self) -> str:
+        """What is open, for a crash's message."""
+        return str(self.loaded.path or self.loaded.name) if self.loaded is not None else ""
+
+    @property
     def layout(self) -> Layout:
         """Textual asks here where the panes stand."""
         return self._stage
