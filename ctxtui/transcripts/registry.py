@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts import claude_code, codex, mini_swe_agent, pi
+from ctxtui.transcripts import claude_code, codex, mini_swe_agent, pi, vcr
 from ctxtui.transcripts.glance import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.what_is import what_is as _what_is
@@ -35,6 +35,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format(codex.NAME, codex.sniff, codex.CodexReader, bare=codex.BARE),
     Format(mini_swe_agent.NAME, mini_swe_agent.sniff, mini_swe_agent.reader),
     Format(pi.NAME, pi.sniff, pi.reader, bare=pi.BARE),
+    Format(vcr.NAME, vcr.sniff, vcr.reader, bare=vcr.BARE),
 )
 
 

@@ -1,0 +1,71 @@
+"""One request with its answer, and where it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+_HOSTS: Final = (
+    ("anthropic.com", "anthropic"),
+    ("azure.com", "azure"),
+    ("openai.com", "openai"),
+    ("googleapis.com", "google"),
+    ("amazonaws.com", "aws"),
+    ("deepseek.com", "deepseek"),
+    ("x.ai", "x-ai"),
+    ("mistral.ai", "mistral"),
+    ("groq.com", "groq"),
+    ("cohere.com", "cohere"),
+    ("cohere.ai", "cohere"),
+    ("openrouter.ai", "openrouter"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """`request` and `response` are bodies as sent (decompressed; empty where there was none), `status` the HTTP
+    status (0: not recorded). Times are Unix seconds. `line` is where the recording has it (1-based, 0: unknown),
+    `extra` what the recording says beyond."""
+
+    request: bytes
+    response: bytes = b""
+    url: str = ""
+    method: str = "POST"
+    status: int = 0
+    started: float | None = None
+    ended: float | None = None
+    line: int = 0
+    extra: dict[str, Json] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        """The host asked, without port."""
+        return self.url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0].lower()
+
+    @property
+    def path(self) -> str:
+        """The path asked, without query, unescaped."""
+        path = "/" + self.url.partition("://")[2].partition("?")[0].partition("/")[2]
+        return path.replace("%3A", ":").replace("%3a", ":").replace("%2F", "/")
+
+    @property
+    def provider(self) -> str:
+        """Who was asked, as pricing knows them; "" for a host that nobody knows."""
+        host = self.host
+        return next((name for end, name in _HOSTS if host == end or host.endswith("." + end)), "")
+
+    @property
+    def words(self) -> str:
+        """The exchange in one line: ``POST api.openai.com/v1/embeddings 200``."""
+        return " ".join(filter(None, (self.method.upper(), self.host + self.path, str(self.status or ""))))
+
+
+def value(body: bytes) -> Json:
+    """The JSON value of a body; None where it is none."""
+    try:
+        return canonical.loads(body)
+    except (ValueError, RecursionError):
+        return None
