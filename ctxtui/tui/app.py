@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from textual.app import App
 from textual.screen import Screen
@@ -25,10 +25,7 @@ class CtxtuiApp(App[None]):
 
     TITLE = "ctxtui"
     BINDINGS = bindings(EVERYWHERE)
-    COMMANDS: ClassVar[set[Any]] = set()  # filled when the palette is first opened: no first frame needs it
-    CSS = """
-    CommandPalette { background: $background 60%; }
-    """
+    ENABLE_COMMAND_PALETTE = False  # ours is made of the command classes
 
     def __init__(
         self,
@@ -70,12 +67,20 @@ class CtxtuiApp(App[None]):
         else:
             self.switch_screen(self._make_home())
 
-    def action_command_palette(self) -> None:
-        """All commands of the screen, by name."""
-        from ctxtui.tui.commands.palette import Commands
+    def action_palette(self) -> None:
+        """All commands of the screen that are available now, by name."""
+        from ctxtui.tui.screens.palette import PaletteScreen
 
-        self.COMMANDS.add(Commands)
-        super().action_command_palette()
+        screen = self.screen
+        now = getattr(screen, "commands_now", None)
+        if now is None:
+            return
+
+        async def run(action: str | None) -> None:
+            if action is not None:
+                await screen.run_action(action)
+
+        self.push_screen(PaletteScreen([each for each in now() if each.action != "palette"]), run)
 
     def action_help(self) -> None:
         """Every key of the screen."""

@@ -8,7 +8,7 @@ from ctxtui.tui.commands.command import Command
 class Palette(Command):
     """All commands by name: type a part of it."""
 
-    name, action, keys, label, always = "command palette", "command_palette", ("ctrl+p", "colon"), "palette", True
+    name, action, keys, label, always = "command palette", "palette", ("ctrl+p", "colon"), "palette", True
 
 
 class Help(Command):

@@ -115,7 +115,7 @@ def _seeker(kind: str, step: int, key: str) -> type[Command]:
     told = {"jump": "call that brought more than 5k tokens", "miss": "cache miss", "model": "change of model"}.get(
         kind, kind
     )
-    doc = f"The {word} {told}."
+    doc = f"To the {word} {told}."
     return type(
         f"{word.title()}{kind.title()}",
         (_Calls,),

@@ -16,11 +16,12 @@ from ctxtui.tui.look.palette import DARK, LIGHT, PALETTES, SIXTEEN, Palette
 _ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
 
 
-# What Textual's own widgets need beyond our words.
-_BELOW: Final = {
-    True: BUILTIN_THEMES["ansi-dark"].variables,
-    False: {"block-cursor-background": "$cur", "block-cursor-foreground": "$ink"},
-}
+def _below(colours: Mapping[str, str], ansi: bool) -> Mapping[str, str]:
+    """What Textual's own widgets need beyond our words."""
+    if ansi:
+        return BUILTIN_THEMES["ansi-dark"].variables
+    # A variable that names another one is not resolved.
+    return {"block-cursor-background": colours["cur"], "block-cursor-foreground": colours["ink"]}
 
 
 def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False) -> Theme:
@@ -38,7 +39,7 @@ def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False
         panel=colours["panel"],
         dark=dark,
         ansi=ansi,
-        variables={**_BELOW[ansi], **colours},
+        variables={**_below(colours, ansi), **colours},
     )
 
 

@@ -11,11 +11,12 @@ from textual.screen import ModalScreen
 
 from ctxtui.tui.commands import Command, key_text
 from ctxtui.tui.look.rows import Rows
-from ctxtui.views import cells
+from ctxtui.views import cells, safe_text
 from ctxtui.views.signs import CATEGORY, GUTTER, MARK, Sign
 from ctxtui.views.span import Span, Spans
 
 _TOLD = ("miss", "ttl miss", "compaction", "model", "turn", "here", "automatic breakpoint", "error")
+_KEYS = 16
 _MEANS = {
     "read": "read from the cache: a tenth of the price",
     "write": "written to the cache",
@@ -45,12 +46,18 @@ class HelpPage(Rows, can_focus=True):
 
     def __init__(self, commands: Sequence[type[Command]]) -> None:
         super().__init__(title="help", id="help")
-        self._rows = help_rows(commands)
+        self._commands = commands
+        self._rows: list[Spans] = []
 
     @property
     def row_count(self) -> int:
         """Lines of the page."""
         return len(self._rows)
+
+    def measure(self) -> None:
+        """Another width gives other lines."""
+        self._rows = help_rows(self._commands, self.body_width)
+        super().measure()
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """A line."""
@@ -60,43 +67,42 @@ class HelpPage(Rows, can_focus=True):
         """Scroll the page."""
         self.scroll_to_line(self.top + lines)
 
-    def on_mount(self) -> None:
-        """All lines are there from the start."""
-        self.reload()
-
     def notes(self) -> Spans:
         """How to leave."""
         return [Span("esc", "accent bold"), Span(" close", "dim")]
 
 
-def help_rows(commands: Sequence[type[Command]]) -> list[Spans]:
-    """The help page as lines: commands by group, then the signs."""
+def help_rows(commands: Sequence[type[Command]], room: int) -> list[Spans]:
+    """The help page as lines of `room` cells: commands by group, then the signs."""
     groups: dict[str, list[type[Command]]] = {}
     for command in commands:
         groups.setdefault(command.group, []).append(command)
     rows: list[Spans] = []
     for group, members in groups.items():
         rows += [[], [Span(f"  {group}", "accent bold")]]
-        rows += [_row(" ".join(map(key_text, each.keys)), each.name, each.help()) for each in members if each.name]
+        for each in members:
+            rows += _entry(" ".join(map(key_text, each.keys)), each, room)
     rows += [[], [Span("  categories: their digit filters them", "accent bold")]]
     rows += [
-        [Span(f"   {sign.key or ' ':>13}  ", "accent bold"), sign.span, Span(f" {sign.name}")] for sign in CATEGORY
+        [Span(f"{sign.key or ' ':>{_KEYS}}  ", "accent bold"), sign.span, Span(f" {sign.name}")] for sign in CATEGORY
     ]
     rows += [[], [Span("  signs", "accent bold")]]
-    rows += [_sign(sign) for sign in (*GUTTER.values(), *(MARK[name] for name in _TOLD))]
-    return rows
+    return [*rows, *(_sign(sign) for sign in (*GUTTER.values(), *(MARK[name] for name in _TOLD)))]
 
 
-def _row(keys: str, name: str, told: str) -> Spans:
-    return [
-        Span(f"   {cells.right(keys, 13)}  ", "accent bold"),
-        Span(cells.left(name, 34) + "  ", "ink"),
-        Span(told, "dim"),
-    ]
+def _entry(keys: str, command: type[Command], room: int) -> list[Spans]:
+    """A command: its keys, and what it does in as many lines as that takes. Without a key its palette name stands in
+    front."""
+    told = safe_text.wrap(command.help(), max(20, room - _KEYS - 4))
+    first = Span(cells.right(keys, _KEYS) + "  ", "accent bold")
+    if not keys:
+        first = Span(cells.right("palette", _KEYS) + "  ", "faint")
+    blank = Span(" " * (_KEYS + 2))
+    return [[first if number == 0 else blank, Span(line, "ink")] for number, line in enumerate(told)]
 
 
 def _sign(sign: Sign) -> Spans:
-    return [Span("                ", "ink"), sign.span, Span(f"  {_MEANS[sign.name]}", "dim")]
+    return [Span(" " * (_KEYS + 2)), sign.span, Span(f"  {_MEANS[sign.name]}", "dim")]
 
 
 class HelpScreen(ModalScreen[None]):

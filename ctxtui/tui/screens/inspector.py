@@ -59,6 +59,7 @@ class InspectorScreen(Travel, Screen[None]):
         self._source = source
         self._stage = Stage(self._boxes)
         self._pager = pager
+        self._said = False
         self._situation: Situation | None = None
 
     @property
@@ -74,8 +75,8 @@ class InspectorScreen(Travel, Screen[None]):
     def compose(self) -> ComposeResult:
         """All panes, in the order of the focus; where they stand is the stage's business."""
         yield from self.panels.widgets()
-        yield self.prompt
         yield self.keys
+        yield self.prompt  # on a tiny screen it stands over the keys
 
     def on_mount(self) -> None:
         """The empty screen is the first frame; reading begins behind it."""
@@ -96,7 +97,7 @@ class InspectorScreen(Travel, Screen[None]):
 
     def _boxes(self, width: int, height: int) -> dict[str, Any]:
         boxes = dict(self.panels.boxes(width, height))
-        if "edge" not in boxes and boxes.get("prompt") == boxes.get("keys") and not self.prompt.has_focus:
+        if boxes.get("prompt") == boxes.get("keys") and not (self.asking or self._said):
             boxes.pop("prompt", None)
         return boxes
 
@@ -206,6 +207,9 @@ class InspectorScreen(Travel, Screen[None]):
         """A line on the prompt: what happened, or what to type."""
         self.prompt.hint = words or [Span("call number, event or category", "faint")]
         self.prompt.refresh()
+        if self._said != bool(words):
+            self._said = bool(words)
+            self.replan()
 
     def on_resize(self, event: events.Resize) -> None:
         """Strip and map have other columns now."""

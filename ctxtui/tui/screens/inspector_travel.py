@@ -37,6 +37,8 @@ class Travel(Screen[None]):
     shown: tuple[str, ...]
     follows: bool
     was_asked: bool
+    asking = False
+    """Whether the prompt is entered."""
 
     def show(self, *, to_end: bool = False) -> None:
         """Show what is chosen."""
@@ -179,9 +181,9 @@ class Travel(Screen[None]):
     def action_prompt(self, text: str = "") -> None:
         """Enter the prompt."""
         self.prompt.show([Span(" › ", "accent bold")], text, right=_TYPE)
-        self.prompt.can_focus = True
-        self.prompt.focus()
+        self.asking = self.prompt.can_focus = True
         self.replan()
+        self.prompt.focus()
 
     def action_go(self) -> None:
         """Ask for a call's number."""
@@ -196,7 +198,7 @@ class Travel(Screen[None]):
         """Back to the transcript."""
         self.prompt.show([Span(" › ", "accent")])
         self.panels.transcript.focus()
-        self.prompt.can_focus = False
+        self.asking = self.prompt.can_focus = False
         self.say(())
         self.replan()
 
