@@ -251,6 +251,19 @@ def attachments() -> bytes:
 
 
 @odd
+def results_kept_out() -> bytes:
+    """A large result is replaced by a preview when it is sent."""
+    script = Script()
+    script.user("read it")
+    script.assistant(tool_use("toolu_a"), id="msg_1")
+    script.result("toolu_a", "very long " * 50)
+    preview = {"kind": "tool-result", "toolUseId": "toolu_a", "replacement": "very long ... (preview)"}
+    script.loose("content-replacement", sessionId=script.session, replacements=[preview])
+    script.assistant(text("I see"), id="msg_2")
+    return script.dump()
+
+
+@odd
 def queued_text() -> bytes:
     """A text typed while a tool runs goes with its result; another becomes the next question."""
     script = Script()

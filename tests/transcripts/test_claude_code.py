@@ -165,6 +165,11 @@ def test_attachments_with_words_are_read() -> None:
     assert found.reader.silent == {"attachment todo_reminder": 1, "attachment hook_success": 1}
 
 
+def test_results_that_were_kept_out_read_as_their_preview() -> None:
+    found = odd("results_kept_out")
+    assert found.context("msg_2")[-1] == "tool_result(toolu_a) very long ... (preview)"
+
+
 def test_queued_texts_reach_the_model_once() -> None:
     found = odd("queued_text")
     assert found.context("msg_2")[-2:] == ["tool_result(toolu_a) done", "auto works too"]

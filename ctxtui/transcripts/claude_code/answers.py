@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
@@ -125,6 +126,15 @@ class Answers:
             owner.latest = max((t for t in (owner.latest, at) if t is not None), default=None)
             owner.version += 1
         return owner, known is None or known == part.block.digest
+
+    def replaced(self, call_id: str, text: str) -> None:
+        """From now on the result of `call_id` reads `text`: the client keeps a large one out of its requests."""
+        owner = self._owners.get(call_id)
+        for n, item in enumerate(owner.results if owner else ()):
+            if owner and item.block.digest == owner.answered.get(call_id):
+                new = block.make("tool_result", {**item.block.value(), "content": text})
+                owner.results[n] = Item(new, item.place)
+                owner.version += 1
 
 
 def _later(old: Usage | None, new: Usage | None) -> Usage | None:

@@ -17,6 +17,8 @@ from ctxtui.core.canonical import Json
 MEMORY: Final = "memory"
 META: Final = "meta"
 
+_NAMED: Final = frozenset({"opened_file_in_ide", "compact_file_reference", "agent_mention", "plan_file_reference"})
+"""Kinds of which the model reads a name only: of a file, of an agent."""
 _MEMORIES: Final = ("memory", "memories", "claude_md", "instructions")
 _NOT_SENT: Final = frozenset(
     "hook_success hook_cancelled hook_non_blocking_error hook_permission_decision hook_system_message "
@@ -28,8 +30,9 @@ _HEADS: Final = ("path", "filePath", "filename", "displayPath", "planFilePath", 
 _WORDS: Final = (
     "content text prompt snippet message additionalContext planContent lines addedLines addedBlocks removedNames "
     "blockingError response systemMessage reason newDate style items memories skills files file cells source todos "
-    "subject"
+    "subject contents messages diagnostics hookSpecificOutput"
 ).split()
+_FILES: Final = {"image": "image", "pdf": "document"}
 _META_TEXT: Final = re.compile(
     r"\s*(?:<(?:local-command-|bash-std|system-reminder|task-notification|teammate-message)"
     r"|\[Request interrupted by user|Caveat: The messages below were generated)"
@@ -51,12 +54,15 @@ def items_of(attachment: Json) -> list[Item]:
     kind = str(attachment.get("type", ""))
     if kind in _NOT_SENT and not (kind == "hook_success" and attachment.get("hookEvent") in _SENT_HOOKS):
         return []
-    person = kind == "queued_command"
+    typed = attachment.get("commandMode") in (None, "prompt") and not attachment.get("isMeta")
+    person = kind == "queued_command" and typed
     mark = "" if person else MEMORY if any(word in kind.lower() for word in _MEMORIES) else META
     place = Place("messages", "user", mark)
     found = [Item(image, place) for image in _images(attachment)]
     words = _lines(attachment)
     head = "" if person or not words else next((str(attachment[k]) for k in _HEADS if attachment.get(k)), "")
+    if kind in _NAMED and not words:
+        words = [str(attachment[key]) for key in (*_HEADS, "agentType") if attachment.get(key)][:1]
     if words:
         text = "\n".join([head, *words] if head and head not in words else words)
         found.append(Item(block.text(text), place))
@@ -92,10 +98,11 @@ def _images(value: Json, deep: int = 0) -> Iterator[Block]:
         yield block.of(value)
         return
     file = value.get("file")
-    if value.get("type") == "image" and isinstance(file, dict) and isinstance(file.get("base64"), str):
-        kind = file.get("type")
+    part = _FILES.get(str(value.get("type")))
+    if part and isinstance(file, dict) and isinstance(file.get("base64"), str):
+        kind = "application/pdf" if part == "document" else file.get("type")
         source = {"type": "base64", "media_type": kind if isinstance(kind, str) else "", "data": file["base64"]}
-        yield block.make("image", {"type": "image", "source": source})
+        yield block.make(part, {"type": part, "source": source})
         return
     for key in ("content", "prompt", "file", "images"):
         yield from _images(value.get(key), deep + 1)

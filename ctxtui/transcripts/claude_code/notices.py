@@ -27,6 +27,7 @@ _KEY: Final = rb'"%s":\s*("[^"\\]*"|true)'
 _KEYS: Final = {
     key: re.compile(_KEY % key.encode()) for key in ("uuid", "parentUuid", "type", "isSidechain", "agentId")
 }
+_RESUME: Final = "SessionStart:resume"
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
@@ -62,8 +63,11 @@ def attachment(state: State, record: Record, agent: str) -> list[Event]:
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
     items = items_of(value)
+    known = value if isinstance(value, dict) else {}
+    if str(known.get("hookName", "")).startswith(_RESUME):
+        thread.resumed = True
     if not items:
-        state.silent[f"attachment {value.get('type', '') if isinstance(value, dict) else ''}".strip()] += 1
+        state.silent[f"attachment {known.get('type', '')}".strip()] += 1
     kind = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
     parent = state.threads.parent(record, thread, starts=True)
     return events + state.move(thread, state.add(record, parent, kind, items))
@@ -75,7 +79,7 @@ def progress(state: State, record: Record, found: Found, agent: str) -> list[Eve
     parent = state.threads.parent(record, thread, starts=True)
     events += state.move(thread, state.add(record, parent, PASSING))
     data = progress_of(record)
-    if data.hook_name.startswith("SessionStart:resume"):
+    if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
     said = message_of(nested, found.clean) if nested is not None else None
@@ -110,6 +114,15 @@ def queue(state: State, record: Record) -> list[Event]:
         case "popAll":
             state.queued.clear()
     return []
+
+
+def replacements(state: State, record: Record) -> list[Event]:
+    """Results that the client replaced by a preview in its requests."""
+    listed = record.json("replacements")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("replacement"), str):
+            state.answers.replaced(str(one.get("toolUseId")), one["replacement"])
+    return state.moved(state.threads.main())
 
 
 def broken(state: State, piece: Broken, agent: str) -> list[Event]:

@@ -22,7 +22,10 @@ NAME: Final = SOURCE
 COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
 BARE: Final = "Claude Code history without any message"
 
-_SILENT: Final = frozenset({"file-history-snapshot", "last-prompt", "pr-link", "agent-name", "mode", "permission-mode"})
+_SILENT: Final = frozenset(
+    "file-history-snapshot attribution-snapshot last-prompt pr-link tag mode permission-mode worktree-state "
+    "task-summary agent-name agent-color agent-setting".split()
+)
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
 _AGENT: Final = re.compile(r"agent-([^/\\]+?)\.jsonl$")
@@ -76,6 +79,8 @@ class ClaudeCodeReader:
 
     def feed(self, data: bytes) -> list[Event]:
         """The events of the records that `data` completes."""
+        if self._foreign:
+            return []
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
@@ -135,6 +140,8 @@ def _dispatch(state: State, record: Record, found: Found, agent: str) -> list[Ev
             return notices.attachment(state, record, agent)
         case "queue-operation":
             return notices.queue(state, record)
+        case "content-replacement":
+            return notices.replacements(state, record)
         case kind if kind in _TITLES:
             state.about.titled(record, known=record.leaf_uuid in state.threads.points)
             return []

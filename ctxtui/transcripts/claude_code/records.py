@@ -41,6 +41,7 @@ class Record(msgspec.Struct, rename="camel"):
     tool_use_result: Raw = _NOTHING
     compact_metadata: Raw = _NOTHING
     microcompact_metadata: Raw = _NOTHING
+    replacements: Raw = _NOTHING
     operation: str | None = None
     summary: str | None = None
     leaf_uuid: str | None = None

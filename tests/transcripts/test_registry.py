@@ -1,0 +1,86 @@
+"""A format is chosen by content, from a head cut anywhere."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ctxtui.transcripts import glance
+from ctxtui.transcripts.registry import FORMATS, detect, what_is
+from tests.cases import claude_code, claude_code_odd, codex, codex_odd
+
+SURE = 0.5
+
+
+def name_of(head: bytes, name: str = "x") -> str:
+    form = detect(head, name)
+    return form.name if form else ""
+
+
+@pytest.mark.parametrize(("make", "name"), [(claude_code.generate, "claude code"), (codex.generate, "codex")])
+def test_generated_files_are_known_by_any_head(make: object, name: str) -> None:
+    data = make(40, 1)  # type: ignore[operator]
+    assert name_of(data[:65536]) == name
+    assert name_of(b"\xef\xbb\xbf" + data) == name
+    for cut in (700, 1500, 5000, 20_000):
+        assert name_of(data[:cut]) == name, cut
+
+
+@pytest.mark.parametrize("name", claude_code_odd.ODDITIES)
+def test_odd_claude_code_files_are_known(name: str) -> None:
+    assert name_of(claude_code_odd.ODDITIES[name]()) == "claude code"
+
+
+@pytest.mark.parametrize("name", codex_odd.ODDITIES)
+def test_odd_rollouts_are_known(name: str) -> None:
+    assert name_of(codex_odd.ODDITIES[name]()) == "codex"
+
+
+def test_a_first_record_longer_than_the_head() -> None:
+    script = claude_code.Script()
+    script.user("x" * 100_000)
+    assert name_of(script.dump()[:65536]) == "claude code"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "an empty file"),
+        (b" \n\n", "a file of white space only"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (b"SQLite format 3\0" + b"\0" * 100, "a SQLite database"),
+        (b"\x00\x01\x02\xff\xfe", "binary data at byte 0"),
+        (b"hello \x00 world", "binary data at byte 6"),
+        (b"hello\nworld\n", "text without any JSON record"),
+        (json.dumps({"log": {"version": "1.2", "entries": []}}).encode(), "a HAR file"),
+        (b'{"a":1}\n{"b":2}\n', "JSON lines without any message of a model"),
+        (b'{"a":1}', "JSON without any message of a model"),
+        (b"event: message_start\ndata: {}\n\n", "an event stream (SSE)"),
+        (claude_code_odd.ODDITIES["no_messages"](), "Claude Code history without any message"),
+    ],
+)
+def test_what_a_file_is(data: bytes, expected: str) -> None:
+    assert what_is(data) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a":[1,2,{"b":"c,', [{"a": [1, 2, {}]}]),
+        ('{"a":1}\n{"b":"x', [{"a": 1}, {}]),
+        ('{"a":1,"b":"x', [{"a": 1}]),
+        ('junk {\n{"a":1}\n', [{"a": 1}]),
+        ("[", [[]]),
+    ],
+)
+def test_a_cut_value_is_mended(text: str, expected: list[object]) -> None:
+    found = glance.values(text.encode())
+    assert [value for value in found if isinstance(value, dict | list)] == expected
+
+
+def test_every_format_says_what_it_is_called() -> None:
+    names = [form.name for form in FORMATS]
+    assert len(set(names)) == len(names)
+    assert all(form.sniff(b"", "") == 0 for form in FORMATS)
+    assert all(form.sniff(b"\x00\xff" * 50, "x.jsonl") < SURE for form in FORMATS)
