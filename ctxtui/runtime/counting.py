@@ -108,7 +108,7 @@ class Counter:
         return new
 
 
-FORMULAS: Final = 1
+FORMULAS: Final = 2
 """Raised when `features_of` counts differently: what was remembered before is then not used."""
 
 

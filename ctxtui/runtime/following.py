@@ -21,6 +21,8 @@ ACTIVE: Final = 0.05
 """Seconds between looks at a recording that has just grown."""
 QUIET: Final = 0.1
 """Seconds between looks at one that rests: what it then gets must still be on screen within 0.2 s."""
+_TOGETHER: Final = ACTIVE / 2
+"""Recordings due within so many seconds are looked at together: waking up costs more than looking."""
 _COOLING: Final = 5.0
 """Seconds after which a recording that has not grown counts as resting."""
 
@@ -65,7 +67,7 @@ class Follower:
         """Look at every recording that is due; what was new, not yet taken."""
         now = self._clock()
         with self._lock:
-            due = [watch for watch in self._watched.values() if watch.due <= now]
+            due = [watch for watch in self._watched.values() if watch.due <= now + _TOGETHER]
         heard = []
         for watch in due:
             found = _look(watch.loaded)

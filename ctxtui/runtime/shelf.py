@@ -9,10 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.apart import Child, ChildGone
-from ctxtui.runtime.discover import Found, find, seen_at
+from ctxtui.runtime.discover import Found, claude_root, codex_root, find, seen_at
 from ctxtui.runtime.folders import recordings_in
 from ctxtui.runtime.packaged import sample_paths
 from ctxtui.runtime.places import database
@@ -21,10 +22,13 @@ from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.summary import glimpse
 from ctxtui.runtime.whereabouts import placed
 from ctxtui.store.rows import SessionRow
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home import SAMPLES, SessionSummary
 
 WORKERS = max(1, min(3, (os.cpu_count() or 2) - 1))
 """Processes that read sessions side by side; one processor is left to the screen."""
+
+_LEVELS: Final = 4
+"""Folders above a recording in which a new one may appear: Codex has a folder for year, month and day."""
 
 
 class Shelf:
@@ -36,17 +40,45 @@ class Shelf:
         self._rows: list[SessionRow] = []
         self._by_path: dict[str, SessionRow] = {}
         self._children: list[Child] = []
+        self._folders: dict[Path, float] = {}
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
 
     def glimpses(self) -> list[SessionSummary]:
         """Every recording as its name and file times show it, newest first. Milliseconds for thousands."""
-        return self._seen(find(self._cwd, samples=sample_paths()))
+        return self._seen(self._found())
 
     def placed(self) -> list[SessionSummary]:
         """As `glimpses`, with the directory of each Codex session, for which its first line is read."""
         around = related(self._cwd, os.environ)
-        return self._seen(placed(find(self._cwd, samples=sample_paths()), around))
+        return self._seen(placed(self._found(), around))
+
+    def _found(self) -> list[Found]:
+        found = find(self._cwd, samples=sample_paths())
+        folders = {folder for one in found for folder in one.path.parents[:_LEVELS]}
+        self._folders = dict.fromkeys(folders | {claude_root(os.environ), codex_root(os.environ) / "sessions"}, 0.0)
+        self.folders_changed()
+        return found
+
+    def folders_changed(self) -> bool:
+        """Whether a folder that holds recordings got or lost an entry since this was last asked."""
+        before = self._folders
+        self._folders = {folder: _mtime(folder) for folder in before}
+        return self._folders != before
+
+    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """Those of `seen` whose file changed, or that began or ceased to be live, as they are now."""
+        now = time.time()
+        found = []
+        for one in seen:
+            try:
+                status = os.stat(one.path)
+            except OSError:
+                continue
+            live = one.group != SAMPLES and now - status.st_mtime <= self._settings.live_seconds
+            if (status.st_size, status.st_mtime, live) != (one.size, one.mtime, one.live):
+                found.append(replace(one, size=status.st_size, mtime=status.st_mtime, live=live))
+        return found
 
     def _seen(self, found: Iterable[Found]) -> list[SessionSummary]:
         now = time.time()
@@ -122,6 +154,13 @@ class Shelf:
         children, self._children = self._children, []
         for child in children:
             child.close()
+
+
+def _mtime(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 def _figures(child: Child, seen: SessionSummary, settings: Settings) -> SessionSummary:
