@@ -16,7 +16,6 @@ from ctxtui.transcripts.claude_code.chain import Anchor, Answer, Point, append, 
 from ctxtui.transcripts.claude_code.message import Part, Said
 from ctxtui.transcripts.claude_code.records import Record
 from ctxtui.transcripts.claude_code.thread import Thread
-from ctxtui.transcripts.claude_code.usage import usage_of
 from ctxtui.transcripts.pieces import Found
 from ctxtui.transcripts.stamps import completed, seconds
 
@@ -57,7 +56,7 @@ class Answers:
         asked = sendable(parent)
         head = context(self._tree, asked)
         process = (record.session_id or "", record.version or "")
-        usage = usage_of(said.usage, bool(said.stop))
+        usage = said.report.usage
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
         answer = Answer(head, id=id_, asked=asked, context=head)
@@ -96,7 +95,7 @@ class Answers:
         call = self.calls[answer.id]
         stop = said.stop or call.stop_reason
         at = seconds(record.timestamp)
-        usage = _later(call.usage, usage_of(said.usage, bool(stop)))
+        usage = _later(call.usage, said.report.usage)
         self.calls[answer.id] = call = replace(
             call,
             response_head=answer.head,
@@ -106,7 +105,7 @@ class Answers:
             usage=usage,
             stop_reason=stop,
             bytes_=(call.bytes_[0], max(call.bytes_[1], found.end)),
-            extra={**call.extra, **_extra(record, said.usage)},
+            extra=call.extra if call.extra and usage is call.usage else _extra(record, said.report.value, call.extra),
         )
         if thread.call == call.id:
             thread.epoch, thread.input = call.epoch, usage.input if usage else thread.input
@@ -143,7 +142,7 @@ def _later(old: Usage | None, new: Usage | None) -> Usage | None:
     return new
 
 
-def _extra(record: Record, usage: Json) -> dict[str, Json]:
-    reported = usage if isinstance(usage, dict) else {}
+def _extra(record: Record, report: Json, known: dict[str, Json]) -> dict[str, Json]:
+    reported = report if isinstance(report, dict) else {}
     found: Iterable[tuple[str, Json]] = [(key, reported.get(key)) for key in _EXTRA]
-    return {key: value for key, value in (("requestId", record.request_id), *found) if value}
+    return known | {key: value for key, value in (("requestId", record.request_id), *found) if value}

@@ -13,6 +13,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts import raw_block
 from ctxtui.transcripts.claude_code.records import Record
+from ctxtui.transcripts.claude_code.usage import Report, report, report_of
 
 SYNTHETIC: Final = "<synthetic>"
 """The model of a message that the client wrote itself: no call."""
@@ -28,14 +29,14 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Said:
-    """The message of a record. `usage` is the provider's JSON, None where there is none."""
+    """The message of a record."""
 
     role: str
     parts: list[Part] = field(default_factory=list)
     id: str = ""
     model: str = ""
     stop: str = ""
-    usage: Json = None
+    report: Report = field(default_factory=Report)
 
 
 class _Message(msgspec.Struct):
@@ -74,7 +75,7 @@ def said(record: Record, clean: bool) -> Said | None:
             found.id or "",
             found.model or "",
             found.stop_reason or "",
-            msgspec.json.decode(found.usage) if bytes(found.usage) else None,
+            report(bytes(found.usage), bool(found.stop_reason)),
         )
     except msgspec.MsgspecError:
         return of_value(canonical.loads(raw), record.type or "")
@@ -86,13 +87,14 @@ def of_value(message: Json, role: str) -> Said | None:
         return Said(role, _value_parts(message))
     if not isinstance(message, dict):
         return None
+    stop = _word(message.get("stop_reason"))
     return Said(
         _word(message.get("role")) or role,
         _value_parts(message.get("content")),
         _word(message.get("id")),
         _word(message.get("model")),
-        _word(message.get("stop_reason")),
-        message.get("usage"),
+        stop,
+        report_of(message.get("usage"), bool(stop)),
     )
 
 

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.wire import usage
 
 
-def usage_of(reported: Json, final: bool = True) -> Usage | None:
-    """The usage in a message; None where there is none, or only zeros: no call has an empty input.
+class Report(NamedTuple):
+    """A message's usage: the provider's JSON as it is, and what it means (None where it is empty)."""
 
-    `final` says whether the record has a stop reason; without one the output is a count so far.
+    value: Json = None
+    usage: Usage | None = None
+
+
+@lru_cache(maxsize=256)
+def report(raw: bytes, final: bool) -> Report:
+    """The usage in JSON text `raw`; `final` says whether the record has a stop reason: else output is a count so far.
+
+    The records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
     """
-    found, _ = usage.anthropic_passes(reported)
-    return replace(found, output_final=final) if found is not None and found.input else None
+    return report_of(msgspec.json.decode(raw), final) if raw else Report()
+
+
+def report_of(value: Json, final: bool) -> Report:
+    """As `report`, for the JSON value; only zeros are no usage: no call has an empty input."""
+    found, _ = usage.anthropic_passes(value)
+    return Report(value, replace(found, output_final=final) if found is not None and found.input else None)
