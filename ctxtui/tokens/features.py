@@ -3,6 +3,7 @@ features of sums."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,7 +24,9 @@ class Features(NamedTuple):
     Tokens of the card's encoding: `text` in prose, `result` in tool results, `json` in call inputs with the tool's
     name, `tools` in tool definitions, `thinking` in visible thinking. `hidden` is characters of signature or cipher
     beyond the empty envelope, where they say more than the visible thinking. `image` is tokens by the card's image
-    rule. Numbers of parts: `exchanges` tool calls and results, `definitions` tools, `messages` message heads.
+    rule. Numbers of parts: `calls` tool calls, `returns` tool results, `definitions` tools, `messages` message heads.
+    `symbols` is runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
+    at least a token on each, Claude less.
     """
 
     text: float = 0.0
@@ -33,13 +36,16 @@ class Features(NamedTuple):
     thinking: float = 0.0
     hidden: float = 0.0
     image: float = 0.0
-    exchanges: float = 0.0
+    calls: float = 0.0
+    returns: float = 0.0
     definitions: float = 0.0
     messages: float = 0.0
+    symbols: float = 0.0
 
 
 NOTHING: Final = Features()
 
+_SYMBOLS: Final = re.compile("[\u2000-\u2bff]+")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
@@ -72,10 +78,14 @@ def features_of(block: Block, count: Count, card: ModelCard) -> Features:
         return _thinking(block, got, words, card)
     image = float(sum(media_tokens(one, card) for one in got.media))
     if got.arguments:
-        return Features(text=words, json=count(got.name) + count(got.arguments), image=image, exchanges=1)
+        return Features(text=words, json=count(got.name) + count(got.arguments), image=image, calls=1)
     if block.kind.endswith(("_result", "_output")):
-        return Features(result=words, image=image, exchanges=1)
+        return Features(result=words, image=image, returns=1, symbols=_symbols(got.text))
     return Features(text=words, hidden=_beyond(got.hidden, card), image=image)
+
+
+def _symbols(text: str) -> int:
+    return 0 if text.isascii() else len(_SYMBOLS.findall(text))
 
 
 def _beyond(characters: int, card: ModelCard) -> int:

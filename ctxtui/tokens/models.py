@@ -27,7 +27,8 @@ class ModelCard:
     hidden tokens added once when there are tools (auto or none, any or a named one). `image_rule` is the spelling of
     `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is ``json`` or ``functions`` (see `chat`);
     `hidden_envelope` is the length in characters of a signature around nothing. `factors`, `spread` and `half_width`
-    are the prior weights. `sources` tells where each figure is from, by field name.
+    are the prior weights, `doubt` the standard deviation of each factor between sessions (0: never learnt), `noise` that
+    of a call's new tokens beyond what its blocks explain (see `calibrate`). `sources` tells where each figure is from, by field name.
     """
 
     id: str
@@ -47,6 +48,8 @@ class ModelCard:
     factors: Features = NOTHING
     spread: Features = NOTHING
     half_width: float = 0.25
+    doubt: Features = NOTHING
+    noise: float = 10.0
     sources: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -75,8 +78,9 @@ _FIGURES: Final = {
     "tool_rule": str,
     "hidden_envelope": int,
     "half_width": float,
+    "noise": float,
 }
-_VECTORS: Final = ("factors", "spread")
+_VECTORS: Final = ("factors", "spread", "doubt")
 
 
 class ModelDataError(ValueError):

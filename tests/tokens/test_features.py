@@ -36,12 +36,12 @@ def of(value: Any, count: Count, table: ModelTable, model: str = CLAUDE) -> Feat
     ("value", "expected"),
     [
         ({"type": "text", "text": "hello world"}, Features(text=2)),
-        ({"type": "tool_result", "tool_use_id": "t", "content": "hello world"}, Features(result=2, exchanges=1)),
+        ({"type": "tool_result", "tool_use_id": "t", "content": "hello world"}, Features(result=2, returns=1)),
         (
             {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "hello world"}, IMAGE]},
-            Features(result=2, image=1296, exchanges=1),
+            Features(result=2, image=1296, returns=1),
         ),
-        ({"type": "function_call_output", "call_id": "c", "output": "hello world"}, Features(result=2, exchanges=1)),
+        ({"type": "function_call_output", "call_id": "c", "output": "hello world"}, Features(result=2, returns=1)),
         (IMAGE, Features(image=1296)),
         ({"type": "thinking", "thinking": "hello world", "signature": ""}, Features(thinking=2)),
         ({"type": "thinking", "thinking": "", "signature": "x" * 740}, Features(hidden=500)),
@@ -59,7 +59,7 @@ def test_features(value: Any, expected: Features, count: Count, table: ModelTabl
 
 def test_a_call_counts_its_name_and_input(count: Count, table: ModelTable) -> None:
     got = of({"type": "tool_use", "id": "t", "name": "Read", "input": {"path": "a.py"}}, count, table)
-    assert got == Features(json=count("Read") + count('{"path":"a.py"}'), exchanges=1)
+    assert got == Features(json=count("Read") + count('{"path":"a.py"}'), calls=1)
     spelled = {"type": "function_call", "call_id": "c", "name": "Read", "arguments": '{"path": "a.py"}'}
     assert of(spelled, count, table).json == count("Read") + count('{"path": "a.py"}')
 
