@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import time
 from pathlib import Path
+
+import pyte
 
 from benchmarks.terminal import Terminal
 from tests.cases.claude_code import generate
@@ -33,6 +37,52 @@ def plant(home: Path, cwd: Path, *, messages: int = 60) -> Path:
     path = project / "5e551011-0000-4000-8000-000000000001.jsonl"
     path.write_bytes(generate(n_messages=messages, seed=3))
     return path
+
+
+_UNKNOWN = re.compile(
+    rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$[a-z]|\x1b\[[0-9;]*\$[a-z]|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)"
+)
+"""Sequences that the emulator would print instead of ignoring."""
+
+
+class Screen:
+    """What a person sees of a `Terminal`: its output drawn by a terminal emulator."""
+
+    def __init__(self, terminal: Terminal, size: tuple[int, int]) -> None:
+        self.terminal = terminal
+        self._cells = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self._cells)
+        self._drawn = 0
+
+    @property
+    def rows(self) -> list[str]:
+        """The lines of the screen now."""
+        news = self.terminal.output[self._drawn :]
+        self._drawn += len(news)
+        self._stream.feed(_UNKNOWN.sub(b"", news))
+        return [line.rstrip() for line in self._cells.display]
+
+    @property
+    def text(self) -> str:
+        """The whole screen."""
+        return "\n".join(self.rows)
+
+    def wait(self, words: str, cap: float = 30.0) -> str:
+        """The screen once `words` are on it and nothing more is written."""
+        until = time.perf_counter() + cap
+        while words not in self.text:
+            if time.perf_counter() > until:
+                raise TimeoutError(f"{words!r} is not on the screen:\n{self.text}")
+            self.terminal.read(0.05)
+        self.terminal.settle(0.3)
+        return self.text
+
+    def press(self, keys: str) -> str:
+        """The screen after `keys`."""
+        self.terminal.type(keys.encode())
+        self.terminal.read(1.0)
+        self.terminal.settle(0.3)
+        return self.text
 
 
 def run(home: Path, *arguments: str, cwd: Path, size: tuple[int, int] = (120, 40)) -> Terminal:

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.terminal import Terminal
-from tests.pty_app import plant, run
+from tests.pty_app import Screen, plant, run
 
-CALL = re.compile(rb"call\s+(\d+)")
+CALL = re.compile(r"call (\d+)")
 
 
-def shown_call(terminal: Terminal) -> int:
-    return int(CALL.findall(terminal.text())[-1])
+def shown_call(text: str) -> int:
+    found = CALL.search(text)
+    assert found, text
+    return int(found[1])
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["120x40", "80x24"])
@@ -22,23 +23,18 @@ def test_from_home_into_a_session_and_out(tmp_path: Path, size: tuple[int, int])
     recording = plant(home, cwd)
     before = recording.read_bytes(), recording.stat().st_mtime_ns
     with run(home, cwd=cwd, size=size) as terminal:
-        terminal.until_text(b"read-only; nothing leaves this machine")
-        terminal.until_text(b"claude code")
-        terminal.settle()
-        terminal.forget()
-        terminal.type(b"\r")
-        terminal.until_text(b"transcript")
-        terminal.settle()
-        last = shown_call(terminal)
-        assert last > 5
-        terminal.forget()
-        terminal.type(b"[")
-        terminal.until_text(str(last - 1).encode())
-        terminal.settle()
-        terminal.forget()
-        terminal.type(b"\r")
-        terminal.until_text("╰".encode())
+        screen = Screen(terminal, size)
+        welcome = screen.wait("nothing leaves this machine")
+        assert "enter" in welcome and "? help" in welcome
+        assert "opus-4-6" in screen.wait("96 %")
+        opened = screen.press("\r")
+        opened = screen.wait("transcript")
+        last = shown_call(opened)
+        assert last == 30
+        assert shown_call(screen.press("[")) == last - 1
+        assert "╰" not in screen.text
+        assert "╰" in screen.press("\x1b[A\r"), screen.text
         terminal.type(b"q")
         assert terminal.ended() == 0
-        assert terminal.output.rstrip().endswith(b"\x1b[?1049l") or b"\x1b[?1049l" in terminal.output
+        assert b"\x1b[?1049l" in terminal.output
     assert (recording.read_bytes(), recording.stat().st_mtime_ns) == before
