@@ -50,6 +50,7 @@ class Dialogue:
         self._ids = ids or Ids()
         self._epoch = Epoch()
         self._model = ""
+        self._last: Call | None = None
         self._restart: tuple[EpochStart, str] | None = None
 
     def say(self, items: Iterable[Item]) -> None:
@@ -73,7 +74,16 @@ class Dialogue:
         self.calls += 1
         epoch = completed(self._next_epoch(known.model), call.usage.input if call.usage else 0)
         self._epoch = epoch
-        return CallSeen(replace(call, id=self._ids.give(call, self.tree), epoch=epoch))
+        self._last = replace(call, id=self._ids.give(call, self.tree), epoch=epoch)
+        return CallSeen(self._last)
+
+    def go_on(self, items: Iterable[Item]) -> CallSeen | None:
+        """More of the last call's answer has been recorded; None where there is no call yet."""
+        if self._last is None:
+            return None
+        self.head = self.tree.extend(self.head, items)
+        self._last = replace(self._last, response_head=self.head)
+        return CallSeen(self._last)
 
     def tip(self) -> TipMoved:
         """Where the thread's record ends."""

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts import claude_code, codex, mini_swe_agent, pi, vcr
+from ctxtui.transcripts import (
+    chat_list,
+    claude_code,
+    codex,
+    mini_swe_agent,
+    openhands,
+    pi,
+    request_log,
+    vcr,
+)
 from ctxtui.transcripts.glance import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.what_is import what_is as _what_is
@@ -36,6 +45,9 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format(mini_swe_agent.NAME, mini_swe_agent.sniff, mini_swe_agent.reader),
     Format(pi.NAME, pi.sniff, pi.reader, bare=pi.BARE),
     Format(vcr.NAME, vcr.sniff, vcr.reader, bare=vcr.BARE),
+    Format(request_log.NAME, request_log.sniff, request_log.reader, bare=request_log.BARE),
+    Format(openhands.NAME, openhands.sniff, openhands.OpenHandsReader, openhands.COMPANIONS, openhands.BARE),
+    Format(chat_list.NAME, chat_list.sniff, chat_list.reader),
 )
 
 

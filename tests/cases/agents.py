@@ -94,3 +94,61 @@ def pi() -> list[Any]:
         answer([{"type": "text", "text": "done"}], "stop", (4, 60, 8, 6)),
         answer([], "aborted", (0, 0, 0, 0), errorMessage="Request was aborted."),
     ]
+
+
+def openhands_log() -> dict[str, Any]:
+    """One request with its answer."""
+    tool = {"type": "function", "function": {"name": "terminal", "description": "Runs.", "parameters": {}}}
+    return {
+        "messages": [
+            {"role": "system", "content": [{"type": "text", "text": "You act."}]},
+            {"role": "user", "content": [{"type": "text", "text": "Fix the sum."}]},
+        ],
+        "tools": [tool],
+        "kwargs": {"temperature": 0.0, "tools": [tool]},
+        "context_window": 200_000,
+        "response": chat_answer("chatcmpl-1", 0),
+        "cost": 0.25,
+        "timestamp": 1_700_000_010.0,
+        "latency_sec": 2.0,
+    }
+
+
+def openhands_events() -> list[Any]:
+    """Two calls, the first with two tool calls in one answer."""
+
+    def event(id_: str, kind: str, source: str, **rest: Any) -> dict[str, Any]:
+        return {"id": id_, "timestamp": "2026-01-01T00:00:01", "source": source, "kind": kind, **rest}
+
+    def report(prompt: int, output: int, read: int) -> dict[str, Any]:
+        usage = {"prompt_tokens": prompt, "completion_tokens": output, "cache_read_tokens": read}
+        return {"model_name": "m-1", "accumulated_cost": 0.0, "accumulated_token_usage": usage}
+
+    def stats(id_: str, prompt: int, output: int, read: int, side: int) -> dict[str, Any]:
+        value = {"usage_to_metrics": {"default": report(prompt, output, read), "condenser": report(side, 1, 0)}}
+        return event(id_, "ConversationStateUpdateEvent", "environment", key="stats", value=value)
+
+    def act(id_: str, call: str, response: str, thought: list[Any]) -> dict[str, Any]:
+        made = {"id": call, "name": "terminal", "arguments": '{"command":"ls"}'}
+        rest = {"thought": thought, "reasoning_content": "look first", "thinking_blocks": [], "tool_call": made}
+        return event(id_, "ActionEvent", "agent", llm_response_id=response, tool_call_id=call, **rest)
+
+    def saw(id_: str, call: str) -> dict[str, Any]:
+        said = {"content": [{"cache_prompt": False, "type": "text", "text": "a.py"}], "is_error": False}
+        return event(id_, "ObservationEvent", "environment", tool_name="terminal", tool_call_id=call, observation=said)
+
+    tool = {"type": "function", "function": {"name": "terminal"}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "Fix the sum."}]}
+    done = {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
+    thought = [{"cache_prompt": False, "type": "text", "text": "So."}]
+    return [
+        event("e-1", "SystemPromptEvent", "agent", system_prompt={"type": "text", "text": "You act."}, tools=[tool]),
+        event("e-2", "MessageEvent", "user", llm_message=asked),
+        stats("e-3", 100, 5, 10, 0),
+        act("e-4", "t1", "r-1", thought),
+        act("e-5", "t2", "r-1", []),
+        saw("e-6", "t1"),
+        saw("e-7", "t2"),
+        stats("e-8", 250, 12, 10, 30),
+        event("e-9", "MessageEvent", "agent", llm_message=done, llm_response_id="r-2"),
+    ]
