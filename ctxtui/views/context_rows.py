@@ -80,6 +80,11 @@ class ContextRows:
         assert self._rows is not None
         return self._rows[index]
 
+    def holds(self, node: int) -> bool:
+        """Whether `node` is in what is shown: the context, its answer, what came since."""
+        scene = self.scene
+        return scene is not None and (scene.session.tree.holds(scene.tip, node))
+
     def index_of(self, node: int) -> int:
         """The row of `node`, or the nearest above it that is shown."""
         assert self._rows is not None and self.scene is not None

@@ -108,8 +108,8 @@ def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
         calls = f"{group.calls:,} call{'s' if group.calls != 1 else ''}"
         yield [
             Span(" ƒ ", "cat-tools"),
-            Span(cells.left(group.name, max(4, room - 3 - 7 - 1 - 6 - 12 - 1)), "ink"),
+            Span(cells.left(group.name, max(4, room - 3 - 7 - 1 - 4 - 11 - 1)), "ink"),
             Span(f"{tokens:>7} ", "ink bold" if (group.tokens or 0) >= 1000 else "ink"),
-            Span(bars.line(group.tokens or 0, most, 6).ljust(6), "cat-tools"),
-            Span(f"{calls:>12} ", "warn" if group.calls == 0 else "dim"),
+            Span(bars.line(group.tokens or 0, most, 4).ljust(4), "cat-tools"),
+            Span(f"{calls:>11} ", "warn" if group.calls == 0 else "dim"),
         ]

@@ -61,6 +61,8 @@ class Command:
     short: ClassVar[str] = ""
     group: ClassVar[str] = "general"
     panes: ClassVar[tuple[str, ...]] = ()
+    first: ClassVar[bool] = False
+    """Whether its key acts before the focused pane sees it: what is typed right after it must not go to that pane."""
     always: ClassVar[bool] = False
     """Whether it stands at the right end of the key line, whatever the width."""
 
@@ -88,9 +90,9 @@ def key_text(key: str) -> str:
 
 
 def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """Textual bindings for the keys of `commands`; `ctrl` keys work inside the prompt too."""
+    """Textual bindings for the keys of `commands`; `ctrl` keys work inside a line that is typed in, too."""
     return [
-        Binding(key, command.action, command.name, show=False, priority=key.startswith("ctrl+"))
+        Binding(key, command.action, command.name, show=False, priority=command.first or key.startswith("ctrl+"))
         for command in commands
         for key in command.keys
     ]

@@ -95,7 +95,7 @@ class LastCall(_Calls):
 class GoToCall(_Calls):
     """Type a call's number; also an event (miss, -turn) or categories to show."""
 
-    name, action, keys, label, short = "go to call", "go", ("g",), "go to call", "go"
+    name, action, keys, label, short, first = "go to call", "go", ("g",), "go to call", "go", True
 
 
 class NextEvent(_Calls):
@@ -198,7 +198,7 @@ class ShowAll(Command):
 class Prompt(Command):
     """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
 
-    name, action, keys, group = "enter the prompt", "prompt", ("i",), "general"
+    name, action, keys, group, first = "enter the prompt", "prompt", ("i",), "general", True
 
 
 class Leave(Command):

@@ -194,6 +194,7 @@ class InspectorScreen(Travel, Screen[None]):
         node = None if to_end else self.panels.transcript.node
         if self.panels.show(study, View(self.thread, self.index, self.shown, self.state)):
             self.replan()
+            self.call_after_refresh(self.show)
         self.panels.transcript.changed(node, to_end=to_end)
         self.panels.draw_map()
         self._offer()

@@ -183,7 +183,11 @@ class Travel(Screen[None]):
         self.prompt.show([Span(" › ", "accent bold")], text, right=_TYPE)
         self.asking = self.prompt.can_focus = True
         self.replan()
-        self.prompt.focus()
+        self.set_focus(self.prompt)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that act before any pane sees them do not while something is typed."""
+        return not (self.asking and action in ("go", "prompt"))
 
     def action_go(self) -> None:
         """Ask for a call's number."""
@@ -197,7 +201,7 @@ class Travel(Screen[None]):
     def leave_prompt(self) -> None:
         """Back to the transcript."""
         self.prompt.show([Span(" › ", "accent")])
-        self.panels.transcript.focus()
+        self.set_focus(self.panels.transcript)
         self.asking = self.prompt.can_focus = False
         self.say(())
         self.replan()

@@ -52,7 +52,8 @@ class Transcript(Pane):
         return self.data is None or self.cursor >= self.data.count - 1
 
     def changed(self, node: int | None, *, to_end: bool = False) -> None:
-        """The rows are others now. The cursor stays on `node` and that on its line of the view, or goes to the end."""
+        """The rows are others now. The cursor stays on `node` and that on its line of the view; it goes to the end if
+        the node is not in this context, or `to_end`."""
         data = self.data
         if data is None:
             return
@@ -60,7 +61,7 @@ class Transcript(Pane):
         self.forget()
         self.opened = self.opened_rows()
         self.measure()
-        if to_end or node is None:
+        if to_end or node is None or not data.holds(node):
             self.cursor = self._near(self.row_count - 1)
             self.top = self.last_top
         else:
@@ -74,8 +75,7 @@ class Transcript(Pane):
         data = self.data
         if data is None or data.scene is None:
             return frozenset()
-        tree, head = data.scene.session.tree, data.scene.tip
-        single = {data.index_of(node) for node in data.opened if node and tree.holds(head, node)}
+        single = {data.index_of(node) for node in data.opened if node and data.holds(node)}
         near = range(max(0, self.cursor - NEAR), min(data.count, self.cursor + NEAR)) if "full" in data.shown else ()
         first = {0} if 0 in data.opened and data.count and data.entry(0) == 0 else set()
         return frozenset(row for row in {*single, *near, *first} if data.is_open(row))
