@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,10 +15,34 @@ from ctxtui.runtime.config import Config, load
 from ctxtui.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from ctxtui.runtime.loaded import Loaded
     from ctxtui.runtime.sources import Named
 
-NAME_HELP = "a file, a folder (its newest recording), a session's id or the beginning of one, or - for standard input"
+_LEAST: Final = 4
+
+NAME_HELP: Final = (
+    "a file, a folder (its newest recording), a session's id or the beginning of one, or - for standard input"
+)
+
+
+class SessionName(click.ParamType[str]):
+    """What names a recording; shells complete file names and, from four characters on, ids."""
+
+    name = "name"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """File names, and the ids that begin as typed."""
+        from click.shell_completion import CompletionItem
+
+        from ctxtui.runtime.discover import find
+
+        files = [CompletionItem(incomplete, type="file")]
+        if len(incomplete) < _LEAST or os.sep in incomplete:
+            return files
+        ids = dict.fromkeys(one.id for one in find(Path.cwd()) if one.id.startswith(incomplete))
+        return [CompletionItem(id_) for id_ in ids] or files
 
 
 def config_of(context: click.Context) -> Config:

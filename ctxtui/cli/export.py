@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, config_of, opened
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.lab.chosen import choose
@@ -21,7 +21,7 @@ from ctxtui.runtime.exporting import FORMS, OWN, exported, write_private
     "alone (mode 0600).\n\n\b\n"
     "Example: ctxtui export session.jsonl --to anthropic --call 12 -o request.json",
 )
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--to", "form", type=click.Choice(FORMS), default=OWN, show_default=True, help="Format to write.")
 @click.option(
     "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxtui.cli.context import Meter, config_of, named
+from ctxtui.cli.context import Meter, SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("import")
-@click.argument("names", metavar="PATH...", nargs=-1, required=True)
+@click.argument("names", metavar="PATH...", type=SessionName(), nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:

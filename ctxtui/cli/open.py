@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, config_of
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.core.errors import NotFound
 
@@ -19,7 +19,7 @@ from ctxtui.core.errors import NotFound
     help=f"Open a recording on the screen; without NAME, the list of sessions.\n\nNAME is "
     f"{NAME_HELP}. A recording that grows is followed.\n\n\b\nExample: ctxtui open session.jsonl",
 )
-@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
 @click.pass_context
 def open_(context: click.Context, name: str | None) -> int:
     """Open a recording on the screen."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, config_of, opened
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.lab.chosen import choose
 from ctxtui.runtime.books import book_for
@@ -17,7 +17,7 @@ from ctxtui.runtime.memory import counter_with_memory
     help=f"Print what one call's context holds: its blocks with tokens, what adds up to them.\n\n"
     f"NAME is {NAME_HELP}.\n\n\b\nExample: ctxtui show session.jsonl --call 12 --json | jq .residual",
 )
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", type=SessionName())
 @click.option(
     "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
 )

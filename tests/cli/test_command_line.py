@@ -197,3 +197,12 @@ def test_doctor_fails_where_something_is_broken(ctxtui: Run, monkeypatch: pytest
     monkeypatch.setattr(examine, "vocabulary", lambda name: b"damaged")
     ran = ctxtui("doctor", "--json")
     assert ran.code == exit_codes.FAILED.number
+
+
+def test_completion_completes_ids_and_files(home: Path) -> None:
+    path = home / ".claude/projects/-p/12345678-aaaa-4000-8000-000000000000.jsonl"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_CWORD": "2"}
+    for typed, wanted in (("1234", f"plain,{path.stem}\n"), ("12", "file,12\n"), ("./x", "file,./x\n")):
+        assert program([], env={**env, "COMP_WORDS": f"ctxtui show {typed}"}).stdout == wanted
