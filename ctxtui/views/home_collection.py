@@ -45,13 +45,20 @@ class Collection:
 
     def _merged(self, one: SessionSummary) -> SessionSummary:
         old = self.sessions.get(one.key)
-        if old is None or one.known or not old.known:
+        if old is None or one.known:
             return one
+        if not old.known:
+            return one if one.cwd or not old.cwd else replace(one, cwd=old.cwd, group=old.group)
         if (old.size, old.mtime) != (one.size, one.mtime):
             self.stale.add(one.key)
         return replace(
             old, mtime=one.mtime, size=one.size, live=one.live, stored=one.stored, tags=one.tags, archived=one.archived
         )
+
+    def touch(self, one: SessionSummary) -> None:
+        """The file of one session changed, or it is no longer live."""
+        if one.key in self.sessions:
+            self.sessions[one.key] = self._merged(replace(one, known=False))
 
     def put(self, filled: SessionSummary, at: float = 0.0) -> None:
         """Figures of one session, there at `at` (seconds of any clock); those of a session that is gone are dropped."""

@@ -11,6 +11,7 @@ from threading import Event
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.look.keyline import KeyLine
@@ -52,6 +53,7 @@ class Shelf:
         self.sessions = list(sessions)
         self.hold = hold
         self.order: list[str] = []
+        self.changed: list[SessionSummary] = []
 
     def glimpses(self) -> list[SessionSummary]:
         """What is there."""
@@ -61,7 +63,16 @@ class Shelf:
         """No database."""
         return list(seen)
 
-    again = glimpses
+    again = placed = glimpses
+
+    def folders_changed(self) -> bool:
+        """Whether files came or went."""
+        return False
+
+    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """What is said to have changed."""
+        changed, self.changed = self.changed, []
+        return changed
 
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
         """One after the other."""
@@ -387,3 +398,35 @@ def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
     feed.add([glimpse("d")])
     feed.front = ("d",)
     assert [one.key for one in given] == ["d", "a", "b"]
+
+
+async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.tui.screens.home_watch.TICK", 0.05)
+    monkeypatch.setattr("ctxtui.tui.screens.home.TICK", 0.05)
+    monkeypatch.setattr("ctxtui.views.home_collection.AGAIN", 0.3)
+    shelf = a_few()
+    app = HomeApp(shelf)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        far = next(one for one in shelf.sessions if one.key == "far")
+        assert shelf.order.count("far") == 1
+        shelf.changed = [replace(far, size=99, mtime=time.time(), live=True)]
+        shown = await until(pilot, app, "● far")
+        assert "$3.00" in shown
+        for _ in range(100):
+            if shelf.order.count("far") == 2:
+                break
+            await pilot.pause(0.02)
+        assert shelf.order.count("far") == 2
+
+
+async def test_nothing_is_looked_at_while_a_session_covers_the_list() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await app.push_screen(Screen())
+        await pilot.pause()
+        assert not app.home.lookout.awake
+        app.pop_screen()
+        await pilot.pause()
+        assert app.home.lookout.awake

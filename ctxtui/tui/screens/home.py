@@ -15,7 +15,7 @@ from ctxtui.tui.commands.home import ARCHIVED, FILE, HOME, READABLE, STORED
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import Open
 from ctxtui.tui.screens.home_changes import Changes, Keeper
-from ctxtui.tui.screens.home_feed import Figured, Filled, Listed, Sessions
+from ctxtui.tui.screens.home_feed import Figured, Filled, Listed, Sessions, Touched
 from ctxtui.tui.screens.home_watch import TICK, Watch
 from ctxtui.tui.widgets.browser import Browser
 from ctxtui.tui.widgets.home_boards import HomeHeader
@@ -59,7 +59,7 @@ class HomeScreen(Screen[None]):
         """Names and times stand in the first frame; the rest begins after it."""
         self.collection.see(self._glimpses())
         self.show(to_top=True)
-        self.call_after_refresh(self.lookout.look, True)
+        self.call_after_refresh(self.lookout.start)
         self.set_interval(TICK, self._tick)
 
     def on_unmount(self) -> None:
@@ -70,9 +70,18 @@ class HomeScreen(Screen[None]):
 
     def on_listed(self, message: Listed) -> None:
         """Show what is there, read what is new or has grown."""
-        self.lookout.looked(message.took)
         if self.collection.see(message.sessions):
             self.show()
+        self._read()
+
+    def on_touched(self, message: Touched) -> None:
+        """Ages and live marks in place; figures follow."""
+        for one in message.sessions:
+            self.collection.touch(one)
+        self.show()
+        self._read()
+
+    def _read(self) -> None:
         self.lookout.read(self.collection.sessions[key] for key in self.collection.wanting(time.monotonic()))
         self._progress()
 
@@ -88,14 +97,19 @@ class HomeScreen(Screen[None]):
         self._progress()
 
     def _tick(self) -> None:
-        if self.app.screen is self:
+        if self.lookout.awake:
             self.browser.rows.tick(time.time())
-            if self.lookout.due():
-                self.lookout.look()
+            if self.collection.stale:
+                self._read()
+
+    def on_screen_suspend(self) -> None:
+        """A session covers the list: nothing is looked at."""
+        self.lookout.awake = False
 
     def on_screen_resume(self) -> None:
         """Back from a session: look at once, also into the database."""
-        if self.collection.sessions:
+        if not self.lookout.awake:
+            self.lookout.awake = True
             self.lookout.look(True)
 
     # Showing
@@ -117,7 +131,10 @@ class HomeScreen(Screen[None]):
 
     @on(SessionList.Moved)
     def _at_another(self) -> None:
-        self.lookout.feed.front = tuple(self.browser.in_view())
+        on_screen = tuple(self.browser.in_view())
+        live = (one for one in self.collection.sessions.values() if one.live)
+        self.lookout.feed.front = tuple(one.key for one in on_screen)
+        self.lookout.near = tuple({one.key: one for one in (*on_screen, *live)}.values())
         self.browser.preview()
         shown = [command for command in self.commands_now() if command.label and not command.always]
         self.query_one(KeyLine).keys = [Key(each.key_shown(), each.label, each.short) for each in shown]

@@ -22,31 +22,39 @@ class Sessions(Protocol):
     def glimpses(self) -> list[SessionSummary]:
         """Every recording by name and file times."""
 
+    def placed(self) -> list[SessionSummary]:
+        """As `glimpses`, with the directories that only a file's first line tells."""
+
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, and the database's own."""
 
     def again(self) -> list[SessionSummary]:
         """`glimpses` with what the database last said."""
 
+    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """Those of `seen` whose file changed or that began or ceased to be live, as they are now."""
+
+    def folders_changed(self) -> bool:
+        """Whether files came or went since the last `glimpses`."""
+
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
         """Each of `seen` with its figures, as they come."""
 
 
 class Listed(Message):
-    """The sessions that are there now; `took` is how long finding them took, in seconds."""
-
-    def __init__(self, sessions: Sequence[SessionSummary], took: float) -> None:
-        super().__init__()
-        self.sessions = sessions
-        self.took = took
-
-
-class Figured(Message):
-    """Figures of some sessions."""
+    """The sessions that are there now."""
 
     def __init__(self, sessions: Sequence[SessionSummary]) -> None:
         super().__init__()
         self.sessions = sessions
+
+
+class Touched(Listed):
+    """Some sessions whose files changed, or that are no longer live."""
+
+
+class Figured(Listed):
+    """Figures of some sessions."""
 
 
 class Filled(Message):

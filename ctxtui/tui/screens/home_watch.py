@@ -4,50 +4,71 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from functools import partial
 from threading import Event
 from typing import Any
 
 from textual.screen import Screen
 
-from ctxtui.tui.screens.home_feed import Feed, Filled, Listed, Sessions, fill
+from ctxtui.tui.screens.home_feed import Feed, Filled, Listed, Sessions, Touched, fill
 from ctxtui.views.home import SessionSummary
 
 TICK = 2.0
 """Seconds between looks at what is live."""
+SELDOM = 30.0
+"""Seconds after which everything is looked at, whether a folder changed or not."""
 PART = 400.0
-"""A look may take one part in so many of the time: with many thousand files they come more rarely."""
+"""Looking at everything may take one part in so many of the time: with many thousand files it comes more rarely."""
 
 
 class Watch:
-    """The threads that find and read sessions for `screen`, which is posted `Listed`, `Figured` and `Filled`."""
+    """The threads that find and read sessions for `screen`, which is posted `Listed`, `Touched`, `Figured`, `Filled`.
+
+    Every `TICK` the files in `near` and the folders are looked at; everything only where a folder changed.
+    """
 
     def __init__(self, screen: Screen[Any], source: Sessions) -> None:
         self.feed = Feed()
         self.reading = False
         """Whether sessions are being read."""
+        self.awake = True
+        """Whether to look at all; a covered screen sleeps."""
+        self.near: tuple[SessionSummary, ...] = ()
+        """The sessions on the screen and the live ones."""
         self._screen = screen
         self._source = source
         self._stop = Event()
-        self._next_look = 0.0
+        self._wake = Event()
+        self._ask_store = True
+        self._wanted = True
+        self._earliest = self._latest = 0.0
+
+    def start(self) -> None:
+        """Look from now on; also into the database at first."""
+        self._screen.run_worker(self._loop, thread=True, group="look")
 
     def look(self, ask_store: bool = False) -> None:
-        """Find what is there now; with `ask_store` also what the database holds."""
-        self._next_look = time.monotonic() + 60
-        self._screen.run_worker(partial(self._look, ask_store), thread=True, group="look", exclusive=True)
+        """Look at everything now; with `ask_store` also at what the database holds."""
+        self._ask_store |= ask_store
+        self._wanted = True
+        self._wake.set()
 
-    def _look(self, ask_store: bool) -> None:
-        start = time.perf_counter()
-        found = self._source.stored(self._source.glimpses()) if ask_store else self._source.again()
-        self._screen.post_message(Listed(found, time.perf_counter() - start))
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            if self.awake:
+                self._once(time.monotonic())
+            self._wake.wait(TICK)
+            self._wake.clear()
 
-    def looked(self, took: float) -> None:
-        """A look took so many seconds: when the next one is due follows from it."""
-        self._next_look = time.monotonic() + max(TICK, PART * took) - TICK / 2
-
-    def due(self) -> bool:
-        """Whether it is time to look again."""
-        return time.monotonic() >= self._next_look
+    def _once(self, now: float) -> None:
+        if self._wanted or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
+            ask, self._ask_store, self._wanted = self._ask_store, False, False
+            start = time.thread_time()
+            found = self._source.stored(self._source.placed()) if ask else self._source.again()
+            pause = PART * (time.thread_time() - start)
+            self._earliest, self._latest = now + pause, now + max(SELDOM, 2 * pause)
+            self._screen.post_message(Listed(found))
+        elif touched := self._source.touched(self.near):
+            self._screen.post_message(Touched(touched))
 
     def read(self, wanting: Iterable[SessionSummary]) -> None:
         """Read these too."""
@@ -69,3 +90,4 @@ class Watch:
     def stop(self) -> None:
         """No more: the screen is closed."""
         self._stop.set()
+        self._wake.set()

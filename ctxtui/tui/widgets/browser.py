@@ -90,12 +90,12 @@ class Browser(Vertical):
             self.words.right = right
             self.words.refresh()
 
-    def in_view(self) -> Iterator[str]:
-        """Keys of the sessions on the screen."""
+    def in_view(self) -> Iterator[SessionSummary]:
+        """The sessions on the screen."""
         for index in self.rows.in_view():
             entry = self.rows.entries[index]
             if isinstance(entry, SessionSummary):
-                yield entry.key
+                yield entry
 
     # Wishes
 

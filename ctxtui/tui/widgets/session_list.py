@@ -8,7 +8,7 @@ from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.look.rule import rule
 from ctxtui.views.home import SessionSummary
 from ctxtui.views.home_list import Entry, Group
-from ctxtui.views.home_row import row
+from ctxtui.views.home_row import age, row
 from ctxtui.views.span import Span, Spans
 
 
@@ -78,10 +78,8 @@ class SessionList(Pane):
         before, self.now = self.now, now
         for index in self.in_view():
             entry = self.entries[index]
-            if isinstance(entry, SessionSummary):
-                width = self.body_width
-                if row(entry, width, before) != row(entry, width, now):
-                    self.refresh_row(index)
+            if isinstance(entry, SessionSummary) and age(before - entry.mtime) != age(now - entry.mtime):
+                self.refresh_row(index)
 
     def in_view(self) -> range:
         """Rows that are on the screen."""
