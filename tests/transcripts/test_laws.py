@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +13,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.pieces import Found
+from ctxtui.transcripts.records import RecordStream
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 from tests.transcripts.driving import chunked, feed, read, read_files, state
 
@@ -45,6 +50,35 @@ def test_damage_never_stops_a_reader(name: str, data: st.DataObject) -> None:
         raw[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=8))
     found = read(bytes(raw))
     assert all(event.call.raw_head >= 0 for event in found.events if isinstance(event, CallSeen))
+
+
+STRANGE = st.sampled_from(
+    [None, True, -1, 1e300, "", "x", "\ud83d", [], {}, [[]], [None], {"type": 1}, [{"text": None}], "2026"]
+)
+
+
+def paths(value: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    """The path of every value inside `value`."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for key, item in items for found in paths(item, (*path, key)))]
+
+
+@given(name=st.sampled_from(sorted(CASES)), data=st.data())
+def test_values_of_any_type_never_stop_a_reader(name: str, data: st.DataObject) -> None:
+    stream = RecordStream()
+    records = [json.loads(one.raw, strict=False) for one in stream.feed(CASES[name]()) if isinstance(one, Found)]
+    for record in data.draw(st.lists(st.sampled_from(records), min_size=1, max_size=3)) if records else []:
+        path = data.draw(st.sampled_from(paths(record)[1:] or [()]))
+        inner: Any = record
+        for key in path[:-1]:
+            inner = inner[key]
+        if path:
+            inner[path[-1]] = deepcopy(data.draw(STRANGE))
+    raw = claude_code.dump(records)
+    whole = read(raw)
+    assert read(raw, chunked(raw, 97)).events == whole.events
+    for call in whole.session.calls.values():
+        whole.session.tree.items(call.response_head)
 
 
 def total(found: object) -> tuple[int, Usage]:

@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> float:
             return 0.99
         if record.get("type") and any(mark <= keys for mark in _MARKS):
             best = max(best, 0.9)
-        elif {"uuid", "parentUuid", "type"} <= keys or (record.get("type") in _SPEAKERS and "message" in keys):
+        elif {"uuid", "parentUuid", "type"} <= keys or (str(record.get("type")) in _SPEAKERS and "message" in keys):
             best = max(best, 0.8 if isinstance(record.get("message"), dict) else 0.6)
     return best
 

@@ -63,7 +63,7 @@ def said(raw: bytes, clean: bool) -> Said:
 def of_value(value: Json) -> Said:
     """The item that the JSON `value` is."""
     kind = value.get("type", "message") if isinstance(value, dict) else ""
-    if kind in _UNSENT:
+    if isinstance(kind, str) and kind in _UNSENT:
         return Said()
     items = [part.item for part in split_item(value, "$")]
     if not items or items[0].block.kind != HEADER:

@@ -23,7 +23,7 @@ _TYPES: Final = frozenset({META, ITEM, "turn_context", "event_msg", "compacted"}
 def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins a Codex rollout."""
     found = glance.records(head, 20)
-    if any(isinstance(r.get("payload"), dict) and r.get("type") in _TYPES and "timestamp" in r for r in found):
+    if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in _TYPES and "timestamp" in r for r in found):
         return 0.97
     first = found[0] if found else {}
     if isinstance(first.get("session"), dict) and isinstance(first.get("items"), list):
