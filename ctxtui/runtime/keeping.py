@@ -1,4 +1,4 @@
-"""Changing what ctxtui keeps: import, title, tags, archive, delete. A recording is only ever read."""
+"""What Home does to sessions: import, title, tags, archive, delete, export. A recording is only ever read."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ctxtui.runtime.settings import Settings
 from ctxtui.views.home import SessionSummary
 
 if TYPE_CHECKING:
+    from ctxtui.core.session import Session
     from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store
 
@@ -83,6 +84,33 @@ class Keeper:
         with self._store() as store:
             store.delete(one.stored)
         return "ctxtui's copy is deleted" + ("; the recording is untouched" if one.path else "")
+
+    def export(self, one: SessionSummary, form: str, path: str) -> str:
+        """Write the session (`form` ``ctxtui``) or its last call's context as a request body to a new file; a relative
+        `path` is taken from where ctxtui was started."""
+        # Imported here: codecs are not needed for the first frame.
+        from ctxtui.lab.chosen import choose
+        from ctxtui.runtime.exporting import exported, write_private
+
+        session = self._session(one)
+        made = exported(session, form, choose(session))
+        file = Path(path).expanduser()
+        write_private(file, made.data)
+        lost = f"; not carried over: {', '.join(made.lost)}" if made.lost else ""
+        return f"{len(made.data):,} bytes written to {file}{lost}"
+
+    def export_name(self, one: SessionSummary, form: str) -> str:
+        """A file name to begin with."""
+        stem = Path(one.path).name.partition(".")[0] if one.path else one.stored
+        return f"{stem}.ctxtui.jsonl" if form == "ctxtui" else f"{stem}.{form}.json"
+
+    def _session(self, one: SessionSummary) -> Session:
+        if one.path:
+            from ctxtui.runtime.loading import load
+
+            return load(Path(one.path)).session
+        with self._store() as store:
+            return store.load(one.stored)
 
 
 def source_info(loaded: Loaded) -> SourceInfo:

@@ -117,6 +117,14 @@ class Keeper:
         """As `runtime.keeping`."""
         return self._note("delete", one.key)
 
+    def export(self, one: SessionSummary, form: str, path: str) -> str:
+        """As `runtime.keeping`."""
+        return self._note("export", one.key, form, path)
+
+    def export_name(self, one: SessionSummary, form: str) -> str:
+        """As `runtime.keeping`."""
+        return f"{one.key}.json"
+
 
 class HomeApp(App[None]):
     """Home and nothing else."""
@@ -346,6 +354,19 @@ async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
         await pilot.pause()
         assert not app.home.changes.asking
         assert "delete" not in [key.label for key in app.home.query_one(KeyLine).keys]
+
+
+async def test_export_asks_for_format_and_file() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "95 %")
+        await pilot.press("e")
+        await until(pilot, app, "export as  c ctxtui  a anthropic  o openai-chat  r openai-responses")
+        await pilot.press("x", "a")
+        await until(pilot, app, "anthropic file › alpha.json")
+        await pilot.press("enter")
+        await until(pilot, app, "✓ done that")
+        assert app.keeper.asked == [("export", "alpha", "anthropic", "alpha.json")]
 
 
 async def test_a_refusal_names_reason_and_way_out() -> None:

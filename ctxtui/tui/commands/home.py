@@ -48,6 +48,17 @@ class Import(Command):
         return {FILE, READABLE} <= at.facts
 
 
+class Export(Command):
+    """Write the session to a file: ctxtui's own format, or the last call as a request body."""
+
+    name, action, keys, label, group = "export session", "change('export')", ("e",), "export", "sessions"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """What can be read."""
+        return READABLE in at.facts
+
+
 class Rename(Command):
     """Give the session a title of your own; it is imported first."""
 
@@ -105,5 +116,5 @@ class Dismiss(Command):
 
 
 HOME: tuple[type[Command], ...] = (
-    OpenSession, Filter, NextSort, Import, Rename, Tag, Archive, Delete, ReverseSort, ShowArchived, Dismiss,
+    OpenSession, Filter, NextSort, Import, Export, Rename, Tag, Archive, Delete, ReverseSort, ShowArchived, Dismiss,
 )  # fmt: skip

@@ -4,7 +4,7 @@ dialog. Only ctxtui's own database is changed, never a recording."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from textual.widget import Widget
 
@@ -13,6 +13,9 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views import safe_text
 from ctxtui.views.home import SessionSummary
 from ctxtui.views.span import Span, Spans
+
+FORMATS: Final = {"c": "ctxtui", "a": "anthropic", "o": "openai-chat", "r": "openai-responses"}
+"""Key and name of what can be exported to."""
 
 
 class Keeper(Protocol):
@@ -33,6 +36,12 @@ class Keeper(Protocol):
 
     def delete(self, one: SessionSummary) -> str:
         """Delete the database's copy."""
+
+    def export(self, one: SessionSummary, form: str, path: str) -> str:
+        """Write it to a new file."""
+
+    def export_name(self, one: SessionSummary, form: str) -> str:
+        """A file name to begin with."""
 
 
 class Changes:
@@ -55,6 +64,7 @@ class Changes:
         """Do `what` (``import``, ``export``, ``rename``, ``tag``, ``archive``, ``delete``) to a session."""
         todo = {
             "import": self.import_,
+            "export": self.export,
             "rename": self.rename,
             "tag": self.tag,
             "archive": self.archive,
@@ -84,6 +94,17 @@ class Changes:
         question = f"delete ctxtui's copy of “{safe_text.one_line(one.title, 60)}”{kept}?"
         self._open([Span(f" {question} ", "ink")], keys={"y": "delete"})
         self._answer = lambda _: self._work(lambda: self._keeper.delete(one), "deleting")
+
+    def export(self, one: SessionSummary) -> None:
+        """Ask for the format, then for the file."""
+
+        def chosen(key: str) -> None:
+            form = FORMATS[key]
+            name = self._keeper.export_name(one, form)
+            self._ask(f"{form} file", name, lambda path: self._keeper.export(one, form, path))
+
+        self._open([Span(" export as ", "ink")], keys=FORMATS)
+        self._answer = chosen
 
     def submitted(self, text: str) -> None:
         """The question was answered."""
