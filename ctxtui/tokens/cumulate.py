@@ -27,7 +27,8 @@ class Cumulated:
 
     def __init__(self, tree: Tree, measure: Callable[[Block], Features]) -> None:
         self._tree = tree
-        self._measure = measure
+        self.measure = measure
+        """Gives the raw features of one block."""
         self._at: list[Composition] = [EMPTY]
         self._owed: dict[int, Features] = {}
 
@@ -52,7 +53,7 @@ class Cumulated:
         node = self._tree[id_]
         before = self._at[node.parent]
         owed = self._owed.get(node.parent, NOTHING)
-        own = plus(self._measure(node.block), owed)
+        own = plus(self.measure(node.block), owed)
         if node.block.kind == HEADER:
             self._owed[id_] = own
             return before

@@ -19,13 +19,14 @@ class Weights:
 
     `spread` is, per feature, half of the 90 % interval of one block's tokens as a share of them; `half_width` the same
     for a whole context, where the errors of single blocks even out. `exact` says that the encoding is the model's own,
-    so that plain text needs no interval.
+    so that plain text needs no interval; `calibrated` that the factors were learnt from the session's own reports.
     """
 
     factors: Features
     spread: Features
     half_width: float
     exact: bool
+    calibrated: bool = False
 
 
 def prior(card: ModelCard) -> Weights:

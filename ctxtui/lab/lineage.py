@@ -1,0 +1,145 @@
+"""Lineage: which earlier call a call's context extends, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
+
+_THINKING: Final = INDEX["thinking"]
+_RESULT: Final = INDEX["tool_result"]
+_SPEAKING: Final = frozenset({"user", "human"})
+
+Measure = Callable[[Block], Features]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From the context of `base` to that of a later call.
+
+    `answer` and `thinking` are what stands there of the base's answer, thinking apart (`whole`: all of it, `parts`
+    blocks without thinking); `added` is what follows, `lost` what the base's context had and this one has not. Where
+    a person spoke (`asked`), a provider that strips thinking takes out `earlier`, the thinking before the answer, of
+    which `earlier_tokens` are known by report. `nodes` are the blocks of `added`.
+    """
+
+    base: Call
+    usage: Usage
+    answer: Features
+    thinking: Features
+    thought: bool
+    whole: bool
+    parts: int
+    added: Features
+    lost: Features
+    asked: bool
+    earlier: Features
+    earlier_tokens: int
+    nodes: tuple[int, ...]
+
+    @property
+    def net(self) -> Features:
+        """What entered less what left, the answer apart."""
+        return minus(self.added, self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class _Thoughts:
+    """The thinking in a context since a person last spoke: counted, and known by report."""
+
+    features: Features = NOTHING
+    tokens: int = 0
+
+
+class Lineage:
+    """The calls of one thread that have a report, and where their contexts and answers end in the tree."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._heads: dict[int, Call] = {}
+        self._last: Call | None = None
+        self._thoughts: dict[str, _Thoughts] = {}
+
+    def step(self, call: Call, measure: Measure) -> Step | None:
+        """The step to `call` from the call that it extends; None for a thread's first. `measure` counts blocks."""
+        if self._last is None:
+            return None
+        last = self._from(self._last, call, measure)
+        if self._tree.holds(call.sent_head, self._last.sent_head):
+            return last
+        on_path = self._on_path(call.sent_head)
+        if on_path is None:
+            return last
+        other = self._from(on_path, call, measure)
+        # A context that went back goes on from the earlier call; one that was edited in place still has most blocks.
+        return other if _size(other.net) <= _size(last.net) else last
+
+    def add(self, call: Call, step: Step | None) -> None:
+        """Remember `call`, which came by `step`; only calls with a report."""
+        self._last = call
+        self._heads[call.sent_head] = self._heads[call.response_head] = call
+        if step is None or step.asked:
+            self._thoughts[call.id] = _Thoughts()
+            return
+        known = step.usage.reasoning if step.thought else 0
+        self._thoughts[call.id] = _Thoughts(
+            plus(step.earlier, NOTHING if known else step.thinking), step.earlier_tokens + known
+        )
+
+    def _on_path(self, head: int) -> Call | None:
+        while head != ROOT:
+            found = self._heads.get(head)
+            if found is not None:
+                return found
+            head = self._tree[head].parent
+        return None
+
+    def _from(self, base: Call, call: Call, measure: Measure) -> Step:
+        tree, usage = self._tree, base.usage
+        assert usage is not None
+        shared = tree.common(base.response_head, call.sent_head)
+        kept = tree.holds(shared, base.sent_head)
+        start = shared if kept else tree.common(base.sent_head, call.sent_head)
+        said = [tree[n] for n in tree.path(start, base.sent_head)] if kept else []
+        nodes = tree.path(call.sent_head, start)
+        thoughts = self._thoughts.get(base.id, _Thoughts())
+        return Step(
+            base,
+            usage,
+            _sum((n for n in said if n.category != _THINKING or n.block.kind == HEADER), measure),
+            _sum((n for n in said if n.category == _THINKING and n.block.kind != HEADER), measure),
+            any(n.category == _THINKING for n in said),
+            kept and bool(said) and shared == base.response_head,
+            sum(n.category != _THINKING and n.block.kind != HEADER for n in said),
+            _sum((tree[n] for n in nodes), measure),
+            NOTHING if kept else _sum((tree[n] for n in tree.path(base.sent_head, start)), measure),
+            any(_asks(tree[n]) for n in nodes),
+            thoughts.features,
+            thoughts.tokens,
+            tuple(nodes),
+        )
+
+
+def _asks(node: Node) -> bool:
+    """Whether a person speaks here; also beside a tool result, which opens no turn but ends the thinking before it."""
+    place = node.place
+    spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
+    return spoken and node.block.kind != HEADER and node.category != _RESULT
+
+
+def _sum(nodes: Iterable[Node], measure: Measure) -> Features:
+    total = NOTHING
+    for node in nodes:
+        total = plus(total, measure(node.block))
+    return total
+
+
+def _size(features: Features) -> float:
+    return sum(map(abs, features[:7]))

@@ -1,0 +1,44 @@
+"""Conformal intervals: how far past forecasts were off, in units of the deviation they were given (90 % of them)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import Final
+
+SHARE: Final = 0.9
+"""The share of reports that an interval is meant to hold."""
+_MEMORY: Final = 120
+"""Errors that are remembered; older ones go."""
+_STEP: Final = 0.01
+"""How much one miss widens the share aimed at (adaptive conformal inference, Gibbs and Candès 2021)."""
+
+
+class Errors:
+    """Past errors over their deviations. It begins with `typical` ones, of other sessions, which count as seen."""
+
+    def __init__(self, typical: tuple[float, ...]) -> None:
+        self._sorted = sorted(typical)
+        self._order = list(typical)
+        self._outside = 1 - SHARE
+
+    def bounds(self) -> tuple[float, float]:
+        """The interval for the next error, in deviations: (low, high), low <= 0 <= high."""
+        each = min(max(self._outside, 0.01), 0.4) / 2
+        return min(0.0, self._at(each)), max(0.0, self._at(1 - each))
+
+    def _at(self, share: float) -> float:
+        values = self._sorted
+        place = share * (len(values) + 1) - 1
+        low = min(max(int(place), 0), len(values) - 1)
+        high = min(low + 1, len(values) - 1)
+        return values[low] + (values[high] - values[low]) * min(max(place - low, 0.0), 1.0)
+
+    def learn(self, error: float) -> None:
+        """Take in one error; where the interval did not hold it the next ones are wider."""
+        low, high = self.bounds()
+        self._outside += _STEP * ((1 - SHARE) - (not low <= error <= high))
+        self._order.append(error)
+        insort(self._sorted, error)
+        if len(self._order) > _MEMORY:
+            oldest = self._order.pop(0)
+            del self._sorted[bisect_left(self._sorted, oldest)]

@@ -1,0 +1,75 @@
+"""Rhythm: text that a client adds every few answers and does not write down (Claude Code's reminder to keep a list).
+
+Nothing of it is in the recording but the reports: now and then a call has about the same number of tokens more than
+its blocks explain. How many answers or parts lie between two such calls is learnt, and the next one foretold.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_SMALLEST: Final = 40.0
+_LARGEST: Final = 220.0
+"""Tokens of what may be such an addition."""
+_CLEAR: Final = 2.0
+"""Standard deviations that an error must exceed to be one."""
+_SURE: Final = 0.55
+"""The next one is foretold where it came more often than this."""
+_FADE: Final = 0.8
+_MEMORY: Final = 5
+_ENOUGH: Final = 3
+
+Steps = tuple[int, int]
+"""What a call moves the clocks by: parts of the answer before it, and answers (1)."""
+
+
+class Rhythm:
+    """The additions to one thread."""
+
+    def __init__(self) -> None:
+        self._since: list[int] = [0, 0]
+        self._seen: tuple[dict[int, tuple[float, float]], ...] = ({}, {})
+        """By clock and steps since the last addition: how often one came, and of how many times (both fade)."""
+        self._sizes: list[float] = []
+
+    def expected(self, steps: Steps) -> float:
+        """Tokens that are expected to be added before a call that is `steps` further; mostly 0."""
+        if len(self._sizes) < _ENOUGH:
+            return 0.0
+        size = self._size()
+        if sum(0.7 * size <= one <= 1.4 * size for one in self._sizes) < _ENOUGH:
+            return 0.0
+        due = max(self._rate(clock, self._since[clock] + step) for clock, step in enumerate(steps))
+        return size if due > _SURE else 0.0
+
+    def learn(self, steps: Steps, error: float, deviation: float) -> None:
+        """Take in that a call `steps` further had `error` tokens more than its blocks, known to `deviation`."""
+        alike = 0.65 * self._size() <= error <= 1.5 * self._size() if len(self._sizes) >= _ENOUGH else True
+        if alike and _SMALLEST <= error <= _LARGEST:
+            if error <= _CLEAR * deviation:
+                # It may be one or not: nothing is learnt.
+                self._since = [now + step for now, step in zip(self._since, steps, strict=True)]
+            else:
+                self._turn(steps, came=True)
+                self._sizes = [*self._sizes, error][-_MEMORY:]
+        else:
+            self._turn(steps, came=False)
+            if error > 1.5 * _LARGEST:
+                self._since = [0, 0]
+
+    def _turn(self, steps: Steps, came: bool) -> None:
+        for clock, step in enumerate(steps):
+            at = self._since[clock] + step
+            hits, times = self._seen[clock].get(at, (0.0, 0.0))
+            self._seen[clock][at] = (_FADE * hits + came, _FADE * times + 1)
+            self._since[clock] = 0 if came else at
+
+    def _rate(self, clock: int, steps: int) -> float:
+        seen = self._seen[clock]
+        hits, times = seen.get(steps, (0.0, 0.0))
+        if not times and (before := max((k for k in seen if k < steps), default=0)) >= steps - 2 and before:
+            hits, times = seen[before]
+        return (hits + 0.3) / (times + 1.2)
+
+    def _size(self) -> float:
+        return sorted(self._sizes)[len(self._sizes) // 2]
