@@ -8,9 +8,11 @@ from typing import Final
 
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts import (
+    bodies,
     chat_list,
     claude_code,
     codex,
+    inspect_ai,
     mini_swe_agent,
     openhands,
     pi,
@@ -48,6 +50,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format(request_log.NAME, request_log.sniff, request_log.reader, bare=request_log.BARE),
     Format(openhands.NAME, openhands.sniff, openhands.OpenHandsReader, openhands.COMPANIONS, openhands.BARE),
     Format(chat_list.NAME, chat_list.sniff, chat_list.reader),
+    *(Format(label, bodies.sniff_as(d), bodies.open_as(d), bare=bodies.BARE) for d, label in bodies.NAMES.items()),
+    Format(inspect_ai.NAME, inspect_ai.sniff, inspect_ai.reader, bare=inspect_ai.BARE),
 )
 
 
