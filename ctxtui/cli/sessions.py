@@ -47,11 +47,8 @@ def sessions(
     """
     settings = config_of(context).settings
     shelf = Shelf(settings, Path.cwd())
-    found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.placed())
-    if shelf.trouble:
-        note(f"the database was left out: {shelf.trouble}")
-    found = [s for s in found if s.archived == archived and (s.group == HERE or not here)]
-    found = sorted(found, key=lambda s: -s.mtime)[:limit]
+    found = _found(shelf, folder, archived)
+    found = [s for s in found if s.group == HERE or not here][:limit]
     if figures:
         found = _with_figures(shelf, found)
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
@@ -59,6 +56,14 @@ def sessions(
         write_json({"sessions": _rows(found, ids)})
     else:
         _print(Painter(settings.glyphs), found, ids)
+
+
+def _found(shelf: Shelf, folder: str | None, archived: bool) -> list[SessionSummary]:
+    """Sessions newest first, and a note where the database could not be asked."""
+    found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.placed())
+    if shelf.trouble:
+        note(f"the database was left out: {shelf.trouble}")
+    return sorted((s for s in found if s.archived == archived), key=lambda s: -s.mtime)
 
 
 def _with_figures(shelf: Shelf, found: list[SessionSummary]) -> list[SessionSummary]:

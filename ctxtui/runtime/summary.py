@@ -11,6 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.reading import read
 from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import choose
 from ctxtui.lab.figures import figures
@@ -48,45 +49,68 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
     session = loaded.session
     chosen = choose(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
-    happened = events(session, chosen.thread)
-    totals = [figures(book, call).context_tokens for call in calls]
-    peak = max(range(len(calls)), key=lambda i: totals[i])
-    window = session.about.window or book.card(calls[peak].model).window or 0
-    spent = tuple(_spent(call, price) for call in session.calls.values())
-    first, last = _first_user(session, calls[0].response_head), _last_answer(session, calls[-1].response_head)
-    return replace(
+    told = replace(
         seen,
-        title=session.about.title or first[:WORDS].strip().split("\n")[0] or seen.title,
         source=loaded.source,
         cwd=session.about.cwd or seen.cwd,
         known=True,
-        model=session.model,
-        calls=len(session.calls),
-        turns=session.tree[calls[-1].response_head].turn,
-        subagents=sum(bool(thread.parent) for thread in session.threads.values()),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
+        sentence=sentence(session, chosen.thread),
+    )
+    return _said(_spent(_grown(told, book, calls, chosen.thread, usable_share), session, price), session, calls)
+
+
+def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
+    """`seen` with who spoke, how often, and the first and last words."""
+    first = _first_user(session, calls[0].response_head)
+    return replace(
+        seen,
+        title=session.about.title or first.strip().split("\n")[0] or seen.title,
+        model=session.model,
+        models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
+        calls=len(session.calls),
+        turns=len({session.tree[call.raw_head].turn_start for call in calls} - {ROOT}),
+        subagents=sum(bool(thread.parent) for thread in session.threads.values()),
+        first_user_text=first,
+        last_answer=_last_answer(session, calls[-1].response_head),
+    )
+
+
+def _grown(seen: SessionSummary, book: Book, calls: list[Call], thread: str, usable_share: float) -> SessionSummary:
+    """`seen` with the thread's growth, what happened in it, and its peak."""
+    happened = events(book.session, thread)
+    totals = [figures(book, call).context_tokens for call in calls]
+    peak = max(range(len(calls)), key=lambda i: totals[i])
+    window = book.session.about.window or book.card(calls[peak].model).window or 0
+    kinds = Tally(event.kind for event in happened)
+    return replace(
+        seen,
         peak_tokens=totals[peak],
         peak_call=peak + 1,
         window=window,
         usable=round(window * usable_share),
+        composition_at_peak=_composition(book, calls[peak]),
+        growth=_growth(calls, totals, happened),
+        misses=kinds[MISS],
+        compactions=kinds[COMPACTION],
+        model_changes=kinds[MODEL],
+    )
+
+
+def _spent(seen: SessionSummary, session: Session, price: Price) -> SessionSummary:
+    """`seen` with what all calls of all threads took."""
+    spent = tuple(_one_spent(call, price) for call in session.calls.values())
+    return replace(
+        seen,
         total_tokens=sum(one.tokens for one in spent),
         cost_usd=_cost(spent),
         read_share=_read_share(session),
-        sentence=sentence(session, chosen.thread),
-        composition_at_peak=_composition(book, calls[peak]),
-        growth=_growth(calls, totals, happened),
-        misses=sum(e.kind == "miss" for e in happened),
-        compactions=sum(e.kind == "compaction" for e in happened),
-        model_changes=sum(e.kind == "model" for e in happened),
-        first_user_text=first,
-        last_answer=last,
-        models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
         spent=spent,
     )
 
 
-def _spent(call: Call, price: Price) -> CallSpent:
+def _one_spent(call: Call, price: Price) -> CallSpent:
     usage = call.usage
     if usage is None:
         return CallSpent(call.id, 0)
