@@ -135,10 +135,21 @@ class Session:
         return self.threads.get(id_) or Thread(id_)
 
     def _call(self, call: Call) -> None:
-        if call.id not in self.calls:
+        old = self.calls.get(call.id)
+        if old is None or old.thread != call.thread:
             self.order.setdefault(call.thread, []).append(call.id)
             self.threads.setdefault(call.thread, Thread(call.thread))
+        if old is not None and old.thread != call.thread:
+            self._leave(old)
         self.calls[call.id] = call
+
+    def _leave(self, call: Call) -> None:
+        """A reader found that `call` belongs to another thread; one that loses its last call was none."""
+        rest = self.order[call.thread]
+        rest.remove(call.id)
+        if not rest:
+            del self.order[call.thread]
+            del self.threads[call.thread]
 
     def _describe(self, event: Described) -> None:
         news = {name: value for name in Described.__slots__ if (value := getattr(event, name))}

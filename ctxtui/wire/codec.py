@@ -46,9 +46,16 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
     Raises `Malformed`, with a JSON path or line and column, where `body` is not one JSON object with the dialect's
     messages. What only one element gets wrong becomes an unreadable block.
     """
-    memo = memo or Memo()
     text = body.decode("utf-8", "surrogateescape")
-    members, start = walk(text, grammar.keys)
+    return decode_walked(text, *walk(text, grammar.keys), grammar, memo)
+
+
+def decode_walked(
+    text: str, members: Sequence[Member], start: int, grammar: Grammar, memo: Memo | None = None
+) -> Request:
+    """As `decode`, for a body's text whose object begins at character `start` and was walked into `members`, with at
+    least the grammar's keys gone into."""
+    memo = memo or Memo()
     try:
         found = _sections(grammar, text, members, memo)
     except RecursionError:

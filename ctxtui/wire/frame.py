@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -108,7 +109,7 @@ def _no_object(text: str, start: int) -> Malformed:
     return Malformed(f"the body is {found}, not an object", place="$", way_out="give one request body")
 
 
-def build(text: str, found: list[Member], slots: frozenset[int]) -> Frame:
+def build(text: str, found: Sequence[Member], slots: frozenset[int]) -> Frame:
     """The frame of `text` with sections at the members whose indexes are in `slots`."""
     entries, at = [], 0
     for n, member in enumerate(found):

@@ -11,7 +11,7 @@ import pytest
 from ctxtui.core.call import EpochStart, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.transcripts.registry import detect, what_is
-from tests.cases.agents import chat_answer, openhands_events, openhands_log
+from tests.cases.agents import openhands_events, openhands_log
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
     as_bytes,
@@ -93,13 +93,13 @@ def test_a_state_with_its_folder_of_events() -> None:
 def test_a_bare_list_of_messages() -> None:
     data = as_bytes([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
     session = read(data, "saved.json")
-    assert session.about.source == "messages" and len(session.calls) == 1
+    assert session.about.source == "openai chat" and len(session.calls) == 1
     law_2(data, "saved.json")
     survives_cuts(data, "saved.json")
 
 
 def test_other_json_is_not_taken() -> None:
-    for value in ([{"role": "Editor", "name": "x"}], {"messages": 3}, {"response": chat_answer("a", 1)}, [], [1]):
+    for value in ([{"role": "Editor", "name": "x"}], {"messages": 3}, {"response": {"ok": True}}, [], [1]):
         assert detect(as_bytes(value), "x.json") is None
 
 
