@@ -81,17 +81,7 @@ class Answers:
 
     def extend(self, answer: Answer, thread: Thread, said: Said, record: Record, found: Found) -> Call:
         """Add what a record says to `answer` of `thread`: new blocks in the order of the records, the latest usage."""
-        items = []
-        for part in said.parts:
-            if part.block.digest not in answer.digests:
-                answer.digests.add(part.block.digest)
-                items.append(Item(part.block, ASSISTANT))
-                if part.makes and part.makes not in answer.answered:
-                    answer.unanswered.add(part.makes)
-                    self._owners.setdefault(part.makes, answer)
-        if items:
-            answer.head = append(self._tree, answer.head, items)
-            answer.version += 1
+        self._say(answer, said)
         call = self.calls[answer.id]
         stop = said.stop or call.stop_reason
         at = seconds(record.timestamp)
@@ -110,6 +100,19 @@ class Answers:
         if thread.call == call.id:
             thread.epoch, thread.input = call.epoch, usage.input if usage else thread.input
         return call
+
+    def _say(self, answer: Answer, said: Said) -> None:
+        items = []
+        for part in said.parts:
+            if part.block.digest not in answer.digests:
+                answer.digests.add(part.block.digest)
+                items.append(Item(part.block, ASSISTANT))
+                if part.makes and part.makes not in answer.answered:
+                    answer.unanswered.add(part.makes)
+                    self._owners.setdefault(part.makes, answer)
+        if items:
+            answer.head = append(self._tree, answer.head, items)
+            answer.version += 1
 
     def answered(self, part: Part, at: float | None, role: str) -> tuple[Anchor | None, bool]:
         """Put a result where the call it answers stands. Gives the answer that made the call, and whether the result
