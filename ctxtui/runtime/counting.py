@@ -123,7 +123,7 @@ def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]
     For a worker: call it until both are equal.
     """
     tree = book.session.tree
-    for model in {call.model for call in list(book.session.calls.values())} or {""}:
+    for model in book.models:
         first = book.cumulated(model).done
         last = min(len(tree), first + limit)
         if first < last:

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.places import data_dir, database
 from ctxtui.runtime.settings import Settings
 from ctxtui.views.home import SessionSummary
 
 if TYPE_CHECKING:
+    from ctxtui.runtime.loaded import Loaded
     from ctxtui.core.session import Session
     from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store

@@ -5,27 +5,24 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.apart import Child, ChildGone
 from ctxtui.runtime.discover import Found, claude_root, codex_root, find, seen_at
-from ctxtui.runtime.folders import recordings_in
+from ctxtui.runtime.glimpse import glimpse
 from ctxtui.runtime.packaged import sample_paths
 from ctxtui.runtime.places import database
 from ctxtui.runtime.projects import related
 from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.summary import glimpse
 from ctxtui.runtime.whereabouts import placed
-from ctxtui.store.rows import SessionRow
 from ctxtui.views.home import SAMPLES, SessionSummary
 
-WORKERS = max(1, min(3, (os.cpu_count() or 2) - 1))
-"""Processes that read sessions side by side; one processor is left to the screen."""
+if TYPE_CHECKING:
+    from ctxtui.runtime.apart import Child
+    from ctxtui.store.rows import SessionRow
 
 _LEVELS: Final = 4
 """Folders above a recording in which a new one may appear: Codex has a folder for year, month and day."""
@@ -86,6 +83,9 @@ class Shelf:
 
     def inside(self, folder: Path) -> list[SessionSummary]:
         """The recordings in `folder` or below, by content, newest first. Raises what `recordings_in` raises."""
+        # Imported here: telling recordings by content needs every reader.
+        from ctxtui.runtime.folders import recordings_in
+
         found = map(seen_at, recordings_in(folder))
         return self._seen(one for one in found if one is not None)
 
@@ -130,24 +130,15 @@ class Shelf:
         `seen` is taken from one by one, as a process is free: what it gives next may change meanwhile. Ends early when
         `stop` is set.
         """
-        todo = (one for one in seen if one.path and not one.known)
-        with ThreadPoolExecutor(WORKERS, "figures") as pool:
-            idle = [Child("ctxtui.runtime.summaries:make") for _ in range(WORKERS)]
-            self._children += idle
-            running: dict[Future[SessionSummary], Child] = {}
-            try:
-                while not stop.is_set():
-                    while idle and (one := next(todo, None)) is not None:
-                        child = idle.pop()
-                        running[pool.submit(_figures, child, one, self._settings)] = child
-                    if not running:
-                        return
-                    done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        idle.append(running.pop(future))
-                        yield self._known(future.result())
-            finally:
-                self.close()
+        # Imported here: processes and pools are not needed for the first frame.
+        from ctxtui.runtime.figuring import figured
+
+        wanted = (one for one in seen if one.path and not one.known)
+        try:
+            for one in figured(wanted, self._settings, stop, self._children):
+                yield self._known(one)
+        finally:
+            self.close()
 
     def close(self) -> None:
         """End the processes that read."""
@@ -161,14 +152,6 @@ def _mtime(path: Path) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
-
-
-def _figures(child: Child, seen: SessionSummary, settings: Settings) -> SessionSummary:
-    try:
-        answer: SessionSummary = child.ask((seen, settings))
-    except ChildGone:
-        return replace(seen, known=True, error="reading it ended the process that did")
-    return answer
 
 
 def _from_row(row: SessionRow) -> SessionSummary:

@@ -154,7 +154,7 @@ class Study:
         moved = False
         for model in self._models():
             running = self.running(model)
-            if running.done < self.book.cumulated(model).done:
+            if running.behind:
                 running.advance(STEP * 8)
                 moved = True
         return moved or done < total
@@ -170,7 +170,8 @@ class Study:
         return bool(todo)
 
     def _enter(self, thread: ThreadStudy) -> bool:
-        if thread.ledger is None:
-            thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+        running = self.running(thread.calls[-1].model)
+        if thread.ledger is None or thread.ledger.version != running.version:
+            thread.ledger = Ledger(self.book, running)
         before = thread.ledger.done
         return thread.ledger.advance(thread.calls, self.costs, STEP) > before

@@ -1,4 +1,4 @@
-"""What Home shows of a session: at once from its name and times, and in full once it was read and counted."""
+"""What Home shows of a session once it was read and counted."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from ctxtui.lab.chosen import choose
 from ctxtui.lab.figures import figures
 from ctxtui.lab.story import CallEvent, events, sentence
 from ctxtui.pricing.price import Cost
-from ctxtui.runtime.discover import Found
 from ctxtui.runtime.loaded import Loaded
-from ctxtui.views.home import COMPACTION, MISS, MODEL, SAMPLES, TURN, CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.home import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
 Price = Callable[[Call], Cost | None]
 
@@ -27,21 +26,6 @@ WORDS: Final = 400
 """Characters of the first user text and the last answer that are kept."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
-
-
-def glimpse(found: Found, now: float, live_seconds: float) -> SessionSummary:
-    """A session as its name and file times show it."""
-    return SessionSummary(
-        key=str(found.path),
-        title=found.path.name if found.group == SAMPLES else found.id,
-        source=found.source,
-        path=str(found.path),
-        cwd=found.cwd,
-        mtime=found.mtime,
-        size=found.size,
-        live=found.live(now, live_seconds),
-        group=found.group,
-    )
 
 
 def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usable_share: float) -> SessionSummary:

@@ -1,0 +1,21 @@
+"""What Home shows of a session at once, from its name and file times."""
+
+from __future__ import annotations
+
+from ctxtui.runtime.discover import Found
+from ctxtui.views.home import SAMPLES, SessionSummary
+
+
+def glimpse(found: Found, now: float, live_seconds: float) -> SessionSummary:
+    """A session as its name and file times show it."""
+    return SessionSummary(
+        key=str(found.path),
+        title=found.path.name if found.group == SAMPLES else found.id,
+        source=found.source,
+        path=str(found.path),
+        cwd=found.cwd,
+        mtime=found.mtime,
+        size=found.size,
+        live=found.live(now, live_seconds),
+        group=found.group,
+    )
