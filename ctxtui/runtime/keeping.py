@@ -13,8 +13,8 @@ from ctxtui.runtime.settings import Settings
 from ctxtui.views.home import SessionSummary
 
 if TYPE_CHECKING:
-    from ctxtui.runtime.loaded import Loaded
     from ctxtui.core.session import Session
+    from ctxtui.runtime.loaded import Loaded
     from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store
 
