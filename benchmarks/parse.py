@@ -11,10 +11,12 @@ from benchmarks.sessions import session
 
 def results(folder: Path, runs: int) -> list[Result]:
     """The typed records of every line, and the whole session with its tree (no target: shown for scale)."""
-    from ctxtui.transcripts.claude_code import ClaudeCode, records
-
     from ctxtui.core.session import Session
     from ctxtui.core.tree import Tree
+    from ctxtui.transcripts.claude_code import ClaudeCodeReader
+    from ctxtui.transcripts.claude_code.records import decode
+    from ctxtui.transcripts.pieces import Found
+    from ctxtui.transcripts.records import RecordStream
 
     path = session(folder, 10_000, 50_000_000)
 
@@ -25,14 +27,17 @@ def results(folder: Path, runs: int) -> list[Result]:
 
     def typed() -> float:
         begun = time.perf_counter()
-        n = sum(1 for _ in records(path.read_bytes()))
+        stream, n = RecordStream(), 0
+        with path.open("rb") as file:
+            while data := file.read(1 << 20):
+                n += sum(1 for piece in stream.feed(data) if isinstance(piece, Found) and decode(piece.raw))
         assert n >= 10_000
         return time.perf_counter() - begun
 
     def whole() -> float:
         begun = time.perf_counter()
         tree = Tree()
-        reader = ClaudeCode(tree)
+        reader = ClaudeCodeReader(tree)
         state = Session(tree)
         with path.open("rb") as file:
             while data := file.read(1 << 20):
