@@ -212,6 +212,12 @@ def test_interleaved_work_is_told_apart() -> None:
     assert found.context("msg_a3")[-1] == "tool_result(toolu_c) C"
 
 
+def test_the_cache_tells_interleaved_work_apart() -> None:
+    found = odd("interleaved_as_the_cache_tells")
+    results = {id_: [w[-1] for w in found.context(id_) if w.startswith("tool_result")] for id_ in found.session.calls}
+    assert results == {"msg_a1": [], "msg_b1": ["A"], "msg_a2": ["A"], "msg_b2": ["A", "B"], "msg_a3": ["A", "C"]}
+
+
 def test_an_interrupt_is_told() -> None:
     found = odd("interrupted")
     assert [(h.kind, h.after) for h in found.session.happenings] == [("interrupt", "msg_1")]

@@ -12,7 +12,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.claude_code.chain import Anchor, Answer, Point, append, context, newest, sendable
+from ctxtui.transcripts.claude_code.chain import Anchor, Answer, Point, append, context, newest, sendable, spoken_since
 from ctxtui.transcripts.claude_code.message import Part, Said
 from ctxtui.transcripts.claude_code.records import Record
 from ctxtui.transcripts.claude_code.thread import Thread
@@ -21,6 +21,8 @@ from ctxtui.transcripts.stamps import completed, seconds
 
 PROVIDER: Final = "anthropic"
 ASSISTANT: Final = Place("messages", "assistant")
+_RECENT: Final = 8
+"""Calls back that two lines of work running at the same time are looked for."""
 _EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations")
 """Keys of a usage report that a call keeps as they are."""
 
@@ -32,6 +34,8 @@ class Answers:
         self._tree = tree
         self._answers: dict[str, Answer] = {}
         self._owners: dict[str, Answer] = {}
+        self._totals: dict[tuple[str, int], Answer] = {}
+        """What a call left in the cache (thread, tokens read and written) -> its answer."""
         self.calls: dict[str, Call] = {}
 
     def owner(self, call_id: str) -> Answer | None:
@@ -53,13 +57,13 @@ class Answers:
 
     def begin(self, id_: str, thread: Thread, parent: Point, said: Said, record: Record, found: Found) -> Answer:
         """A new call of `thread`, whose request was sent after `parent`."""
-        asked = sendable(parent)
+        asked = self._read_from(thread, sendable(parent), said.report.usage)
         head = context(self._tree, asked)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
-        answer = Answer(head, id=id_, asked=asked, context=head)
+        answer = Answer(head, id=id_, asked=asked, context=head, number=len(self.calls))
         self._answers[id_] = thread.last = answer
         at, before = seconds(record.timestamp), newest(asked)
         self.calls[id_] = Call(
@@ -97,9 +101,24 @@ class Answers:
             bytes_=(call.bytes_[0], max(call.bytes_[1], found.end)),
             extra=call.extra if call.extra and usage is call.usage else _extra(record, said.report.value, call.extra),
         )
+        if usage is not None and usage.cache_write:
+            self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
         if thread.call == call.id:
             thread.epoch, thread.input = call.epoch, usage.input if usage else thread.input
         return call
+
+    def _read_from(self, thread: Thread, asked: Point, usage: Usage | None) -> Point:
+        """`asked`, unless the cache says otherwise: a call that only goes on with results, and read exactly what
+        another recent call of the thread had read and written, goes on from that one. Two lines of work that run at
+        the same time are written into one chain."""
+        above = asked.anchor
+        if usage is None or not isinstance(above, Answer) or spoken_since(asked):
+            return asked
+        other = self._totals.get((thread.id, usage.cache_read))
+        if other is None or other is above or other.unanswered or len(self.calls) - other.number > _RECENT:
+            return asked
+        before = self.calls[above.id].usage
+        return asked if before is None or before.cache_read + before.cache_write == usage.cache_read else Point(other)
 
     def _say(self, answer: Answer, said: Said) -> None:
         items = []

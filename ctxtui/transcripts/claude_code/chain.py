@@ -46,11 +46,13 @@ class Anchor:
 
 @dataclass(slots=True, eq=False)
 class Answer(Anchor):
-    """One API response. `asked` is the point that its request ended at, `context` the context that it answers."""
+    """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
+    `number` how many calls the session had before."""
 
     id: str = ""
     asked: Point | None = None
     context: int = ROOT
+    number: int = 0
     digests: set[str] = field(default_factory=set)
     unanswered: set[str] = field(default_factory=set)
     answered: dict[str, str] = field(default_factory=dict)
@@ -167,10 +169,17 @@ def sendable(point: Point) -> Point:
     in the file, or the answer was given up: the context goes on from what that answer was asked.
     """
     while isinstance(point.anchor, Answer) and point.anchor.unanswered and point.anchor.asked is not None:
-        above: Point | None = point
-        while above is not None:
-            if above.kind == SAID:
-                return point
-            above = above.up
+        if spoken_since(point):
+            break
         point = point.anchor.asked
     return point
+
+
+def spoken_since(point: Point) -> bool:
+    """Whether anybody spoke at `point` or before it, since its anchor."""
+    above: Point | None = point
+    while above is not None:
+        if above.kind == SAID:
+            return True
+        above = above.up
+    return False

@@ -136,6 +136,23 @@ def interleaved_lines_of_work() -> bytes:
 
 
 @odd
+def interleaved_as_the_cache_tells() -> bytes:
+    """Two lines of work, each answer after its result; only what they read from the cache tells them apart."""
+    script = Script()
+    script.user("go")
+    for name, call, read, write in (
+        ("a1", "a", 0, 100),
+        ("b1", "b", 100, 10),
+        ("a2", "c", 100, 12),
+        ("b2", "d", 110, 9),
+    ):
+        script.assistant(tool_use(f"toolu_{call}"), id=f"msg_{name}", use=usage(read=read, write=write))
+        script.result(f"toolu_{call}", call.upper())
+    script.assistant(text("a is done"), id="msg_a3", use=usage(read=112, write=12))
+    return script.dump()
+
+
+@odd
 def interrupted() -> bytes:
     """A call that is never answered, and the person goes on."""
     script = Script()
