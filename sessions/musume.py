@@ -14,7 +14,7 @@ MODEL: Final = "claude-haiku-4-5-20251001"
 SYSTEM: Final = 9200
 TOOLS: Final = 6000
 METADATA: Final = 200
-VISION: Final = (18000, 18000, 17200, 21600, 14000, 18000, 20400, 18800, 15200, 22800, 18000, 14000)
+VISION: Final = (18000, 18000, 17200, 21600, 14000, 18000, 20400, 18800, 15200, 22400, 14400)
 """Characters of each turn's vision JSON: 3,500 to 5,700 tokens, 4,500 on average."""
 MEMORY: Final = {"player.yaml": 2600, "run.yaml": 3800, "ui_knowledge.md": 8400, "todo.md": 900}
 """Characters of each memory file."""
@@ -43,7 +43,7 @@ class _Game:
         """The turn's message: results, metadata, screen, screenshots, memory files at the end."""
         note = f"turn {turn}, year 1, {('early', 'late')[turn % 2]} month {1 + turn // 2}, 2026-02-21 20:{turn:02}"
         words, names = texts.vision(turn, 24, vision, self.dice)
-        picture = {"type": "base64", "media_type": "image/png", "data": self.pictures[turn % 3]}
+        picture = {"type": "base64", "media_type": "image/png", "data": self.pictures[turn % 2]}
         images = [{"type": "image", "source": picture} for _ in range(2 if turn == MEASURED[0] else 1)]
         memory = [_text(texts.shown(name, content)) for name, content in self.files.items()]
         note += ". " + "One input tool is expected; memory files may be written as well. " * 3
@@ -100,7 +100,7 @@ def _message(dice: Dice, content: list[Json], usage: Json) -> Json:
 
 
 def record() -> Recording:
-    """The sample: twelve turns, no cache marker anywhere."""
+    """The sample: eleven turns, no cache marker anywhere."""
     recording = Recording("2-lluma-musume", "LLuMa Musume: vision turns with memory files", "anthropic", "anthropic")
     game, cache, at = _Game(), PromptCache(), moment("2026-02-21 20:01:00")
     system = exactly(texts.SYSTEM, SYSTEM, texts.advice(Dice("musume system")))

@@ -75,7 +75,7 @@ def tools(size: int) -> list[Json]:
     left = size - sum(len(json.dumps(tool, separators=(",", ":"))) for tool in made)
     for i, tool in enumerate(made):
         share = left // (len(made) - i)
-        tool["description"] = exactly(f"{tool['name']}: ", share, advice(dice))
+        tool["description"] = exactly(f"{tool['name']}: ", share, advice(dice)).replace("\n", " ")
         left -= share
     return made
 
@@ -86,7 +86,7 @@ def _button(dice: Dice, row: int) -> Json:
     top = 180 + 52 * row
     return {
         "name": f"{name}, row {row + 1} of the {dice.pick(_SCREENS)}, failure chance {dice.between(0, 40)} percent",
-        "full_label": f"{label}. Recognised text: {dice.pick(_ADVICE)}",
+        "full_label": f"{label}. Recognised text: {dice.pick(_ADVICE)} {dice.pick(_ADVICE)}",
         "bounds": {"left": 40 * dice.between(0, 3), "top": top, "right": 40 * dice.between(9, 18), "bottom": top + 48},
         "metadata": {
             "hint": dice.pick(("NEW", "NONE", "RECOMMENDED")),
@@ -145,9 +145,5 @@ def thinking(target: str, size: int, dice: Dice) -> str:
 
 
 def screens() -> Sequence[Sequence[tuple[int, int, int, int]]]:
-    """Boxes of the three screens that the screenshots show."""
-    return (
-        ((40, 200, 740, 1100), (40, 1160, 380, 1400), (400, 1160, 740, 1400)),
-        ((40, 160, 740, 520), (40, 560, 740, 920), (40, 960, 740, 1320)),
-        ((80, 300, 700, 1200),),
-    )
+    """Boxes of the two screens that the screenshots show."""
+    return (((40, 200, 740, 1100),), ((40, 160, 740, 920), (80, 960, 700, 1320)))

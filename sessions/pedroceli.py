@@ -20,7 +20,7 @@ KEPT: Final = 3
 """Rounds kept in full; older ones become facts."""
 ROUND: Final = 1000
 """Tokens of one round: the call, its result."""
-ROUNDS: Final = 9
+ROUNDS: Final = 8
 
 _PACKAGES: Final = (
     ("queue", ["Job", "Lease"]), ("worker", ["Worker", "Claim"]), ("journal", ["Record", "Cursor"]),
@@ -41,7 +41,6 @@ internal/queue and internal/worker, add a test that fails, mend it, and commit. 
 """
 _STEPS: Final = (
     ("read_file", {"path": "internal/queue/queue.go", "lines": "40-120"}, "read internal/queue/queue.go"),
-    ("run_tests", {"package": "./internal/queue"}, "tests: 41 passed, 0 failed"),
     ("write_test", {"path": "internal/queue/lease_test.go"}, "modified internal/queue/lease_test.go"),
     ("run_tests", {"package": "./internal/queue"}, "tests: 41 passed, 1 failed: TestLeaseExpiresDuringWrite"),
     ("edit_file", {"path": "internal/queue/queue.go", "lines": "88-97"}, "modified internal/queue/queue.go"),
@@ -123,7 +122,7 @@ def _letters(message: Json) -> int:
 
 
 def record() -> Recording:
-    """The sample: nine rounds on one task."""
+    """The sample: eight rounds on one task."""
     recording = Recording("4-pedroceli", "Pedroceli: a Go repository in a 32k window", "openai_chat", "ollama")
     dice, at, tools = Dice("pedroceli"), moment("2026-04-18 07:45:10"), _tools()
     system = exactly(_SYSTEM, SYSTEM * CHARS_PER_TOKEN, _remarks(Dice("pedroceli system")))

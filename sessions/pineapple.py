@@ -81,11 +81,12 @@ class _Loop:
             "stop_sequence": None,
             "usage": self.cache.usage(request, at, first, tokens(len(reply))),
         }
-        self.recording.exchanges.append(Exchange(request, response, at, first, end, thread))
+        self.recording.exchanges.append(Exchange(request, response, at, first, end, thread, thread == "main"))
         return end
 
     def children(self, made: list[texts.Trial]) -> None:
-        """The first child writes the entry of the shared system prompt; the others start after its first byte."""
+        """The first child writes the entry of the shared system prompt; the others start after its first byte. Their
+        programs stand in the feedback, so the recording keeps what they were asked and what they cost."""
         shared = [{"type": "text", "text": texts.child_system(CHILD_SYSTEM), "cache_control": {"type": "ephemeral"}}]
         for i, trial in enumerate(made):
             request = {

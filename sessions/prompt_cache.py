@@ -57,8 +57,8 @@ class PromptCache:
 
     def _find(self, keys: list[bytes], marker: int, at: float) -> int:
         for position in range(marker, max(-1, marker - LOOKBACK), -1):
-            readable, expires = self._entries.get(keys[position], (0.0, 0.0))
-            if readable <= at <= expires:
+            entry = self._entries.get(keys[position])
+            if entry and entry[0] <= at <= entry[1]:
                 return position
         return -1
 

@@ -14,7 +14,8 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call: `request` and `response` bodies, Unix times in seconds, the thread it belongs to."""
+    """One call: `request` and `response` bodies, Unix times in seconds, the thread it belongs to. With `answer_kept`
+    False the recording has of the response what it reports, and not its text."""
 
     request: Json
     response: Json
@@ -22,6 +23,7 @@ class Exchange:
     first_byte: float
     ended: float
     thread: str = "main"
+    answer_kept: bool = True
 
 
 @dataclass(slots=True)
