@@ -35,6 +35,8 @@ class ThreadStudy:
         self.by_pause: frozenset[int] = frozenset()
         self.boundaries = Boundaries(session.tree)
         self.ledger: Ledger | None = None
+        self.next_ledger: Ledger | None = None
+        """The ledger under newer weights, until it has come as far as the one that is shown."""
         self.spent: list[float | None] = [0.0]
         """USD of the first n calls, by n; None once a call without a known price is among them."""
         self.priced = 0
@@ -53,8 +55,9 @@ class ThreadStudy:
         if same < len(before):
             self.priced = min(self.priced, same)
             del self.spent[same + 1 :]
-            if self.ledger is not None:
-                self.ledger.back(same)
+            for ledger in (self.ledger, self.next_ledger):
+                if ledger is not None:
+                    ledger.back(same)
         self.boundaries.extend(self.calls)
 
     def tell(self) -> bool:
@@ -89,6 +92,8 @@ class Study:
         self._pricer = pricer
         self._usable_share = usable_share
         self._running: dict[str, Running] = {}
+        self._newer: dict[str, Running] = {}
+        self._version = book.version
         self._threads: dict[str, ThreadStudy] = {}
 
     def running(self, model: str) -> Running:
@@ -120,6 +125,14 @@ class Study:
             self.uncached,
         )
 
+    def known(self, thread: str, index: int) -> tuple[object, ...]:
+        """What is known of a call, to be compared with what was known when it was last shown."""
+        here = self.thread(thread)
+        call = here.calls[min(index, len(here.calls) - 1)]
+        running = self.running(call.model)
+        entered = here.ledger is not None and here.ledger.done > index
+        return running, running.counted(call.sent_head), here.events, len(here.spent) > index + 1, entered, here.ledger
+
     def grew(self) -> None:
         """The session has more than before: read the threads that were looked at anew."""
         for known in list(self._threads.values()):
@@ -128,11 +141,8 @@ class Study:
     @property
     def progress(self) -> tuple[int, int]:
         """Nodes counted for every model, and nodes in all."""
-        counted = min((self.book.cumulated(model).done for model in self._models()), default=0)
+        counted = min((self.book.cumulated(model).done for model in self.book.models), default=0)
         return counted, len(self.session.tree)
-
-    def _models(self) -> set[str]:
-        return {call.model for call in list(self.session.calls.values())} or {""}
 
     def work(self) -> bool:
         """Do one slice of what is left: events, counts, prices, costs; whether anything was done."""
@@ -151,13 +161,23 @@ class Study:
                 self.book.advance(STEP)
             else:
                 count_on(self.book, self._counter, STEP)
-        moved = False
-        for model in self._models():
-            running = self.running(model)
-            if running.behind:
-                running.advance(STEP * 8)
-                moved = True
-        return moved or done < total
+        if self._version != self.book.version:
+            # Weights were learnt: what is shown stays until the new sums have come as far.
+            self._version = self.book.version
+            self._newer = {model: Running(self.book, model) for model in self._running}
+        return any(self._run(model) for model in self.book.models | set(self._running)) or done < total
+
+    def _run(self, model: str) -> bool:
+        newer, whole = self._newer.get(model), self.book.cumulated(model).done
+        running = newer or self.running(model)
+        moved = running.done < whole
+        if moved:
+            running.advance(STEP * 8)
+        if newer is not None and newer.done >= whole:
+            self._running[model] = self._newer.pop(model)
+            for thread in self._threads.values():
+                thread.next_ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+        return moved or newer is not None
 
     def _price(self, thread: ThreadStudy) -> bool:
         todo = thread.calls[thread.priced : thread.priced + STEP]
@@ -170,8 +190,11 @@ class Study:
         return bool(todo)
 
     def _enter(self, thread: ThreadStudy) -> bool:
-        running = self.running(thread.calls[-1].model)
-        if thread.ledger is None or thread.ledger.version != running.version:
-            thread.ledger = Ledger(self.book, running)
-        before = thread.ledger.done
-        return thread.ledger.advance(thread.calls, self.costs, STEP) > before
+        if thread.ledger is None:
+            thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+        ledger = thread.next_ledger or thread.ledger
+        before = ledger.done
+        moved = ledger.advance(thread.calls, self.costs, STEP) > before
+        if thread.next_ledger is not None and (not moved or ledger.done >= thread.ledger.done):
+            thread.ledger, thread.next_ledger = ledger, None
+        return moved

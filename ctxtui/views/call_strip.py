@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core.call import Call
@@ -27,26 +27,39 @@ _MARK_OF: Final = {
 
 
 class Columns:
-    """One column per call of a thread, made once and only added to (a call that was replaced is made anew)."""
+    """One column per call of a thread, made once: only calls that are new or were replaced get another one."""
 
     def __init__(self) -> None:
-        self._calls: list[Call] = []
+        self._calls: Sequence[Call] = ()
+        self._events: Sequence[CallEvent] = ()
         self.columns: list[Column] = []
         self.top = 0.0
 
     def show(self, calls: Sequence[Call], events: Sequence[CallEvent], by_pause: frozenset[int]) -> list[Column]:
         """The columns of `calls`; `by_pause` are the numbers of misses that a pause caused."""
         if calls is not self._calls:
-            marks: dict[int, tuple[str, ...]] = {}
-            for event in events:
-                name = _MARK_OF.get(event.kind)
-                name = "ttl miss" if name == "miss" and event.number in by_pause else name
-                if name:
-                    marks[event.number] = (*marks.get(event.number, ()), name)
-            self.columns = [_column(call, marks.get(number, ())) for number, call in enumerate(calls, 1)]
-            self._calls = list(calls)
+            same = min(len(calls), len(self._calls), len(self.columns))
+            while same and calls[same - 1] is not self._calls[same - 1]:
+                same -= 1
+            del self.columns[same:]
+            self.columns += [_column(call, ()) for call in calls[same:]]
             self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
+            self._calls = calls
+        if events is not self._events:
+            self._mark(events, by_pause)
+            self._events = events
         return self.columns
+
+    def _mark(self, events: Sequence[CallEvent], by_pause: frozenset[int]) -> None:
+        marks: dict[int, tuple[str, ...]] = {}
+        for event in events:
+            name = _MARK_OF.get(event.kind)
+            name = "ttl miss" if name == "miss" and event.number in by_pause else name
+            if name:
+                marks[event.number] = (*marks.get(event.number, ()), name)
+        for number, names in marks.items():
+            if number <= len(self.columns) and self.columns[number - 1].marks != names:
+                self.columns[number - 1] = replace(self.columns[number - 1], marks=names)
 
 
 def _column(call: Call, marks: tuple[str, ...]) -> Column:
@@ -91,9 +104,7 @@ def lines(what: CallStrip, room: int, height: int, *, marked: bool, colour: bool
     """The body: `height` lines of columns in `room` cells (with the axis), and below them the line of marks."""
     axis = strip.axis(height, what.top, AXIS) if height > 1 else [[]]
     lead = [Span(" ")]
-    columns = [
-        Column(c.read, c.write, c.fresh, c.marks, forecast=number == what.here) for number, c in enumerate(what.columns)
-    ]
+    columns = [replace(column, forecast=number == what.here) for number, column in enumerate(what.columns)]
     rows = strip.rows(columns, height, what.top, per=what.per, colour=colour)
     used, free = len(columns) * what.per, room - 2 - (AXIS + 1 if height > 1 else 0)
     ahead = strip.ahead(used, free, height, what.top, what.usable, 0, 0)

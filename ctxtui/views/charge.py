@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.tree import ROOT
@@ -40,8 +41,9 @@ class Charge(NamedTuple):
         return parts
 
 
-def charge(scene: Scene) -> Charge | None:
-    """The charge of the call shown; None where its report or our counts are lacking, or it tells of no cache.
+def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
+    """The charge of the call shown, whose context has the nodes of `path`; None where its report or our counts are
+    lacking, or where the report tells of no cache.
 
     The report is in the provider's tokens, rows in ours: its parts are scaled to our sum, so that a boundary stands at
     the same share of the context. A block that a boundary cuts belongs to the part that holds most of it.
@@ -52,7 +54,6 @@ def charge(scene: Scene) -> Charge | None:
     total = scene.position(scene.head)
     scale = total / usage.input
     ends = (usage.cache_read * scale, (usage.cache_read + usage.cache_write) * scale, float(total))
-    path = scene.session.tree.path(scene.head)
     read, write = (_last_within(scene, path, end) for end in ends[:2])
     return Charge(
         ends,
@@ -62,7 +63,7 @@ def charge(scene: Scene) -> Charge | None:
     )
 
 
-def _last_within(scene: Scene, path: list[int], end: float) -> int:
+def _last_within(scene: Scene, path: Sequence[int], end: float) -> int:
     """How many blocks of `path` lie more than half before token `end`."""
     tree, running = scene.session.tree, scene.running
 
@@ -71,8 +72,6 @@ def _last_within(scene: Scene, path: list[int], end: float) -> int:
 
     count = bisect_right(path, end, key=middle)
     # Blocks that are not read take no room: the boundary belongs to the last one that does.
-    while count and running.read(scene.head, path[count - 1]) == running.read(
-        scene.head, tree[path[count - 1]].parent
-    ):
+    while count and running.read(scene.head, path[count - 1]) == running.read(scene.head, tree[path[count - 1]].parent):
         count -= 1
     return count

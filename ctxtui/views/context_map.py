@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxtui.core.tree import ROOT
@@ -37,12 +38,14 @@ def _stretch(scene: Scene) -> float:
     return scene.figures.context_tokens / ours if ours and scene.figures.reported else 1.0
 
 
-def context_map(scene: Scene, charge: Charge | None, count: int, cursor: int | None = None) -> ContextMap:
-    """The map of the shown context in `count` pixels; `cursor` is the node under the cursor."""
+def context_map(
+    scene: Scene, path: Sequence[int], charge: Charge | None, count: int, cursor: int | None = None
+) -> ContextMap:
+    """The map of the shown context, whose nodes are `path`, in `count` pixels; `cursor` is the node under the
+    cursor."""
     if not scene.counted:
         return ContextMap((None,) * count, extent_of(scene))
     extent, stretch = extent_of(scene), _stretch(scene)
-    path = scene.session.tree.path(scene.head)
     total, shown, at = scene.position(scene.head), list[int | None](), 0
     for pixel in range(count):
         token = (pixel + 0.5) * extent / count / stretch
@@ -71,7 +74,7 @@ def here_of(scene: Scene, cursor: int | None) -> float | None:
     return (scene.position(cursor) + scene.position(tree[cursor].parent)) / 2 * _stretch(scene)
 
 
-def node_at(scene: Scene, token: float) -> int | None:
+def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
     """The node whose block the map shows at `token`; ``ROOT`` for what is not recorded, None behind the context."""
     if not scene.counted:
         return None
@@ -80,7 +83,6 @@ def node_at(scene: Scene, token: float) -> int | None:
         return None
     if token < scene.missing:
         return ROOT
-    path = scene.session.tree.path(scene.head)
     return path[min(bisect_right(path, token, key=scene.position), len(path) - 1)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +15,7 @@ from ctxtui.views.charge import Charge, charge
 from ctxtui.views.grid import Grid
 from ctxtui.views.markdown import Highlight
 from ctxtui.views.open_block import MORE, Bodies, Opened, body_line
-from ctxtui.views.path import MISSING, Boundaries, Rows, Rule
+from ctxtui.views.path import MISSING, Boundaries, Rows, Rule, Trail
 from ctxtui.views.readings import Readings
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span, Spans
@@ -40,18 +41,23 @@ class ContextRows:
         self.shown: tuple[str, ...] = _ALL_LINE
         self.preview_lines = 6
         self._rows: Rows | None = None
+        self._trail: Trail | None = None
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: Ledger | None, shown: tuple[str, ...]) -> None:
         """Show another call, or the same one with more known about it."""
-        tree = scene.session.tree
-        if self._rows is None:
-            self._rows = Rows(tree)
+        if self._rows is None or self._trail is None:
+            self._rows, self._trail = Rows(scene.session.tree), Trail(scene.session.tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
-        self.charge = charge(scene)
+        self.charge = charge(scene, self._trail.show(scene.head))
         hidden = frozenset(category for category, how in enumerate(shown) if how == HIDDEN)
         self._rows.show(
             scene.head, self._tails(scene), boundaries=boundaries.at, hidden=hidden, missing=scene.missing > 0
         )
+
+    @property
+    def path(self) -> Sequence[int]:
+        """The nodes of the context shown, in prompt order."""
+        return self._trail.nodes if self._trail is not None else ()
 
     def _tails(self, scene: Scene) -> list[tuple[Rule, int]]:
         tree, call = scene.session.tree, scene.call

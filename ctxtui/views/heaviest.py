@@ -27,6 +27,7 @@ class Heaviest:
     def __init__(self) -> None:
         self._top: list[tuple[int, int]] = []
         self._head = ROOT
+        self._running: object = None
 
     def show(self, scene: Scene) -> list[int]:
         """The nodes of the heaviest blocks of the context shown, heaviest first; none while tokens are not counted."""
@@ -34,7 +35,11 @@ class Heaviest:
             return []
         tree, head = scene.session.tree, scene.head
         # What is not read changes with the turn, so another turn or branch is looked at from the start.
-        grows = tree.common(self._head, head) == self._head and tree[self._head].turn == tree[head].turn
+        grows = (
+            self._running is scene.running
+            and tree.common(self._head, head) == self._head
+            and tree[self._head].turn == tree[head].turn
+        )
         if not grows:
             self._top, self._head = [], ROOT
         strips, own = scene.running.strips_thinking, scene.running.own
@@ -44,7 +49,7 @@ class Heaviest:
             if heavy and is_read(tree, head, node, strips_thinking=strips):
                 insort(self._top, (-tokens, node))
                 del self._top[KEEP:]
-        self._head = head
+        self._head, self._running = head, scene.running
         return [node for _, node in self._top]
 
 

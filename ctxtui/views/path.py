@@ -46,6 +46,22 @@ class Boundaries:
             self.at.setdefault(node, []).append(Rule(str(call.epoch.start), call.epoch.detail, node))
 
 
+class Trail:
+    """The nodes of the context shown, in prompt order; what two contexts share is kept from one to the next."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.nodes: list[int] = []
+
+    def show(self, head: int) -> list[int]:
+        """The path to `head`; the same list, changed in place."""
+        nodes, tree = self.nodes, self._tree
+        shared = tree.common(nodes[-1] if nodes else ROOT, head)
+        del nodes[tree[shared].depth :]
+        nodes.extend(tree.path(head, shared))
+        return nodes
+
+
 class Rows:
     """The entries of the shown context, in prompt order.
 
@@ -151,4 +167,3 @@ class Rows:
     def index_of(self, entry_depth: int) -> int:
         """The row of the block at that depth of the context, or the nearest one above it that is shown; at least 0."""
         return max(0, bisect_right(self._entries, 2 * entry_depth, key=self._place) - 1)
-

@@ -60,6 +60,7 @@ class InspectorScreen(Travel, Screen[None]):
         self._stage = Stage(self._boxes)
         self._pager = pager
         self._said = False
+        self._known: tuple[object, ...] = ()
         self._situation: Situation | None = None
 
     @property
@@ -151,9 +152,17 @@ class InspectorScreen(Travel, Screen[None]):
 
     def on_worked(self, message: Worked) -> None:
         """Figures replace dots in place."""
+        study = self.study
+        if study is None or not study.session.threads:
+            return
+        known = study.known(self.thread, self.index)
         if message.done and self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.forget()
-        self.show()
+        if message.done or known != self._known:
+            self._known = known
+            self.show()
+        else:
+            self.panels.note(study, self.view)
 
     def on_failed(self, message: Failed) -> None:
         """Opening or reading ended in an error: it is said, the rest stays."""
@@ -183,6 +192,11 @@ class InspectorScreen(Travel, Screen[None]):
             else "recorded"
         )
 
+    @property
+    def view(self) -> View:
+        """What is wanted now."""
+        return View(self.thread, self.index, self.shown, self.state)
+
     was_asked = False
     """Whether the user turned following on by hand."""
 
@@ -192,7 +206,7 @@ class InspectorScreen(Travel, Screen[None]):
         if study is None or not study.session.threads:
             return
         node = None if to_end else self.panels.transcript.node
-        if self.panels.show(study, View(self.thread, self.index, self.shown, self.state)):
+        if self.panels.show(study, self.view):
             self.replan()
             self.call_after_refresh(self.show)
         self.panels.transcript.changed(node, to_end=to_end)

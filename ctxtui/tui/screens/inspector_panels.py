@@ -110,7 +110,7 @@ class Panels:
         rows = self.transcript.data
         assert rows is not None
         rows.show(scene, known.boundaries, known.ledger, view.shown)
-        self.transcript.note = _note(study, view)
+        self.note(study, view)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         self.header.show(header.header(scene, view.state, spent, scene.number < len(known.spent)))
         what = self._composition(study, known, scene, view)
@@ -122,10 +122,16 @@ class Panels:
         self._lists(known, scene)
         return self._replan(what, len(listed))
 
+    def note(self, study: Study, view: View) -> None:
+        """How far counting is, which filters are on."""
+        self.transcript.note = _note(study, view)
+        self.transcript.refresh_rule()
+
     def draw_map(self) -> None:
         """Show the map of the scene, in as many pixels as it has now."""
-        if self.scene is not None and self.shows("map") and self.transcript.data is not None:
-            self.map.show(context_map(self.scene, self.transcript.data.charge, self.map.pixels, self.transcript.node))
+        rows, scene = self.transcript.data, self.scene
+        if scene is not None and rows is not None and self.shows("map"):
+            self.map.show(context_map(scene, rows.path, rows.charge, self.map.pixels, self.transcript.node))
 
     def point(self) -> None:
         """The transcript's cursor moved: the map's mark follows."""

@@ -129,8 +129,10 @@ class Travel(Screen[None]):
     def on_map_board_pointed(self, message: MapBoard.Pointed) -> None:
         """To the block at a token."""
         rows, scene = self.panels.transcript.data, self.panels.scene
-        node = context_map.node_at(scene, message.token) if scene is not None else None
-        if rows is not None and node is not None:
+        if rows is None or scene is None:
+            return
+        node = context_map.node_at(scene, rows.path, message.token)
+        if node is not None:
             self.panels.transcript.move_to(rows.index_of(node))
 
     def on_calls_board_pointed(self, message: CallsBoard.Pointed) -> None:
