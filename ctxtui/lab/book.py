@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
+from ctxtui.lab.forecast import Forecast
 from ctxtui.lab.labels import Names
+from ctxtui.lab.learning import Learning
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features, minus
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
-from ctxtui.tokens.weights import Weights, is_exact, prior, slack, tokens
+from ctxtui.tokens.weights import Weights, is_exact, slack, tokens
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
@@ -21,7 +23,8 @@ class Book:
     """The counts behind every figure of one session.
 
     `table` knows the models, `measure` how to count. Counting goes on in `advance` (a worker thread may call it); the
-    rest only reads. Figures of a node exist once `counted` says so.
+    rest only reads. Figures of a node exist once `counted` says so. Reports are learnt from as their contexts are
+    counted; the weights follow in steps, each of which raises `version`: what was worked out under older ones is stale.
     """
 
     def __init__(self, session: Session, table: ModelTable, measure: Measure) -> None:
@@ -31,7 +34,11 @@ class Book:
         self._measure = measure
         self._cards: dict[str, ModelCard] = {}
         self._weights: dict[str, Weights] = {}
+        self._models: frozenset[str] = frozenset({""})
+        self._models_of = -1
         self._cumulated: dict[Counting, Cumulated] = {}
+        self._learning = Learning(session, self.cumulated, self.card)
+        self.version = 0
         self._first: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
 
@@ -43,10 +50,10 @@ class Book:
         return found
 
     def weights(self, model: str) -> Weights:
-        """What one raw feature is worth in tokens of `model`."""
+        """What one raw feature is worth in tokens of `model`: learnt from the session where it taught enough."""
         found = self._weights.get(model)
         if found is None:
-            found = self._weights[model] = prior(self.card(model))
+            found = self._weights[model] = self._learning.weights(model)
         return found
 
     def cumulated(self, model: str) -> Cumulated:
@@ -58,16 +65,41 @@ class Book:
             found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card))
         return found
 
+    @property
+    def models(self) -> frozenset[str]:
+        """The models of the session's calls; one without a name where there are none."""
+        calls = self.session.calls
+        if self._models_of != len(calls):
+            self._models_of = len(calls)
+            # A list first: another thread may be folding calls in.
+            self._models = frozenset(call.model for call in list(calls.values())) or frozenset({""})
+        return self._models
+
     def counted(self, model: str, node: int) -> bool:
         """Whether the figures of the context `node` are known yet."""
         return self.cumulated(model).counted(node)
 
     def advance(self, limit: int | None = None) -> tuple[int, int]:
         """Count up to `limit` further nodes for every model in the session; returns (nodes counted, nodes in all)."""
-        models = {call.model for call in self.session.calls.values()} or {""}
-        ways = {id(way): way for way in (self.cumulated(model) for model in models)}
+        ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
         done = min(way.advance(limit) for way in ways.values())
+        self._learning.advance()
+        if done == len(self.session.tree) and self._learning.give():
+            self._weights = {model: self._learning.weights(model) for model in self._weights}
+            self.version += 1
         return done, len(self.session.tree)
+
+    @property
+    def forecasts(self) -> Mapping[str, Forecast]:
+        """What was foretold of each call that the book has learnt from, by call id."""
+        return self._learning.forecasts
+
+    def forecast(self, call: Call) -> Forecast | None:
+        """The input of `call` as everything learnt so far foretells it; None where it extends no call with a report.
+
+        Raises `IndexError` while its context is not counted.
+        """
+        return self._learning.forecaster.forecast(call)
 
     def sums(self, model: str, node: int) -> tuple[int, ...]:
         """Whole tokens per category index of the context `node`, nothing taken out. Raises `IndexError` while it is

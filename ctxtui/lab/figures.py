@@ -29,11 +29,12 @@ _THINKING: Final = INDEX["thinking"]
 class CallFigures:
     """What a call's context comes to, in tokens.
 
-    `context_tokens` is the reported input where there is a report (`method` ``reported``), else the sum of our
-    figures; `lo` and `hi` are its 90 % interval. `categories` holds our figure for each category that is not empty, in
-    prompt order. `not_recorded` is what the recording lacks (None where nothing is lacking or it cannot be inferred
-    yet), `residual` the report less everything else. `counted` is False while some block has no count yet: then only
-    `context_tokens` and `reported` are meant to be shown.
+    `context_tokens` is the reported input where there is a report (`method` ``reported``), else what an earlier report
+    foretells (``calibrated`` once enough was learnt from reports, else ``guessed``), else the sum of our figures
+    (``exact`` where every block is); `lo` and `hi` are its 90 % interval. `categories` holds our figure for each
+    category that is not empty, in prompt order. `not_recorded` is what the recording lacks (None where nothing is
+    lacking or it cannot be inferred yet), `residual` the context tokens less everything else. `counted` is False while
+    some block has no count yet: then only `context_tokens` and `reported` are meant to be shown.
     """
 
     context_tokens: int
@@ -75,14 +76,28 @@ def figures(book: Book, call: Call) -> CallFigures:
     visible = sum(by_category)
     missing = not_recorded(book, call)
     ours = visible + (missing or 0)
-    total = reported.input if reported else ours
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
-    share = book.whole_slack(call.model, head)
-    slack = 0 if reported or share is None else round(visible * share)
-    method = "reported" if reported else "exact" if share is None and not missing else "guessed"
-    return CallFigures(
-        total, method, max(0, total - slack), total + slack, named, missing, total - ours, reported, True
-    )
+    total, method, lo, hi = _total(book, call, visible, missing or 0)
+    return CallFigures(total, method, lo, hi, named, missing, total - ours, reported, True)
+
+
+def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
+    """The tokens of the whole context, how they were obtained, and their interval."""
+    if call.usage is not None:
+        return call.usage.input, "reported", call.usage.input, call.usage.input
+    estimate = estimated(book, call.model)
+    foretold = book.forecast(call)
+    if foretold is not None:
+        return foretold.predicted, estimate, foretold.lo, foretold.hi
+    ours, share = visible + missing, book.whole_slack(call.model, call.sent_head)
+    slack = 0 if share is None else round(visible * share)
+    method = "exact" if share is None and not missing else estimate
+    return ours, method, max(0, ours - slack), ours + slack
+
+
+def estimated(book: Book, model: str) -> str:
+    """The method of an estimate for `model`."""
+    return "calibrated" if book.weights(model).calibrated else "guessed"
 
 
 def _categories(book: Book, model: str, head: int) -> list[int]:
@@ -140,7 +155,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
         CATEGORIES[here.category],
         here.place.role,
         tokens,
-        "exact" if half is None else "guessed",
+        "exact" if half is None else estimated(book, call.model),
         max(0, tokens - slack),
         tokens + slack,
         is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),

@@ -20,6 +20,7 @@ from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.rhythm import Rhythm
+from ctxtui.tokens.weights import Weights
 
 _FLOOR_FINAL: Final = 0.5
 """A final output count is believed above this share of what the visible answer comes to ..."""
@@ -87,6 +88,15 @@ class Forecaster:
             found = self._calibrations[model] = Calibration(self._card(model))
         return found
 
+    @property
+    def learnt(self) -> int:
+        """How many reports taught something, all models together."""
+        return sum(one.learnt for one in self._calibrations.values())
+
+    def weights(self) -> dict[str, Weights]:
+        """The weights by model, as they are now."""
+        return {model: one.weights for model, one in self._calibrations.items()}
+
     def forecast(self, call: Call) -> Forecast | None:
         """The input of `call`; its own report is not looked at. None for the first call of a thread with a report.
 
@@ -108,7 +118,7 @@ class Forecaster:
             step,
             max(0, round(middle)),
             max(0, round(middle + low * deviation)),
-            round(middle + high * deviation),
+            max(0, round(middle + high * deviation)),
             features,
             answers,
             known,
@@ -173,7 +183,7 @@ class Forecaster:
 
 
 def _teaches(forecast: Forecast, reported: int) -> bool:
-    """Whether the report says something of weights: not where content left, or the whole context is of another model."""
+    """Whether the report says something of weights: not where content left or the model changed."""
     step = forecast.step
     whole = step.lost == NOTHING and step.base.model == forecast.call.model
     return whole and reported >= step.usage.input and not step.added.image

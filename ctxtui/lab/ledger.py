@@ -46,6 +46,8 @@ class Ledger:
     def __init__(self, book: Book, running: Running) -> None:
         self._book = book
         self._running = running
+        self.version = running.version
+        """That of the weights behind the tokens that costs were shared out by."""
         self.entered: dict[int, int] = {}
         self.made: dict[int, int] = {}
         self._charged: list[Charged] = []

@@ -15,6 +15,8 @@ class Running:
 
     `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `counted`. A
     block's tokens are those of `lab.figures`: differences of rounded running sums, so that rows add up to figures.
+    When the book has learnt new weights, `advance` makes the totals anew beside the old ones, and swaps them when they
+    are as many; `version` is that of the weights behind those that are read.
     """
 
     def __init__(self, book: Book, model: str) -> None:
@@ -22,8 +24,9 @@ class Running:
         self._tree = book.session.tree
         self._model = model
         self.strips_thinking = book.card(model).strips_thinking
-        self._total = [0]
-        self._thinking = [0]
+        self.version = book.version
+        self._total, self._thinking = _none()
+        self._next = (self.version, *_none())
 
     @property
     def done(self) -> int:
@@ -34,10 +37,26 @@ class Running:
         """Whether the tokens up to `node` are known yet."""
         return node < len(self._thinking)
 
+    @property
+    def behind(self) -> bool:
+        """Whether `advance` has anything to do."""
+        return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
+
     def advance(self, limit: int | None = None) -> None:
-        """Take in what the book has counted since, at most `limit` nodes."""
+        """Take in what the book has counted or learnt since, at most `limit` nodes."""
+        if self.version == self._book.version:
+            self._extend(self._total, self._thinking, limit)
+            return
+        if self._next[0] != self._book.version:
+            self._next = (self._book.version, *_none())
+        version, total, thinking = self._next
+        self._extend(total, thinking, limit)
+        if len(thinking) >= self.done:
+            self._total, self._thinking, self.version = total, thinking, version
+
+    def _extend(self, totals: list[int], thoughts: list[int], limit: int | None) -> None:
         book, model = self._book, self._model
-        first, last = len(self._thinking), book.cumulated(model).done
+        first, last = len(thoughts), book.cumulated(model).done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
             own = 0
@@ -45,8 +64,8 @@ class Running:
                 category = node.category
                 own = book.sum_of(model, id_, category) - book.sum_of(model, node.parent, category)
             thinking = own if node.category == _THINKING else 0
-            self._total.append(self._total[node.parent] + own)
-            self._thinking.append(self._thinking[node.parent] + thinking)
+            totals.append(totals[node.parent] + own)
+            thoughts.append(thoughts[node.parent] + thinking)
 
     def own(self, node: int) -> int:
         """Tokens of one block, with its message's header where it is the first part."""
@@ -69,3 +88,8 @@ class Running:
             return sums
         earlier = self._thinking[node if node < start else self._tree[start].parent]
         return (*sums[:_THINKING], sums[_THINKING] - earlier, *sums[_THINKING + 1 :])
+
+
+def _none() -> tuple[list[int], list[int]]:
+    """The totals of the empty context: tokens, and tokens of thinking."""
+    return [0], [0]

@@ -36,11 +36,11 @@ _NINETY: Final = 1.645
 
 
 class Calibration:
-    """What is known of one model's weights. `learnt` counts the reports that taught something."""
+    """What is known of one model's weights: `prior` before any report; `learnt` counts the reports that taught."""
 
     def __init__(self, card: ModelCard) -> None:
         self._card = card
-        self._prior = prior(card)
+        self.prior = prior(card)
         self._means: list[float] = [*card.factors, 0.0]
         self._doubts: list[float] = [*card.doubt, _ANSWER_DOUBT]
         self._cov: list[list[float]] = [
@@ -53,9 +53,9 @@ class Calibration:
     def weights(self) -> Weights:
         """The weights as they are now; those of the card until `LEARNT` reports were learnt from."""
         if self.learnt < LEARNT:
-            return self._prior
+            return self.prior
         factors = Features(*self._means[:_WIDTH])
-        return Weights(factors, self._prior.spread, self._prior.half_width, self._prior.exact, calibrated=True)
+        return Weights(factors, self.prior.spread, self.prior.half_width, self.prior.exact, calibrated=True)
 
     def tokens(self, features: Sequence[float], answers: int = 0) -> float:
         """What `features` are expected to come to, with `answers` (0 or 1) answers taken from their reports."""
@@ -67,7 +67,7 @@ class Calibration:
         return math.sqrt(self._of_weights(x)[0] + self._of_blocks(features))
 
     def _of_blocks(self, features: Sequence[float]) -> float:
-        parts = zip(features, self._means, self._prior.spread, strict=False)
+        parts = zip(features, self._means, self.prior.spread, strict=False)
         return float(self._card.noise**2 + sum((f * w * s / _NINETY) ** 2 for f, w, s in parts))
 
     def _of_weights(self, x: list[float]) -> tuple[float, list[float]]:

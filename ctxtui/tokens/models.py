@@ -27,8 +27,9 @@ class ModelCard:
     hidden tokens added once when there are tools (auto or none, any or a named one). `image_rule` is the spelling of
     `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is ``json`` or ``functions`` (see `chat`);
     `hidden_envelope` is the length in characters of a signature around nothing. `factors`, `spread` and `half_width`
-    are the prior weights, `doubt` the standard deviation of each factor between sessions (0: never learnt), `noise` that
-    of a call's new tokens beyond what its blocks explain (see `calibrate`). `sources` tells where each figure is from, by field name.
+    are the prior weights, `doubt` the standard deviation of each factor between sessions (0: never learnt), `noise`
+    that of a call's new tokens beyond what its blocks explain (see `calibrate`). `sources` tells where each figure is
+    from, by field name.
     """
 
     id: str
