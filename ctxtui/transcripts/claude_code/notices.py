@@ -138,7 +138,8 @@ def broken(state: State, piece: Broken, agent: str) -> list[Event]:
     if record.uuid in state.threads.points:
         record.uuid = None
     thread, events = state.thread(record, agent)
-    role = "assistant" if record.type == "assistant" else "user"
+    # Old versions write an answer's message, whose type is "message", before the record's own type.
+    role = "assistant" if record.type in ("assistant", "message") else "user"
     item = Item(block.unreadable(f"line {piece.line}", piece.reason), Place("messages", role))
     parent = state.threads.parent(record, thread, starts=False)
     return events + state.move(thread, state.add(record, parent, SAID, [item]))

@@ -85,11 +85,11 @@ class CodexSession:
         return [TipMoved(MAIN, self._tip)]
 
     def _describe(self, **news: Json) -> list[Event]:
-        about = replace(self._about, source=NAME, **{key: value for key, value in news.items() if value})
-        if about == self._about:
+        changed = {key: value for key, value in news.items() if value and value != getattr(self._about, key)}
+        if not changed:
             return []
-        self._about = about
-        return [about]
+        self._about = replace(self._about, source=NAME, **changed)
+        return [self._about]
 
     def _meta(self, meta: dict[str, Json]) -> list[Event]:
         id_ = _word(meta.get("id")) or _word(meta.get("session_id"))
@@ -127,7 +127,7 @@ class CodexSession:
             calls.answered = True
         elif said.words:
             calls.spoken = True
-            events += self._describe(title=self._about.title or one_line(said.words))
+            events += [] if self._about.title else self._describe(title=one_line(said.words))
         at = seconds(record.timestamp)
         calls.newest = at if calls.newest is None or (at is not None and at > calls.newest) else calls.newest
         return [*events, *self._moved()]
