@@ -11,6 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.transcripts.dialogue import Dialogue
+from ctxtui.transcripts.fields import word
 from ctxtui.wire.grammars import CHAT_SHAPE, split_item
 from ctxtui.wire.message import LIST, Field, Shape, split
 from ctxtui.wire.parts import shape
@@ -69,7 +70,7 @@ def say(dialogue: Dialogue, message: Json, known: Known, path: str) -> Iterator[
     if not isinstance(message, dict):
         yield Skipped(1, f"a message is {shape(message)}, not an object @ {path}")
         return
-    call = known(message) if message.get("role") in _ANSWERING else None
+    call = known(message) if word(message.get("role")) in _ANSWERING else None
     if call is None:
         dialogue.say(items(message, path))
     else:

@@ -24,7 +24,7 @@ def sniff(head: bytes, name: str) -> float:
     messages = objects(first) if isinstance(first, list) else []
     # The last one may be cut before its members.
     whole = messages[:-1] or messages
-    spoken = [m for m in whole if m.get("role") in _ROLES and m.keys() & {"content", "tool_calls"}]
+    spoken = [m for m in whole if word(m.get("role")) in _ROLES and m.keys() & {"content", "tool_calls"}]
     return 0.4 if spoken and len(spoken) == len(whole) else 0.0
 
 

@@ -40,7 +40,7 @@ def count(value: Json) -> int:
     """A number of tokens; 0 for what is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return 0
-    number = float(value)
+    number = _float(value)
     return max(0, int(number)) if abs(number) < 1e18 else 0
 
 
@@ -48,11 +48,21 @@ def money(value: Json) -> float | None:
     """A figure in USD; None for what is no number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
-    return float(value)
+    return _float(value)
 
 
 def moment(value: Json) -> float | None:
     """A time in Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    return seconds(value)
+    try:
+        return seconds(value)
+    except OverflowError:
+        return None
+
+
+def _float(value: int | float | Number) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")

@@ -14,6 +14,8 @@ _MESSAGES: Final = frozenset({"message", "fallback_message"})
 def _count(value: Json) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return 0
+    if isinstance(value, int):
+        return value if 0 < value < 10**18 else 0
     number = float(value)
     return max(0, int(number)) if abs(number) < 1e18 else 0
 
@@ -24,7 +26,7 @@ def _dict(value: Json) -> dict[str, Json]:
 
 def _cost(report: dict[str, Json]) -> float | None:
     cost = report.get("cost")
-    return None if isinstance(cost, bool) or not isinstance(cost, int | float) else float(cost)
+    return None if isinstance(cost, bool) or not isinstance(cost, int | float) or abs(cost) > 1e18 else float(cost)
 
 
 def anthropic(report: Json) -> Usage | None:

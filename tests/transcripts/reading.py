@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from ctxtui.core.call import Call
 from ctxtui.core.session import Event, Session
@@ -61,6 +63,10 @@ def as_bytes(value: object, indent: int | None = None) -> bytes:
     return json.dumps(value, indent=indent, ensure_ascii=False).encode()
 
 
+def lines_of(value: object) -> bytes:
+    return as_lines(value if isinstance(value, list) else [value])
+
+
 def as_lines(records: list[object]) -> bytes:
     return b"".join(as_bytes(record) + b"\n" for record in records)
 
@@ -101,3 +107,37 @@ def plain_records(path: Path) -> list[dict[str, object]]:
         while text[at : at + 1].isspace():
             at += 1
     return found
+
+
+ODD: tuple[object, ...] = (None, 3, -1.5, "x", [], {}, [None], [[1]], {"a": 1}, True, 10**400)
+
+
+def survives_values(value: object, name: str, write: Callable[[object], bytes] | None = None, most: int = 400) -> None:
+    """A value of any type anywhere in the file stops no reader."""
+    written = write or as_bytes
+    form = form_of(written(value), name)
+    places = list(_places(value))
+    for n, place in enumerate(places[:: max(1, len(places) // most)]):
+        for odd in (ODD[n % len(ODD)], ODD[(n * 7 + 3) % len(ODD)]):
+            read_with(form, written(_changed(value, place, odd)))
+
+
+def _places(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    if path:
+        yield path
+    members: Iterable[tuple[object, object]] = ()
+    if isinstance(value, dict):
+        members = value.items()
+    elif isinstance(value, list):
+        members = enumerate(value)
+    for key, item in members:
+        yield from _places(item, (*path, key))
+
+
+def _changed(value: object, path: tuple[object, ...], odd: object) -> object:
+    if not path:
+        return odd
+    key, *rest = path
+    copy: Any = value.copy()  # type: ignore[attr-defined]
+    copy[key] = _changed(copy[key], tuple(rest), odd)
+    return copy

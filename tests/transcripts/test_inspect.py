@@ -24,6 +24,7 @@ from tests.transcripts.reading import (
     read_with,
     shown,
     survives_cuts,
+    survives_values,
     total,
 )
 
@@ -166,3 +167,8 @@ def _header(data: bytes) -> dict[str, Any]:
         data = zipfile.ZipFile(io.BytesIO(data)).read("header.json")
     value: dict[str, Any] = json.loads(data)
     return value
+
+
+def test_values_of_any_type_stop_no_reader() -> None:
+    survives_values(log(sample(events=[event({"input_tokens": 1}, input_refs=[[0, 2]])])), NAME)
+    survives_values(log(sample()), NAME)

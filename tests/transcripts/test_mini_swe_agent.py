@@ -9,7 +9,17 @@ import pytest
 
 from tests.cases.agents import chat_answer, mini_swe_agent
 from tests.corpus import corpus_params
-from tests.transcripts.reading import as_bytes, calls, corpus_session, law_2, read, shown, survives_cuts, total
+from tests.transcripts.reading import (
+    as_bytes,
+    calls,
+    corpus_session,
+    law_2,
+    read,
+    shown,
+    survives_cuts,
+    survives_values,
+    total,
+)
 
 NAME = "a.traj.json"
 
@@ -117,3 +127,7 @@ def test_corpus(path: Path) -> None:
 
 def test_the_case_is_an_answer() -> None:
     assert chat_answer("x", 1)["choices"]
+
+
+def test_values_of_any_type_stop_no_reader() -> None:
+    survives_values(mini_swe_agent(), NAME)

@@ -20,9 +20,11 @@ from tests.transcripts.reading import (
     corpus_session,
     form_of,
     law_2,
+    lines_of,
     read,
     shown,
     survives_cuts,
+    survives_values,
     total,
 )
 
@@ -121,3 +123,8 @@ def test_corpus(path: Path) -> None:
     elif "response" in (value := json.loads(data)):
         assert whole.input == value["response"]["usage"]["prompt_tokens"]
         assert whole.output == value["response"]["usage"]["completion_tokens"]
+
+
+def test_values_of_any_type_stop_no_reader() -> None:
+    survives_values(openhands_log(), "log.json")
+    survives_values(openhands_events(), "events.jsonl", lines_of)

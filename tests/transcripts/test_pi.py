@@ -14,10 +14,12 @@ from tests.transcripts.reading import (
     calls,
     corpus_session,
     law_2,
+    lines_of,
     plain_records,
     read,
     shown,
     survives_cuts,
+    survives_values,
     total,
 )
 
@@ -108,3 +110,7 @@ def test_corpus(path: Path) -> None:
     assert whole.output == sum(r["output"] for r in reports)
     spent = sum(call.usage.cost or 0 for call in session.calls.values() if call.usage)
     assert spent == pytest.approx(sum(r["cost"]["total"] for r in reports))
+
+
+def test_values_of_any_type_stop_no_reader() -> None:
+    survives_values(pi(), NAME, lines_of)

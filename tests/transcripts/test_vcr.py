@@ -21,7 +21,7 @@ from ctxtui.wire.request import Request
 from tests.cases import wire_traffic as cases
 from tests.cases.wire_traffic import Pair
 from tests.corpus import corpus_params
-from tests.transcripts.reading import calls, corpus_session, law_2, read, shown, survives_cuts, total
+from tests.transcripts.reading import calls, corpus_session, law_2, read, shown, survives_cuts, survives_values, total
 
 NAME = "a.yaml"
 
@@ -171,3 +171,10 @@ def test_corpus(path: Path) -> None:
         if call.skeleton is not None and "tail_only" not in call.extra:
             assert encode(Request(tuple(session.tree.items(call.raw_head)), call.skeleton))
         assert call.error or call.response_head != call.raw_head or call.stop_reason == "count_tokens"
+
+
+def test_values_of_any_type_stop_no_reader() -> None:
+    value = yaml.safe_load(python_cassette(cases.every(), parsed=True))
+    for n in range(len(value["interactions"])):
+        one = {**value, "interactions": value["interactions"][n : n + 1]}
+        survives_values(one, NAME, lambda v: yaml.safe_dump(v, sort_keys=False).encode(), most=60)

@@ -26,8 +26,8 @@ def request_items(body: dict[str, Json]) -> list[Item]:
     """The items of a request: tools, system, contents."""
     made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in _tools(body)]
     system = body.get("systemInstruction", body.get("system_instruction"))
-    parts = [system] if isinstance(system, str) else listed(obj(system).get("parts"))
-    made += [Item(blocks.of(_typed(part)), Place("system")) for part in parts]
+    said = system if isinstance(system, str) else obj(system).get("parts")
+    made += [Item(blocks.of(part), Place("system")) for part in parts(said)]
     contents = body.get("contents")
     for content in [contents] if isinstance(contents, str | dict) else listed(contents):
         made += _message(content)
@@ -47,7 +47,13 @@ def _message(content: Json) -> list[Item]:
     if isinstance(content, str):
         return spoken("user", content)
     held = obj(content)
-    return spoken(word(held.get("role")) or "user", *(_typed(part) for part in listed(held.get("parts"))))
+    return spoken(word(held.get("role")) or "user", *parts(held.get("parts")))
+
+
+def parts(content: Json) -> list[Json]:
+    """Content in any of its forms (a string, a part, a list of parts) as parts in the common spelling."""
+    found = [content] if isinstance(content, str | dict) else listed(content)
+    return [_typed(part) for part in found]
 
 
 def _typed(part: Json) -> Json:
@@ -107,18 +113,18 @@ def usage(report: Json) -> Usage | None:
 def answer(chunks: Iterable[Json]) -> Response:
     """The answer that `chunks` (one for an answer in one piece) make together."""
     whole: dict[str, Json] = {}
-    parts: list[Json] = []
+    said: list[Json] = []
     reason = ""
     for chunk in map(obj, chunks):
         whole |= {key: item for key, item in chunk.items() if item is not None}
         first = at(chunk, "candidates", 0)
         reason = word(at(first, "finishReason")) or reason
         for part in listed(at(first, "content", "parts")):
-            _add(parts, part)
+            _add(said, part)
     error = error_words(whole) if "error" in whole else word(at(whole, "promptFeedback", "blockReason"))
     told = ("candidates", "usageMetadata", "modelVersion", "responseId", "error")
     return Response(
-        items=tuple(spoken("model", *map(_typed, parts))) if parts else (),
+        items=tuple(spoken("model", *map(_typed, said))) if said else (),
         usage=usage(whole.get("usageMetadata")),
         id=word(whole.get("responseId")),
         model=word(whole.get("modelVersion")),
@@ -129,12 +135,12 @@ def answer(chunks: Iterable[Json]) -> Response:
     )
 
 
-def _add(parts: list[Json], part: Json) -> None:
+def _add(said: list[Json], part: Json) -> None:
     """Streamed words go on where the last chunk's stopped."""
-    last = obj(parts[-1]) if parts else {}
+    last = obj(said[-1]) if said else {}
     news = obj(part)
     joins = "text" in last and "text" in news and "thoughtSignature" not in last
     if joins and last.get("thought") == news.get("thought"):
-        parts[-1] = {**last, **news, "text": word(last["text"]) + word(news["text"])}
+        said[-1] = {**last, **news, "text": word(last["text"]) + word(news["text"])}
     else:
-        parts.append(part)
+        said.append(part)

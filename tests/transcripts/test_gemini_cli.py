@@ -1,0 +1,87 @@
+"""Gemini CLI: the JSON of older versions, the lines of newer ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.transcripts.registry import what_is
+from tests.corpus import corpus_params
+from tests.transcripts.reading import (
+    as_bytes,
+    as_lines,
+    calls,
+    law_2,
+    lines_of,
+    read,
+    shown,
+    survives_cuts,
+    survives_values,
+    total,
+)
+
+NAME = "session.json"
+
+
+def chat() -> dict[str, Any]:
+    result = {"functionResponse": {"id": "t1", "name": "ls", "response": {"output": "a.py"}}}
+    tool = {"id": "t1", "name": "ls", "args": {"path": "."}, "result": [result], "status": "success"}
+    tokens = {"input": 100, "output": 5, "cached": 40, "thoughts": 7, "tool": 2, "total": 114}
+    messages = [
+        {"id": "m1", "timestamp": "2026-01-10T20:00:21Z", "type": "user", "content": "Which files?"},
+        {"id": "m2", "timestamp": "2026-01-10T20:00:27Z", "type": "gemini", "content": "", "toolCalls": [tool],
+         "thoughts": [{"subject": "Look", "description": "at files"}], "model": "gemini-9", "tokens": tokens},
+        {"id": "m3", "timestamp": "2026-01-10T20:00:28Z", "type": "warning", "content": "slow"},
+        {"id": "m4", "timestamp": "2026-01-10T20:00:29Z", "type": "gemini", "content": "a.py", "model": "gemini-9",
+         "tokens": {**tokens, "cached": 0}},
+    ]  # fmt: skip
+    return {"sessionId": "s-1", "projectHash": "h", "startTime": "2026-01-10T20:00:21Z", "messages": messages}
+
+
+def test_calls_and_usage() -> None:
+    session = read(as_bytes(chat(), indent=2), NAME)
+    first, second = calls(session)
+    assert first.usage and (first.usage.fresh, first.usage.cache_read) == (62, 40)
+    assert (first.usage.output, first.usage.reasoning) == (12, 7) and first.provider == "google"
+    assert [kind for _, _, kind in shown(session, second.raw_head)] == [
+        "header", "text", "header", "thinking", "tool_use", "header", "tool_result",
+    ]  # fmt: skip
+    assert session.about.id == "s-1" and session.about.title == "Which files?"
+    assert [(h.kind, h.text) for h in session.happenings] == [("warning", "slow")]
+
+
+def test_lines_give_the_same() -> None:
+    value = chat()
+    messages = value.pop("messages")
+    # The answer is written twice: before and after its tool has run.
+    early = {k: v for k, v in messages[1].items() if k != "toolCalls"}
+    lines = read(as_lines([value, messages[0], early, *messages[1:], {"$set": {"lastUpdated": "x"}}]), "s.jsonl")
+    whole = read(as_bytes(chat()), NAME)
+    assert lines.threads["main"].tip and whole.threads["main"].tip
+    path = [i.block.digest for i in whole.tree.items(whole.threads["main"].tip)]
+    assert [i.block.digest for i in lines.tree.items(lines.threads["main"].tip)] == path
+
+
+def test_any_chunking_any_cut_any_value() -> None:
+    data = as_bytes(chat(), indent=2)
+    law_2(data, NAME)
+    survives_cuts(data, NAME)
+    survives_values(chat(), NAME)
+    survives_values([{"sessionId": "s", "projectHash": "h"}, *chat()["messages"]], "s.jsonl", lines_of)
+
+
+@pytest.mark.parametrize("path", corpus_params("gemini_cli"))
+def test_corpus(path: Path) -> None:
+    data = path.read_bytes()
+    session = read(data, path.name)
+    reports = [m["tokens"] for m in json.loads(data)["messages"] if "tokens" in m]
+    assert len(session.calls) == len(reports)
+    whole = total(session)
+    assert whole.input + whole.output == sum(r["total"] for r in reports)
+    assert whole.cache_read == sum(r["cached"] for r in reports)
+    if not reports:
+        assert all(t.tip == 0 for t in session.threads.values())
+        assert what_is(data, path.name) == "a Gemini CLI session without any message of a model"
