@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts import (
-    bodies,
-    chat_list,
-    claude_code,
-    codex,
-    inspect_ai,
-    mini_swe_agent,
-    openhands,
-    pi,
-    request_log,
-    vcr,
-)
 from ctxtui.transcripts.glance import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.what_is import what_is as _what_is
@@ -41,17 +30,60 @@ class Format:
     bare: str = ""
 
 
+SURE: Final = 0.99
+"""A sniff of at least this much settles it: no later format is asked, nor its module imported."""
+
+
+def _module(name: str) -> Any:
+    # A format costs nothing until a file is held against it: a first screen must not wait for a dozen readers.
+    return import_module(f"ctxtui.transcripts.{name}")
+
+
+def _format(name: str, module: str, opener: str = "reader", companions: tuple[str, ...] = (), bare: str = "") -> Format:
+    def sniff(head: bytes, file: str) -> float:
+        score: float = _module(module).sniff(head, file)
+        return score
+
+    def open_(tree: Tree) -> Reader:
+        made: Reader = getattr(_module(module), opener)(tree)
+        return made
+
+    return Format(name, sniff, open_, companions, bare)
+
+
+def _bodies(name: str, dialect: str) -> Format:
+    def sniff(head: bytes, file: str) -> float:
+        score: float = _module("bodies").sniff_as(dialect)(head, file)
+        return score
+
+    def open_(tree: Tree) -> Reader:
+        made: Reader = _module("bodies").open_as(dialect)(tree)
+        return made
+
+    return Format(name, sniff, open_, bare="JSON bodies without any message")
+
+
 FORMATS: Final[tuple[Format, ...]] = (
-    Format(claude_code.NAME, claude_code.sniff, claude_code.ClaudeCodeReader, claude_code.COMPANIONS, claude_code.BARE),
-    Format(codex.NAME, codex.sniff, codex.CodexReader, bare=codex.BARE),
-    Format(mini_swe_agent.NAME, mini_swe_agent.sniff, mini_swe_agent.reader),
-    Format(pi.NAME, pi.sniff, pi.reader, bare=pi.BARE),
-    Format(vcr.NAME, vcr.sniff, vcr.reader, bare=vcr.BARE),
-    Format(request_log.NAME, request_log.sniff, request_log.reader, bare=request_log.BARE),
-    Format(openhands.NAME, openhands.sniff, openhands.OpenHandsReader, openhands.COMPANIONS, openhands.BARE),
-    Format(chat_list.NAME, chat_list.sniff, chat_list.reader),
-    *(Format(label, bodies.sniff_as(d), bodies.open_as(d), bare=bodies.BARE) for d, label in bodies.NAMES.items()),
-    Format(inspect_ai.NAME, inspect_ai.sniff, inspect_ai.reader, bare=inspect_ai.BARE),
+    _format(
+        "claude code",
+        "claude_code",
+        "ClaudeCodeReader",
+        ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
+        "Claude Code history without any message",
+    ),
+    _format("codex", "codex", "CodexReader", bare="a Codex rollout without any message"),
+    _format("mini-swe-agent", "mini_swe_agent"),
+    _format("pi", "pi", bare="a pi session without any message"),
+    _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
+    _format("llm log", "request_log", bare="a log without a request that can be read"),
+    _format("openhands", "openhands", "OpenHandsReader", ("events/event-*.json",), "an OpenHands state without events"),
+    _format("messages", "chat_list"),
+    _bodies("anthropic", "anthropic"),
+    _bodies("openai chat", "openai_chat"),
+    _bodies("openai responses", "openai_responses"),
+    _format("inspect", "inspect_ai", bare="an Inspect log without samples"),
+    _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
+    _format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
 )
 
 
@@ -63,6 +95,8 @@ def detect(head: bytes, name: str = "") -> Format | None:
         score = form.sniff(head, name)
         if score > best_score:
             best, best_score = form, score
+        if score >= SURE:
+            break
     return best
 
 
