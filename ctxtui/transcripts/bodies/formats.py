@@ -47,8 +47,8 @@ def open_as(name: str) -> Callable[[Tree], BodiesReader]:
 def _told(head: bytes) -> tuple[str, float]:
     """The dialect of a head and how sure that is; three formats ask in turn."""
     found = glance.values(head)[:_LOOKED_AT]
-    if len(found) == 1 and isinstance(found[0], list):
-        found = [found[0], *found[0][:_LOOKED_AT]] if sort_of(found[0]) == Sort.OTHER else found
+    lists = [value for value in found if isinstance(value, list) and sort_of(value) == Sort.OTHER]
+    found += [item for value in lists for item in value[:_LOOKED_AT]]
     best = ("", 0.0)
     lines = [value for value in found if sort_of(value) == Sort.MESSAGE]
     for value in found:

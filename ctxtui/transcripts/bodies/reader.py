@@ -134,7 +134,7 @@ class BodiesReader:
         self._asking.answered(call)
         place = (text.start, text.start + len(text.raw))
         call = replace(call, started=pair.started or call.started, ended=pair.ended, line=text.line, bytes_=place)
-        yield from self._talks.add(self._talks.find(asked.items), call)
+        yield from self._talks.add(self._talks.find(asked.items, asked.previous), call)
 
     def _message(self, value: Json, text: Text) -> Iterator[Event]:
         """Messages one a line are one context that grows."""

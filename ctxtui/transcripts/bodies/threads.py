@@ -54,6 +54,7 @@ class Talks:
         self._talks: list[Talk] = []
         self._calls: dict[str, Call] = {}
         self._by_first: dict[str, list[Talk]] = {}
+        self._homes: dict[str, Talk] = {}
         self._main: Talk | None = None
         self.last: tuple[Talk, Call] | None = None
 
@@ -71,16 +72,17 @@ class Talks:
         """The id of a conversation's thread."""
         return MAIN if talk is self._main else f"thread-{talk.number}"
 
-    def find(self, items: Sequence[Item]) -> Talk:
+    def find(self, items: Sequence[Item], after: str = "") -> Talk:
         """The conversation that a request with `items` goes on with; a new one where it continues none.
 
-        It continues one whose system texts and first message it shares, or, where the system texts changed, most of
-        its messages; of several, the one it shares most with.
+        `after` is the call that the request itself says it follows ("" where it says none). Else it continues one
+        whose system texts and first message it shares, or, where the system texts changed, most of its messages; of
+        several, the one it shares most with.
         """
         system, said = _digests(items)
         alike = self._by_first.setdefault(said[0] if said else "", [])
-        best, shared = None, -1
-        for talk in alike:
+        best, shared = self._homes.get(after), -1
+        for talk in alike if best is None else ():
             common = _common(talk.said, said)
             if common > shared and (talk.system == system or common >= max(2, len(talk.said) // 2)):
                 best, shared = talk, common
@@ -104,6 +106,7 @@ class Talks:
             news += self._resent(before, call)
         call = replace(call, thread=self.name(talk), epoch=_epoch(before, call))
         self._calls[call.id] = call
+        self._homes[call.id] = talk
         talk.calls.append(call.id)
         self.last = talk, call
         talk.tip = call.response_head
