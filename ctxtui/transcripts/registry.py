@@ -84,6 +84,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("inspect", "inspect_ai", bare="an Inspect log without samples"),
     _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
+    _format("har", "har", bare="a HAR file without model traffic"),
+    _format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),
 )
 
 
