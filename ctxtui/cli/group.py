@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import click
 
 from ctxtui import __version__
+from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.table import ENTRIES, PURPOSE, help_text
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -61,7 +63,25 @@ def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
     """See what a language model read."""
     context.obj = settings
     if context.invoked_subcommand is None:
-        from ctxtui.cli.open import open_
+        from ctxtui.cli.screen import open_screen
 
-        return context.invoke(open_, name=None)
+        return open_screen(None, settings)
     return None
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run the command that `arguments` name; returns its exit code.
+
+    Raises `WrongUse` for what click refuses, `KeyboardInterrupt`, `BrokenPipeError`, and what the command raises.
+    """
+    try:
+        result = main_group.main(args=list(arguments), prog_name="ctxtui", standalone_mode=False)
+    except ClosedPipe as error:
+        raise BrokenPipeError from error
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
+    except click.ClickException as error:
+        where = getattr(error, "ctx", None)
+        way_out = f"see `{where.command_path if where is not None else 'ctxtui'} --help`"
+        raise WrongUse(error.format_message().rstrip(".").replace("\n", " "), way_out=way_out) from error
+    return result if isinstance(result, int) else 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
-from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.screen import need_terminal, start
 from ctxtui.core.errors import NotFound
 
 
@@ -23,11 +22,9 @@ from ctxtui.core.errors import NotFound
 @click.pass_context
 def open_(context: click.Context, name: str | None) -> int:
     """Open a recording on the screen."""
-    config = config_of(context)
-    _need_terminal(name)
-    from ctxtui.cli.screen import start
-
-    return start(name, config.settings)
+    settings = config_of(context).settings
+    need_terminal(name)
+    return start(name, settings)
 
 
 @click.command("last")
@@ -47,9 +44,3 @@ def last(context: click.Context) -> Any:
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
     return context.invoke(open_, name=str(here.path))
-
-
-def _need_terminal(name: str | None) -> None:
-    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        what = "ctxtui sessions" if name is None else f"ctxtui show {name}"
-        raise WrongUse("the screen needs a terminal", way_out=f"in a pipe or script use `{what}`")

@@ -6,12 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-import click
-
 from ctxtui.cli import exit_codes
 from ctxtui.cli.crash import ScreenCrash
-from ctxtui.cli.group import ClosedPipe, main_group
 from ctxtui.cli.output import report_error
+from ctxtui.cli.table import ENTRIES
 from ctxtui.core.errors import CtxtuiError
 
 
@@ -25,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     _tolerant_streams()
     try:
         return _invoke(arguments, as_json)
-    except (BrokenPipeError, ClosedPipe):
+    except BrokenPipeError:
         return closed_pipe()
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED.number
@@ -35,25 +33,26 @@ def run(arguments: Sequence[str]) -> int:
 
 def _invoke(arguments: Sequence[str], as_json: bool) -> int:
     try:
-        result = main_group.main(args=list(arguments), prog_name="ctxtui", standalone_mode=False)
+        if _opens(arguments):
+            # The way to the first frame, without click.
+            from ctxtui.cli.screen import open_screen
+
+            return open_screen(next(iter(arguments), None))
+        from ctxtui.cli.group import run_command
+
+        result = run_command(arguments)
         sys.stdout.flush()
-        return result if isinstance(result, int) else 0
+        return result
     except CtxtuiError as error:
         code = exit_codes.code_for(error)
         return report_error(code, error.message, place=error.place, way_out=error.way_out, as_json=as_json)
-    except click.Abort:
-        return exit_codes.INTERRUPTED.number
-    except click.ClickException as error:
-        return report_error(exit_codes.USAGE, _usage_message(error), way_out=_usage_help(error), as_json=as_json)
 
 
-def _usage_message(error: click.ClickException) -> str:
-    return error.format_message().rstrip(".").replace("\n", " ")
-
-
-def _usage_help(error: click.ClickException) -> str:
-    context = getattr(error, "ctx", None)
-    return f"see `{context.command_path} --help`" if context is not None else "see `ctxtui --help`"
+def _opens(arguments: Sequence[str]) -> bool:
+    """Whether the whole command line is nothing or one thing to open."""
+    if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
+        return False
+    return all(word == "-" or (not word.startswith("-") and word not in ENTRIES) for word in arguments)
 
 
 def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,22 @@ from ctxtui.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from textual.screen import Screen
+
+
+def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
+    """As `start`, with the configuration read now; `flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
+    from ctxtui.runtime.config import load
+
+    settings = load(flags).settings
+    need_terminal(name)
+    return start(name, settings)
+
+
+def need_terminal(name: str | None) -> None:
+    """Raise `WrongUse` where there is no screen; it says what does without."""
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        what = "ctxtui sessions" if name is None else f"ctxtui show {name}"
+        raise WrongUse("the screen needs a terminal", way_out=f"in a pipe or script use `{what}`")
 
 
 def start(name: str | None, settings: Settings) -> int:
