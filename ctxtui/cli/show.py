@@ -10,6 +10,7 @@ from ctxtui.lab.chosen import choose
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import count_all
 from ctxtui.runtime.memory import counter_with_memory
+from ctxtui.tokens.estimators import ESTIMATORS
 
 
 @click.command(
@@ -23,15 +24,24 @@ from ctxtui.runtime.memory import counter_with_memory
 )
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
 @click.option("--blocks", is_flag=True, help="Print every block in prompt order, not only the heaviest.")
+@click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def show(context: click.Context, name: str, number: int | None, thread: str, blocks: bool, as_json: bool) -> None:
+def show(
+    context: click.Context,
+    name: str,
+    number: int | None,
+    thread: str,
+    blocks: bool,
+    estimator: str | None,
+    as_json: bool,
+) -> None:
     """Print what one call's context holds."""
     config = config_of(context)
     loaded = opened(name, config.settings)
     chosen = choose(loaded.session, thread, number or 0)
     with counter_with_memory(config.settings) as counter:
-        book = book_for(loaded.session, counter, config.settings)
+        book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
     if as_json:
         from ctxtui.cli import show_json

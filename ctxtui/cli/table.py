@@ -20,6 +20,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("open", "ctxtui.cli.open:open_", "Open a recording on the screen (the default for a path or an id)."),
             Entry("last", "ctxtui.cli.open:last", "Open this directory's newest session and follow it."),
             Entry("show", "ctxtui.cli.show:show", "Print what one call's context holds: blocks, tokens, residual."),
+            Entry("audit", "ctxtui.cli.audit:audit_", "Hold forecasts of every call's input against its report."),
             Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
         ),
     ),

@@ -37,14 +37,13 @@ class Audited:
     cause: str
 
 
-def audited(book: Book, learns: bool = True) -> list[Audited]:
+def audited(book: Book) -> list[Audited]:
     """Every call with a report but the first of each thread, in the order of the recording.
 
     Each is foretold by what came before it and taught to the rest only then; everything in `book` must be counted.
-    With `learns` False nothing is calibrated: what a plain estimator gives.
     """
     session = book.session
-    forecaster = Forecaster(session, book.cumulated, book.card, learns)
+    forecaster = Forecaster(session, book.cumulated, book.card)
     numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
     past = Past(session.tree)
     found = []

@@ -61,21 +61,16 @@ class Forecast:
 class Forecaster:
     """Forecasts of a session's calls, in order; what the reports teach is kept per model and per thread.
 
-    `cumulated` gives the running counts as a model counts, `card` its facts. With `learns` False the prior holds
-    throughout and answers are counted by their blocks (a plain estimator).
+    `cumulated` gives the running counts as a model counts, `card` its facts. Where those say that a plain estimator
+    counts, nothing is learnt and answers are counted by their blocks.
     """
 
     def __init__(
-        self,
-        session: Session,
-        cumulated: Callable[[str], Cumulated],
-        card: Callable[[str], ModelCard],
-        learns: bool = True,
+        self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
     ) -> None:
         self._session = session
         self._cumulated = cumulated
         self._card = card
-        self._learns = learns
         self._calibrations: dict[str, Calibration] = {}
         self._errors: dict[str, Errors] = {}
         self._lineages: dict[str, Lineage] = {}
@@ -108,7 +103,7 @@ class Forecaster:
             return None
         features, answers, known = self._parts(call, step)
         calibration = self.calibration(call.model)
-        added = self._rhythm(call).expected((step.parts, 1)) if self._learns else 0.0
+        added = self._rhythm(call).expected((step.parts, 1))
         new = calibration.tokens(features, answers) + added
         deviation = calibration.deviation(features, answers)
         low, high = self._error(call).bounds()
@@ -131,7 +126,7 @@ class Forecaster:
         if call.usage is None:
             return
         self._lineage(call).add(call, forecast.step if forecast else None)
-        if forecast is None or not self._learns:
+        if forecast is None or self._card(call.model).plain:
             return
         error = call.usage.input - forecast.predicted
         self._error(call).learn(error / forecast.deviation)
@@ -165,7 +160,11 @@ class Forecaster:
 
     def _given(self, call: Call, step: Step, stripped: bool) -> bool:
         usage = step.usage
-        if not (self._learns and step.whole) or (stripped and step.thinking != NOTHING and not usage.reasoning):
+        if (
+            not step.whole
+            or self._card(call.model).plain
+            or (stripped and step.thinking != NOTHING and not usage.reasoning)
+        ):
             return False
         visible = self.calibration(call.model).tokens(step.answer)
         if usage.output_final:

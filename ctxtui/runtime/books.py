@@ -7,12 +7,13 @@ from ctxtui.lab.book import Book
 from ctxtui.runtime.counting import Counter
 from ctxtui.runtime.packaged import model_table
 from ctxtui.runtime.settings import Settings
+from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.models import ModelTable, Rule, plain_id
 
 
-def table_for(settings: Settings) -> ModelTable:
-    """The model table with the user's context windows over it."""
-    base = model_table()
+def table_for(settings: Settings, estimator: str = "") -> ModelTable:
+    """The model table with the user's context windows over it; with an `estimator`, that counts for every model."""
+    base = model_table().with_rules((estimator_rule(estimator),)) if estimator else model_table()
     if not settings.windows:
         return base
     return base.with_rules(
@@ -20,6 +21,6 @@ def table_for(settings: Settings) -> ModelTable:
     )
 
 
-def book_for(session: Session, counter: Counter, settings: Settings) -> Book:
-    """The figures behind a session; nothing is counted yet."""
-    return Book(session, table_for(settings), counter)
+def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
+    """The figures behind a session; nothing is counted yet. `estimator` is the name of one, "" for the tokenizer."""
+    return Book(session, table_for(settings, estimator), counter)

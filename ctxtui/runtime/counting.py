@@ -10,6 +10,7 @@ from ctxtui.core.block import Block
 from ctxtui.lab.book import Book
 from ctxtui.runtime.packaged import vocabulary
 from ctxtui.tokens.encode import TokenizerFailure, count_text
+from ctxtui.tokens.estimators import ESTIMATORS
 from ctxtui.tokens.features import Features, features_of
 from ctxtui.tokens.models import ModelCard
 
@@ -40,6 +41,9 @@ class Here:
         return [features_of(block, count, card) for block in blocks]
 
     def _counter(self, name: str) -> Callable[[str], int]:
+        if name in ESTIMATORS:
+            return ESTIMATORS[name]
+
         def count(text: str) -> int:
             try:
                 return count_text(_encoding(name), text)

@@ -21,7 +21,8 @@ Counting = tuple[str, str, int, str, int]
 class ModelCard:
     """Facts about the model `id`.
 
-    `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a stand-in. `window` and
+    `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a stand-in, `plain`
+    that an estimator counts, which nothing is learnt for. `window` and
     `max_output` are tokens, `cache_minimum` the shortest prefix that is cached (tokens), each None where not known.
     `strips_thinking`: the provider takes thinking of earlier turns out. `tool_prompt` and `tool_prompt_forced` are
     hidden tokens added once when there are tools (auto or none, any or a named one). `image_rule` is the spelling of
@@ -36,6 +37,7 @@ class ModelCard:
     provider: str = ""
     encoding: str = "o200k_base"
     exact: bool = False
+    plain: bool = False
     window: int | None = None
     max_output: int | None = None
     strips_thinking: bool = False
@@ -68,6 +70,7 @@ _FIGURES: Final = {
     "provider": str,
     "encoding": str,
     "exact": bool,
+    "plain": bool,
     "window": int,
     "max_output": int,
     "strips_thinking": bool,

@@ -1,0 +1,97 @@
+"""`ctxtui audit`: forecasts held against reports, per call, per file and over all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+
+from ctxtui.cli.context import config_of, opened
+from ctxtui.cli.exit_codes import code_for
+from ctxtui.cli.output import note, report_error, shown, write, write_json
+from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.lab.audit import Audited, summary
+from ctxtui.runtime.auditing import audit, expanded
+from ctxtui.runtime.memory import counter_with_memory
+from ctxtui.runtime.settings import Settings
+from ctxtui.tokens.estimators import ESTIMATORS
+
+Rows = dict[str, list[Audited]]
+
+_COLUMNS: Final = (
+    ("median_abs_error_pct", "median"),
+    ("p95_abs_error_pct", "p95"),
+    ("new_median_abs_error_pct", "new median"),
+    ("new_p90_abs_error_pct", "new p90"),
+    ("interval_coverage_pct", "inside"),
+    ("median_interval_half_width_pct", "± half"),
+)
+_NAME: Final = 38
+
+
+@click.command(
+    "audit",
+    help="Foretell each call's input from the calls before it, and hold that against what the provider reported.\n\n"
+    "PATH is a file or a folder (every recording in it).\n\n\b\n"
+    "Example: ctxtui audit session.jsonl --json | jq .input_tokens",
+)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
+    """Hold forecasts against reports."""
+    rows, failed = _all(expanded(paths), config_of(context).settings, estimator or "")
+    if failed and not rows:
+        name, error = failed[0]
+        return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
+    if as_json:
+        write_json(as_fields(rows, failed))
+    else:
+        write(as_text(rows))
+    for name, error in failed:
+        note(f"{name}: {error}")
+    # A folder may well hold files without any call; those are only noted.
+    worse = [error for _, error in failed if not isinstance(error, NoContext)]
+    return code_for(worse[0]).number if worse else 0
+
+
+def _all(names: list[str], settings: Settings, estimator: str) -> tuple[Rows, list[tuple[str, CtxtuiError]]]:
+    rows: Rows = {}
+    failed = []
+    with counter_with_memory(settings) as counter:
+        for name in names:
+            try:
+                rows[name] = audit(opened(name, settings), counter, settings, estimator)
+            except CtxtuiError as error:
+                failed.append((name, error))
+    return rows, failed
+
+
+def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
+    """The fields of ``audit --json``; every aggregate can be worked out from ``per_call``."""
+    every = [row for some in rows.values() for row in some]
+    return {
+        "calls": len(every),
+        "input_tokens": summary(every),
+        "per_file": [{"file": name, "calls": len(some), "input_tokens": summary(some)} for name, some in rows.items()],
+        "per_call": [{"file": name, **asdict(row)} for name, some in rows.items() for row in some],
+        "failed": [{"file": name, "error": str(error)} for name, error in failed],
+    }
+
+
+def as_text(rows: Rows) -> str:
+    """A table with one line per file and one over all, in percent."""
+    head = f"{'':{_NAME}} {'calls':>6} " + " ".join(f"{title:>10}" for _, title in _COLUMNS)
+    lines = [_line(name, some) for name, some in rows.items()]
+    if len(rows) > 1:
+        lines.append(_line("all", [row for some in rows.values() for row in some]))
+    return "\n".join([head, *lines])
+
+
+def _line(name: str, rows: list[Audited]) -> str:
+    figures = summary(rows)
+    cells = " ".join(f"{'-' if figures[key] is None else format(figures[key], '.2f'):>10}" for key, _ in _COLUMNS)
+    plain = shown(name)
+    return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"

@@ -1,0 +1,40 @@
+"""Plain estimators that others use, to reproduce their figures: never calibrated, nothing known beyond the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ctxtui.tokens.features import NOTHING, Features
+from ctxtui.tokens.models import Rule
+
+
+def _characters(text: str) -> int:
+    return -(-len(text) // 4)
+
+
+def _words(text: str) -> int:
+    return round(1.3 * len(text.split()))
+
+
+ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {"chars/4": _characters, "words*1.3": _words}
+"""By name, which is also the name of the encoding they stand in for: tokens of one text."""
+
+_TEXTS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
+_SPREAD: Final = Features(text=0.5, result=0.5, json=0.5, tools=0.5, thinking=0.5)
+
+
+def estimator_rule(name: str) -> Rule:
+    """The rule that lets every model be counted by estimator `name`: its texts, nothing for anything around them."""
+    figures = {
+        "encoding": name,
+        "exact": False,
+        "plain": True,
+        "tool_rule": "json",
+        "factors": _TEXTS._asdict(),
+        "spread": _SPREAD._asdict(),
+        "doubt": NOTHING._asdict(),
+        "half_width": 0.5,
+        "noise": 20.0,
+    }
+    return Rule(("*",), figures, f"estimator {name}")
