@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -17,8 +18,13 @@ class Sort(NamedTuple):
     falling: bool = True
 
 
+def when(summary: SessionSummary) -> float:
+    """The time it is sorted by: running sessions are all of now, so that they do not change places as they write."""
+    return math.inf if summary.live else summary.mtime
+
+
 SORTS: Final = (
-    Sort("age", lambda s: s.mtime),
+    Sort("age", when),
     Sort("cost", lambda s: -1.0 if s.cost_usd is None else s.cost_usd),
     Sort("peak", lambda s: s.peak_tokens),
     Sort("total", lambda s: s.total_tokens),
@@ -86,7 +92,7 @@ def arrange(summaries: Iterable[SessionSummary], wanted: Wanted, directory: str,
     found = [s for s in summaries if not words or matches(s, words)]
     sort = SORTS[wanted.sort]
     found.sort(key=lambda s: s.key)
-    found.sort(key=lambda s: s.mtime, reverse=True)
+    found.sort(key=when, reverse=True)
     found.sort(key=sort.key, reverse=wanted.falling)
     if sort.name not in ("age", "title"):
         found.sort(key=lambda s: not s.known or bool(s.error))

@@ -68,6 +68,12 @@ def test_newest_first_by_default_and_dearest_by_cost() -> None:
     assert sorted_by("title", one("beta"), one("Alpha")) == ["Alpha", "beta"]
 
 
+def test_running_sessions_stand_first_and_do_not_change_places() -> None:
+    a, b, old = one("a", live=True, mtime=NOW), one("b", live=True, mtime=NOW - 1), one("old", mtime=NOW - 50)
+    later = one("b", live=True, mtime=NOW + 1)
+    assert sorted_by("age", old, a, b) == sorted_by("age", old, a, later) == ["a", "b", "old"]
+
+
 def test_what_is_not_read_stands_last_where_figures_count() -> None:
     unread, bad = one("unread", known=False, mtime=NOW), one("bad", error="binary data")
     for name in ("cost", "peak", "total", "calls", "read"):
