@@ -1,4 +1,5 @@
-"""The log file of a crash: what happened, where, with which versions. Nothing of a recording's content."""
+"""The log file of a crash: what happened, where, with which versions. No variables, so nothing of a recording but what
+the error's own message quotes."""
 
 from __future__ import annotations
 

@@ -122,6 +122,20 @@ def test_a_folder_without_any(ctxtui: Run, tmp_path: Path) -> None:
     assert "no recorded session in" in ran.err
 
 
+def test_no_permission_has_its_own_exit_code(ctxtui: Run, recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def refused(path: object, *more: int, **named: object) -> int:
+        if str(path) == str(recording):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *more, **named)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(os, "open", refused)
+    ran = ctxtui("show", recording, "--json")
+    assert (ran.code, ran.json["error"]["kind"]) == (4, "unreadable")
+    assert f"no permission to read {recording}" in ran.err
+
+
 def test_a_project_folder_stands_for_its_newest_session(ctxtui: Run, home: Path) -> None:
     from ctxtui.runtime.projects import folder_name
 
