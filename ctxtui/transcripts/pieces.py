@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -31,8 +32,8 @@ _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a w
 class Found(NamedTuple):
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
-    `raw` is valid UTF-8 (not always what stands in the file: see `note`). `clean` says that it is canonical, so that
-    its parts can be taken as they stand. `note` tells what was mended, "" if nothing.
+    `raw` is the object, minified where it is JSON, in valid UTF-8. `clean` says that it is canonical, so that its parts
+    can be taken as they stand. `note` tells what was mended, "" if nothing.
     """
 
     line: int
@@ -56,16 +57,15 @@ class Broken(NamedTuple):
 Piece = Found | Broken | Skipped
 
 
-def is_clean(raw: bytes) -> bool:
-    """Whether JSON text is canonical: minified, without needless escapes.
+def tidy(raw: bytes) -> tuple[bytes, bool]:
+    """JSON text `raw` minified, and whether it is canonical then: whether it has no needless escapes.
 
     Raises `msgspec.DecodeError` where it is no JSON. A duplicate key passes; no client writes one.
     """
-    if msgspec.json.format(raw, indent=-1) != raw:
-        return False
-    if b"\\u" in raw or b"\\/" in raw:
-        return _ODD_ESCAPE.search(raw) is None
-    return True
+    small = msgspec.json.format(raw, indent=-1)
+    if b"\\u" in small or b"\\/" in small:
+        return small, _ODD_ESCAPE.search(small) is None
+    return small, True
 
 
 def read_line(line: Line) -> Iterator[Piece]:
@@ -81,10 +81,10 @@ def read_line(line: Line) -> Iterator[Piece]:
     start += len(data) - len(text) + text.index(bare[:1])
     if bare[:1] == b"{":
         try:
-            clean = is_clean(bare)
+            small, clean = tidy(bare)
             if not bare.isascii():
                 bare.decode()
-            yield Found(number, start, start + len(bare), bare, clean)
+            yield Found(number, start, start + len(bare), small, clean)
             return
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
@@ -158,11 +158,10 @@ def _value(number: int, start: int, text: str, note: str) -> Iterator[Piece]:
         except UnicodeDecodeError as error:
             note = f"invalid UTF-8 at byte {start + error.start:,}, read as U+FFFD"
             raw = raw.decode("utf-8", "replace").encode()
-        try:
-            clean = is_clean(raw)
-        except (msgspec.DecodeError, RecursionError):
-            # Lone surrogates and raw control characters, which only the lenient decoder reads.
-            clean = False
+        clean = False
+        # Lone surrogates and raw control characters are read by the lenient decoder only.
+        with suppress(msgspec.DecodeError, RecursionError):
+            raw, clean = tidy(raw)
         yield Found(number, start, end, raw, clean, note)
 
 

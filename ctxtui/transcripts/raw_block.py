@@ -14,7 +14,7 @@ _OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UN
 
 
 def of_part(raw: bytes, kind: str, clean: bool) -> Block:
-    """The block of a content part's JSON text `raw`, whose type is `kind`; `clean` as `pieces.is_clean` says.
+    """The block of a content part's JSON text `raw`, whose type is `kind`; `clean` as `pieces.tidy` says.
 
     Equal to ``block.of(canonical.loads(raw), kind)``, but that a kind with one of our names is told apart.
     """

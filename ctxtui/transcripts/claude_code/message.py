@@ -60,7 +60,7 @@ _parts: Final = msgspec.json.Decoder(list[Raw])
 
 
 def said(record: Record, clean: bool) -> Said | None:
-    """The message in `record`, None where it holds none; `clean` as `pieces.is_clean` says of the record."""
+    """The message in `record`, None where it holds none; `clean` as `pieces.tidy` says of the record."""
     if record.loose is not None:
         return of_value(record.loose.get("message"), record.type or "")
     raw = bytes(record.message)
