@@ -17,7 +17,7 @@ from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.runtime.discover import id_of
 from ctxtui.runtime.shelf import Shelf
 from ctxtui.views import cells, numbers, safe_text
-from ctxtui.views.home import HERE, SessionSummary
+from ctxtui.views.home import HERE, SAMPLES, SessionSummary
 from ctxtui.views.span import Span, cropped
 
 
@@ -137,13 +137,13 @@ def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -
             if one.path or one.cwd
             else "database"
         )
-        told = one.error or (one.title if one.title not in (one.path, ids[one.key]) else "")
+        told = one.error or (one.title if one.known or one.stored else "")
         line = [
             Span("● " if one.live else "  ", "ok"),
             Span(cells.left(ids[one.key], longest) + "  "),
             Span(cells.right(numbers.ago(now - one.mtime), 5) + "  ", "dim"),
-            Span(cells.left(one.source or one.group, 11), "dim"),
+            Span(cells.left(one.source or ("sample" if one.group == SAMPLES else ""), 11), "dim"),
             *(figures if any(s.known for s in found) else [Span("  ")]),
             Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim"),
         ]
-        painter.line(cropped(line, width()))
+        painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
