@@ -8,6 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.layout import Layout
 from textual.screen import Screen
+from textual.timer import Timer
 
 from ctxtui.core.session import MAIN
 from ctxtui.runtime.loaded import Loaded
@@ -25,6 +26,8 @@ from ctxtui.tui.widgets.stage import Stage
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views.span import Span, Spans
 
+_POINT = 0.06
+"""Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _LIVE_EVERY = 5.0
 """Seconds between looks at whether a recording is still being written."""
 
@@ -60,6 +63,7 @@ class InspectorScreen(Travel, Screen[None]):
         self._stage = Stage(self._boxes)
         self._pager = pager
         self._said = False
+        self._pointing: Timer | None = None
         self._known: tuple[object, ...] = ()
         self._situation: Situation | None = None
 
@@ -233,7 +237,9 @@ class InspectorScreen(Travel, Screen[None]):
     def on_pane_moved(self, message: Transcript.Moved) -> None:
         """The cursor is on another block: the map's mark follows."""
         if message.pane is self.panels.transcript:
-            self.panels.point()
+            if self._pointing is not None:
+                self._pointing.stop()
+            self._pointing = self.set_timer(_POINT, self.panels.point)
             self._offer()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:

@@ -59,16 +59,17 @@ class MapBoard(Board, can_focus=True):
             self.redraw()
 
     def here(self, token: float | None) -> None:
-        """The cursor is at another token: only the scale changes."""
-        if self._what is None or self._what.here == token:
+        """The cursor is at another token: only the scale is painted anew, if it looks different."""
+        what = self._what
+        if what is None or what.here == token:
             return
-        self._what = replace(self._what, here=token)
-        if self.scaled and self._lines is not None:
-            y = self.raster_rows + 1
-            line = [Span(" "), *scale.line(self.raster_width, self._what.extent, token)]
-            if y < len(self._lines):
-                self._lines[y] = paint.strip(line, self.body_width, self.look)
-                self.refresh(Region(0, self.body_top + y, self.size.width, 1))
+        self._what = replace(what, here=token)
+        before, now = (scale.line(self.raster_width, what.extent, at) for at in (what.here, token))
+        y = self.raster_rows + 1
+        if not self.scaled or before == now or self._lines is None or y >= len(self._lines):
+            return
+        self._lines[y] = paint.strip([Span(" "), *now], self.body_width, self.look)
+        self.refresh(Region(0, self.body_top + y, self.size.width, 1))
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """Raster, track, scale."""
