@@ -48,9 +48,9 @@ class Threads:
         """
         id_ = record.parent_uuid
         found = self.points.get(id_) if isinstance(id_, str) else None
-        if found is not None and (thread.id == MAIN or self._side.get(str(id_)) == thread.id):
+        if found is not None and self._side.get(str(id_), MAIN) == thread.id:
             return found
-        if thread.tip is not None and not (starts and (id_ is None or found is not None)):
+        if thread.tip is not None and not (starts and id_ is None):
             return thread.tip
         return Point(Anchor(began=EpochStart.START))
 
