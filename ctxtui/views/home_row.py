@@ -14,7 +14,9 @@ from ctxtui.views.span import Span, merged
 NARROW: Final = 60
 """Screen columns from which rows name the model and count calls."""
 MEDIUM: Final = 100
-"""Screen columns from which rows name their source, have a bar and a total."""
+"""Screen columns from which rows name their source and have a bar."""
+ROOMY: Final = 114
+"""Screen columns from which rows have a total."""
 WIDE: Final = 160
 """Screen columns from which rows tell where they ran, their turns and their misses."""
 LEAD: Final = 2
@@ -42,7 +44,8 @@ BAR: Final = Column("", 6, "left")
 _ALWAYS: Final = (Column("cost", 8), Column("read", 5), Column("age", 4))
 _TINY: Final = (Column("peak", 6), Column("cost", 8), Column("age", 4))
 _NARROW: Final = (Column("model", 11, "left"), Column("calls", 5), Column("peak", 6), *_ALWAYS)
-_MEDIUM: Final = (SOURCE, MODEL, Column("calls", 5), Column("peak", 7), BAR, Column("total", 7), *_ALWAYS)
+_MEDIUM: Final = (SOURCE, MODEL, Column("calls", 5), Column("peak", 7), BAR, *_ALWAYS)
+_ROOMY: Final = (*_MEDIUM[:5], Column("total", 7), *_ALWAYS)
 _WIDE: Final = (
     SOURCE, Column("model", 18, "left"), Column("where", 30, "left"), Column("turns", 5), Column("calls", 6),
     Column("peak", 7), BAR, Column("total", 8), Column("misses", 6), *_ALWAYS,
@@ -51,7 +54,8 @@ _WIDE: Final = (
 
 def columns(width: int) -> tuple[Column, ...]:
     """The columns at `width` cells; the first is the title, which takes what is left."""
-    rest = _WIDE if width >= WIDE else _MEDIUM if width >= MEDIUM else _NARROW if width >= NARROW else _TINY
+    steps = ((WIDE, _WIDE), (ROOMY, _ROOMY), (MEDIUM, _MEDIUM), (NARROW, _NARROW), (0, _TINY))
+    rest = next(columns for least, columns in steps if width >= least)
     fixed = sum(column.room + _gap(column) for column in rest)
     return (Column("title", max(4, width - LEAD - fixed - 1), "left"), *rest)
 
