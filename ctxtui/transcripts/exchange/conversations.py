@@ -140,6 +140,7 @@ def _call(exchange: Exchange, decoded: Decoded, tail_only: bool) -> Call:
         provider=exchange.provider,
         model=response.model or decoded.model,
         started=exchange.started,
+        first_byte=exchange.first_byte,
         ended=exchange.ended,
         fidelity=Fidelity.TRANSCRIPT if tail_only else Fidelity.WIRE,
         usage=response.usage,

@@ -36,6 +36,7 @@ class Exchange:
     method: str = "POST"
     status: int = 0
     started: float | None = None
+    first_byte: float | None = None
     ended: float | None = None
     line: int = 0
     extra: dict[str, Json] = field(default_factory=dict)

@@ -1,0 +1,58 @@
+"""HAR: model traffic among other requests, streams, base64, times."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.transcripts.registry import what_is
+from tests.cases import wire_traffic as cases
+from tests.cases.wire_traffic import Pair
+from tests.corpus import corpus_params
+from tests.transcripts.reading import as_bytes, calls, law_2, read, survives_cuts, survives_values, total
+
+NAME = "a.har"
+
+
+def har(pairs: list[Pair], packed: bool = False) -> dict[str, Any]:
+    entries = []
+    for url, request, status, answer in pairs:
+        text = cases.body(answer)
+        content = {"mimeType": "application/json", "text": text}
+        if packed:
+            content = {**content, "text": base64.b64encode(text.encode()).decode(), "encoding": "base64"}
+        entries.append({
+            "startedDateTime": "2026-01-01T00:00:00.000Z", "time": 1500.0, "timings": {"send": 100, "wait": 400},
+            "request": {"method": "POST", "url": url, "postData": {"text": cases.body(request)}},
+            "response": {"status": status, "content": content},
+        })  # fmt: skip
+    page = {"request": {"method": "GET", "url": "https://example.org/"}, "response": {"status": 200, "content": {}}}
+    return {"log": {"version": "1.2", "creator": {"name": "proxy", "version": "9"}, "entries": [page, *entries]}}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_model_traffic_becomes_calls(packed: bool) -> None:
+    session = read(as_bytes(har(cases.every(), packed)), NAME)
+    assert len(session.calls) == 7 and total(session).output == 24
+    first = calls(session)[0]
+    assert (first.started, first.first_byte, first.ended) == (1767225600.0, 1767225600.5, 1767225601.5)
+    assert [h.text for h in session.happenings] == ["2 requests that no model reads"]
+    assert session.about.client == "proxy"
+
+
+def test_any_chunking_any_cut_any_value() -> None:
+    data = as_bytes(har(cases.every()), indent=1)
+    law_2(data, NAME)
+    survives_cuts(data, NAME)
+    survives_values(har(cases.every()), NAME)
+
+
+@pytest.mark.parametrize("path", corpus_params("har"))
+def test_corpus(path: Path) -> None:
+    data = path.read_bytes()
+    session = read(data, path.name)
+    assert not session.calls and not session.threads
+    assert what_is(data, path.name) == "a HAR file without model traffic"
