@@ -106,14 +106,14 @@ def response_of(dialect: str, exchange: Exchange) -> Response:
     text = body[:512].decode("utf-8", "replace")
     try:
         if sse.is_stream(text):
-            return _stream(dialect, body)
+            return streamed(dialect, sse.parse(body))
         return _whole(dialect, exchange, value(body))
     except Malformed as error:
         return Response(complete=False, error=f"HTTP {exchange.status}" if exchange.status >= 400 else str(error))
 
 
-def _stream(dialect: str, body: bytes) -> Response:
-    events = sse.parse(body)
+def streamed(dialect: str, events: list[sse.ServerEvent]) -> Response:
+    """The answer that the events of one stream make together."""
     if dialect == GOOGLE:
         return google.answer(event.value() for event in events)
     if dialect == COHERE:

@@ -1,0 +1,78 @@
+"""Captured event streams: every dialect, several in a file, streams that break off."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cases import wire_traffic as cases
+from tests.corpus import corpus_params
+from tests.transcripts.reading import calls, corpus_session, form_of, law_2, read, read_with, survives_cuts
+
+NAME = "a.sse"
+
+
+def chunk(id_: str, delta: dict[str, Any], **rest: Any) -> str:
+    value = {"id": id_, "object": "chat.completion.chunk", "model": "gpt-9", "choices": [{"index": 0, "delta": delta}]}
+    return f"data: {json.dumps({**value, **rest})}\n\n"
+
+
+def chat_stream(id_: str) -> str:
+    usage = {"prompt_tokens": 12, "completion_tokens": 2}
+    end = chunk(id_, {}, choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}], usage=usage)
+    return chunk(id_, {"role": "assistant", "content": "Good "}) + chunk(id_, {"content": "day"}) + end
+
+
+def responses_stream() -> str:
+    _, _, _, answer = cases.responses("resp_1", None, "x", "Hello")
+    events = [
+        {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": []}},
+        {"type": "response.completed", "response": answer},
+    ]
+    return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+
+
+def google_stream() -> str:
+    _, _, _, answer = cases.google()
+    return f"data: {json.dumps(answer)}\r\n\r\n"
+
+
+def everything() -> str:
+    chats = chat_stream("c-1") + chat_stream("c-2") + "data: [DONE]\n\n"
+    return str(cases.anthropic_stream()[3]) + chats + responses_stream() + google_stream()
+
+
+def test_each_answer_is_a_call_of_its_own() -> None:
+    session = read(everything().encode(), NAME)
+    found = list(session.calls.values())
+    assert [c.id for c in found] == ["msg_2", "c-1", "c-2", "resp_1", "g-1"]
+    assert [c.usage.input for c in found if c.usage] == [11, 12, 12, 30, 40]
+    assert all(c.extra["tail_only"] is True and c.raw_head == 0 for c in found)
+    assert list(session.threads) == ["main", "answer 2", "answer 3", "answer 4", "answer 5"]
+
+
+def test_a_stream_that_breaks_off_says_so() -> None:
+    data = str(cases.anthropic_stream()[3]).encode()
+    cut = data[: data.index(b"event: message_delta")]
+    session, _, reader = read_with(form_of(cut, NAME), cut)
+    assert calls(session)[0].error == "the answer breaks off"
+    assert reader.tail is not None and "no end" in reader.tail.reason
+
+
+def test_any_chunking_and_any_cut() -> None:
+    law_2(everything().encode(), NAME)
+    survives_cuts(everything().encode(), NAME)
+
+
+@pytest.mark.parametrize("path", corpus_params("sse"))
+def test_corpus(path: Path) -> None:
+    session = corpus_session(path)
+    text = path.read_text()
+    (call,) = calls(session)
+    reports = [int(n) for n in re.findall(r'"output_tokens": ?(\d+)', text)]
+    assert call.usage is not None and call.usage.output in reports
+    assert call.model and call.id in text
