@@ -13,6 +13,7 @@ from ctxtui.core.errors import Malformed
 PIECE: Final = 4_000_000
 """Characters that one call into the C scanner may take: it holds the interpreter while it runs."""
 
+_WINDOWS: Final = (4_000, 250_000, PIECE)
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 
 
@@ -69,22 +70,22 @@ def read(text: str, at: int) -> Value:
 
 
 def _read_long(text: str, at: int) -> Value:
-    try:
-        window = text[at : at + PIECE]
-        value, end = canonical.raw_decode(window, 0)
-        # A number may go on behind the window; anything else has told its end.
-        if end < len(window):
-            return Value(value, at, at + end)
-    except ValueError:
-        pass
+    """As `read`, where so much text follows that a container might be longer than `PIECE`."""
+    if text[at] not in "{[":
+        value, end = canonical.raw_decode(text, at)
+        return Value(value, at, end)
+    # Most containers are short: only those that are not are tried in larger windows, each a copy.
+    for size in _WINDOWS:
+        try:
+            value, length = canonical.raw_decode(text[at : at + size], 0)
+            return Value(value, at, at + length)
+        except ValueError:
+            continue
     if text[at] == "{":
         found = list(members(text, at))
         return Value({m.key: m.value for m in found}, at, close(text, found[-1].end if found else at + 1))
-    if text[at] == "[":
-        items = list(elements(text, at))
-        return Value([v.value for v in items], at, close(text, items[-1].end if items else at + 1))
-    value, end = canonical.raw_decode(text, at)
-    return Value(value, at, end)
+    items = list(elements(text, at))
+    return Value([v.value for v in items], at, close(text, items[-1].end if items else at + 1))
 
 
 def close(text: str, at: int) -> int:
