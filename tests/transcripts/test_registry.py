@@ -7,7 +7,9 @@ import json
 import pytest
 
 from ctxtui.transcripts import glance
-from ctxtui.transcripts.registry import FORMATS, detect, what_is
+from ctxtui.transcripts.registry import FORMATS, detect
+from ctxtui.transcripts.registry import what_is as what_is_this
+from ctxtui.transcripts.what_is import what_is
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 
 SURE = 0.5
@@ -57,11 +59,16 @@ def test_a_first_record_longer_than_the_head() -> None:
         (b'{"a":1}\n{"b":2}\n', "JSON lines without any message of a model"),
         (b'{"a":1}', "JSON without any message of a model"),
         (b"event: message_start\ndata: {}\n\n", "an event stream (SSE)"),
-        (claude_code_odd.ODDITIES["no_messages"](), "Claude Code history without any message"),
     ],
 )
 def test_what_a_file_is(data: bytes, expected: str) -> None:
     assert what_is(data) == expected
+
+
+def test_a_known_format_without_context_is_named() -> None:
+    data = claude_code_odd.ODDITIES["no_messages"]()
+    assert what_is_this(data) == "Claude Code history without any message"
+    assert what_is_this(b"") == "an empty file"
 
 
 @pytest.mark.parametrize(
