@@ -18,7 +18,12 @@ _SAME: Final = 8
 
 
 _VISIBLE: Final = 0.3
-"""Share of a visible answer by which its own count may be off."""
+"""Share of an answer by which the count of its blocks may be off ..."""
+_UNSEEN: Final = 0.5
+"""... and where it has thinking of which only the signature is recorded (tokens and characters together)."""
+
+
+_SERVER: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "server_tool_use"})
 
 
 class Past:
@@ -45,7 +50,7 @@ def cause(forecast: Forecast, usage: Usage, past: Past) -> str:
         found = look(forecast, usage, past, more)
         if found:
             return found
-    return _injected(more) if more > 0 else _not_sent(forecast, past, more)
+    return _injected(forecast, more) if more > 0 else _not_sent(forecast, usage, past, more)
 
 
 _Look = Callable[[Forecast, Usage, Past, int], str]
@@ -69,7 +74,8 @@ def _epoch(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
 
 def _parent(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
     base = forecast.step.usage
-    other = past.left(usage.cache_read) if usage.cache_read else None
+    # Providers that do not report writes read whole steps of a prefix: that names no call.
+    other = past.left(usage.cache_read) if usage.cache_read and usage.cache_write else None
     mine = base.cache_read + base.cache_write
     if other is None or other.id == forecast.step.base.id or abs(usage.cache_read - mine) <= _SAME:
         return ""
@@ -91,33 +97,34 @@ def _image(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
 
 
 def _stripped(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
-    step = forecast.step
-    # The forecast took out what the call's strips_thinking says; it shows in the features it applied.
-    gone = step.asked and (step.earlier_tokens or step.earlier != NOTHING or step.thinking != NOTHING)
-    took = gone and forecast.features != step.net and not _kept_everything(forecast)
-    if not took:
+    if not forecast.stripped:
         return ""
     return f"stripped thinking: a person spoke, so earlier thinking was taken out; that is {more:+d} tokens off"
-
-
-def _kept_everything(forecast: Forecast) -> bool:
-    step = forecast.step
-    return step.earlier == NOTHING and not step.earlier_tokens and forecast.answers == 1 and not step.usage.reasoning
 
 
 def _partial(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
     step = forecast.step
     if forecast.answers or step.usage.output_final or not step.whole:
         return ""
-    hidden = step.thinking.hidden
-    if not hidden and abs(more) > _VISIBLE * sum(step.answer[:3]):
-        # All of the answer is there to be counted: its count is not what is off.
+    # A count of blocks is wrong by a share of them, most where thinking shows only as a signature.
+    share = _UNSEEN if step.thinking.hidden else _VISIBLE
+    if abs(more) > share * (sum(step.answer[:3]) + step.thinking.hidden):
         return ""
-    thought = f", {hidden:.0f} characters of signature for its thinking" if hidden else ""
+    thought = f", {step.thinking.hidden:.0f} characters of signature for its thinking" if step.thinking.hidden else ""
     return (
         f"partial count: the answer before is recorded as {step.usage.output} output tokens, "
         f"so it was counted by its {step.parts} blocks{thought}; {more:+d} tokens off"
     )
+
+
+def _server(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+    call, base, tree = forecast.call, forecast.step.base, past.tree
+    for one in (base, call):
+        path = tree.path(one.response_head, tree.common(one.sent_head, one.response_head))
+        found = next((k for k in (tree[n].block.kind for n in path) if k in _SERVER), "")
+        if found:
+            return f"server tool: {found}, whose results the provider read and the recording lacks; {more:+d} tokens"
+    return ""
 
 
 def _rhythm(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
@@ -134,17 +141,33 @@ def _dense(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
     return f"text of another density: {tokens:.0f} counted tokens cost {more:+d} beyond the usual"
 
 
-_LOOKS: Final[tuple[_Look, ...]] = (_model, _epoch, _lost, _parent, _image, _stripped, _rhythm, _partial, _dense)
+_LOOKS: Final[tuple[_Look, ...]] = (
+    _model,
+    _epoch,
+    _lost,
+    _parent,
+    _image,
+    _server,
+    _stripped,
+    _rhythm,
+    _partial,
+    _dense,
+)
 
 
-def _injected(more: int) -> str:
-    return f"text injected but not in the file: {more} tokens beyond every recorded block"
+def _injected(forecast: Forecast, more: int) -> str:
+    unsure = "" if forecast.answers or forecast.step.usage.output_final else " (the answer's own count is partial)"
+    return f"text injected but not in the file: {more} tokens beyond every recorded block{unsure}"
 
 
-def _not_sent(forecast: Forecast, past: Past, more: int) -> str:
-    tree, kinds = past.tree, []
-    for node in forecast.step.nodes:
-        name = CATEGORIES[tree[node].category]
-        if name not in kinds:
-            kinds.append(name)
+def _not_sent(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+    step = forecast.step
+    if usage.input < step.usage.input:
+        return (
+            f"content left: the report fell by {step.usage.input - usage.input} tokens "
+            f"while the recording added {len(step.nodes)} blocks"
+        )
+    kinds = list(dict.fromkeys(CATEGORIES[past.tree[node].category].replace("_", " ") for node in step.nodes))
+    if not forecast.answers and step.parts:
+        kinds.insert(0, "answer")
     return f"recorded but not sent as recorded: {-more} tokens fewer than its blocks ({', '.join(kinds) or 'none'})"

@@ -38,7 +38,8 @@ class Forecast:
 
     `features` are what the weights applied to, `answers` is 1 where the answer was taken from its report, `known` the
     tokens that no weight touched (the base's report and that answer), `added` what was expected of unwritten additions.
-    `deviation` is the standard deviation that the forecast gave itself.
+    `stripped` says that thinking of the turn before was taken to be gone, `deviation` is the standard deviation that
+    the forecast gave itself.
     """
 
     call: Call
@@ -50,6 +51,7 @@ class Forecast:
     answers: int
     known: float
     added: float
+    stripped: bool
     deviation: float
 
     @property
@@ -118,6 +120,7 @@ class Forecaster:
             answers,
             known,
             added,
+            self._stripped(call, step),
             deviation,
         )
 
@@ -140,8 +143,7 @@ class Forecaster:
 
     def _parts(self, call: Call, step: Step) -> tuple[Features, int, float]:
         """What the weights apply to, whether the answer is taken from its report, and what is known without weights."""
-        card = self._card(call.model)
-        stripped = card.strips_thinking and step.asked
+        card, stripped = self._card(call.model), self._stripped(call, step)
         base = self._card(step.base.model)
         scale = card.factors.text / base.factors.text if card.factors.text and base.factors.text else 1.0
         known = step.usage.input * (scale if card.encoding == base.encoding else 1.0)
@@ -157,6 +159,10 @@ class Forecaster:
             features = minus(features, step.earlier)
             known -= step.earlier_tokens
         return features, answers, known
+
+    def _stripped(self, call: Call, step: Step) -> bool:
+        thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
+        return step.asked and bool(thought) and self._card(call.model).strips_thinking
 
     def _given(self, call: Call, step: Step, stripped: bool) -> bool:
         usage = step.usage
