@@ -122,7 +122,8 @@ class Shelf:
         row = self._by_path.get(one.path)
         if row is None:
             return one
-        return replace(one, stored=row.id, title=row.title or one.title, tags=row.tags, archived=row.archived)
+        title = row.title or one.title
+        return replace(one, stored=row.id, own_title=row.title, title=title, tags=row.tags, archived=row.archived)
 
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
         """Each of `seen` that is a file, with its figures, as they come.

@@ -64,6 +64,8 @@ class SessionSummary:
     """Absolute path of the main file; "" for a session that only the store holds."""
     stored: str = ""
     """Its id in the store; "" when it was never imported."""
+    own_title: str = ""
+    """The title that the store has for it."""
     cwd: str = ""
     mtime: float = 0.0
     size: int = 0

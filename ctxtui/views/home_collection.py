@@ -13,6 +13,8 @@ from ctxtui.views.home_totals import Ledger, Totals
 AGAIN: Final = 20.0
 """Seconds between two readings of a session that grows."""
 
+_OF_THE_FILE: Final = ("mtime", "size", "live", "stored", "own_title", "tags", "archived")
+
 
 @dataclass(slots=True)
 class Collection:
@@ -38,7 +40,7 @@ class Collection:
             self._ledger.drop(key)
             self.stale.discard(key)
         for key, one in seen.items():
-            if one.known and one.spent is not getattr(self.sessions.get(key), "spent", None):
+            if one.known and not one.path and one != self.sessions.get(key):
                 self._count(one)
         self.sessions = seen
         return True
@@ -49,11 +51,10 @@ class Collection:
             return one
         if not old.known:
             return one if one.cwd or not old.cwd else replace(one, cwd=old.cwd, group=old.group)
-        if (old.size, old.mtime) != (one.size, one.mtime):
+        if (old.size, old.mtime) != (one.size, one.mtime) or (old.own_title and not one.own_title):
             self.stale.add(one.key)
-        return replace(
-            old, mtime=one.mtime, size=one.size, live=one.live, stored=one.stored, tags=one.tags, archived=one.archived
-        )
+        kept = {name: getattr(one, name) for name in _OF_THE_FILE}
+        return replace(old, title=one.own_title or old.title, **kept)
 
     def touch(self, one: SessionSummary) -> None:
         """The file of one session changed, or it is no longer live."""
@@ -68,7 +69,8 @@ class Collection:
         self._read_at[filled.key] = at
         if (now.size, now.mtime) == (filled.size, filled.mtime):
             self.stale.discard(filled.key)
-        self.sessions[filled.key] = replace(filled, mtime=now.mtime, size=now.size, live=now.live)
+        # Calls are kept by the ledger alone: there may be a million of them.
+        self.sessions[filled.key] = replace(filled, mtime=now.mtime, size=now.size, live=now.live, spent=())
         self._count(filled)
 
     def _count(self, one: SessionSummary) -> None:

@@ -322,6 +322,16 @@ def test_sessions_come_and_go() -> None:
     assert "a" not in c.sessions
 
 
+def test_a_title_of_the_users_own_comes_and_goes() -> None:
+    c = Collection(HERE, "~")
+    c.see([one("a", known=False)])
+    c.put(one("a", title="recorded title"))
+    c.see([one("a", known=False, title="a.jsonl", stored="id", own_title="mine")])
+    assert c.sessions["a"].title == "mine" and c.wanting(1e9) == []
+    c.see([one("a", known=False, title="a.jsonl", stored="id", own_title="")])
+    assert c.wanting(1e9) == ["a"]
+
+
 def test_samples_are_not_the_users_money() -> None:
     c = Collection(HERE, "~")
     c.see([one("s", group="samples", known=False), one("a", known=False)])
