@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import MAIN, CallSeen, Event, Outcome, ThreadSeen
+from ctxtui.core.session import CallSeen, Event, Outcome
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.dialogue import Dialogue, Ids
+from ctxtui.transcripts.dialogue import Ids, in_all
 from ctxtui.transcripts.fields import at, count, money, obj
 from ctxtui.transcripts.outcomes import words
 
@@ -40,10 +40,9 @@ class Totals:
     def _sum(self, model: str, used: Usage, report: dict[str, Json], calls: list[Call]) -> Iterator[Event]:
         known = sum((c.usage for c in calls if c.model == model and c.usage), Usage.nothing())
         rest = replace(used, fresh=max(0, used.fresh - known.fresh), output=max(0, used.output - known.output))
-        side = Dialogue(self._tree, f"totals {model}", self._ids)
-        yield ThreadSeen(side.thread, "what the session used in all", MAIN)
         extra = {"requests": report["requests"]} if "requests" in report else {}
-        yield side.answer([], Call("", "", model=model, usage=rest, fidelity=Fidelity.TOTALS, extra=extra))
+        whole = Call("", "", model=model, usage=rest, extra=extra)
+        yield from in_all(self._tree, self._ids, whole, f"totals {model}")
 
 
 def usage(report: dict[str, Json]) -> Usage | None:

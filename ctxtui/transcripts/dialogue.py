@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.reading import read
-from ctxtui.core.session import MAIN, CallSeen, TipMoved
+from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.stamps import completed
 from ctxtui.transcripts.titles import one_line
@@ -98,3 +98,10 @@ class Dialogue:
         self._restart = None
         self._model = model or self._model
         return self._epoch
+
+
+def in_all(tree: Tree, ids: Ids, known: Call, thread: str = "totals", parent: str = MAIN) -> Iterator[Event]:
+    """A thread that holds nothing but a sum: what several calls used whose own figures nobody wrote down."""
+    side = Dialogue(tree, thread, ids)
+    yield ThreadSeen(thread, "what the calls used in all", parent)
+    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS))

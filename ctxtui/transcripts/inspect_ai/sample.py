@@ -13,7 +13,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.dialogue import Dialogue, Ids
+from ctxtui.transcripts.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.exchange import Decoded, Exchange, decode
 from ctxtui.transcripts.fields import at, count, listed, moment, obj, objects, word
 from ctxtui.transcripts.inspect_ai import messages
@@ -139,9 +139,7 @@ class SampleReader:
             cache_read=max(0, whole.cache_read - (last.cache_read if last else 0)),
             output=max(0, whole.output - (last.output if last else 0)),
         )
-        side = Dialogue(self._tree, f"{self._name} · totals", self._ids)
-        yield ThreadSeen(side.thread, "what earlier calls used in all", self._name)
-        yield side.answer([], Call("", "", usage=rest, fidelity=Fidelity.TOTALS))
+        yield from in_all(self._tree, self._ids, Call("", "", usage=rest), f"{self._name} · totals", self._name)
 
     def _results(self, sample: dict[str, Json]) -> Iterator[Event]:
         label = "" if self._name == MAIN else f"{self._label}: "
