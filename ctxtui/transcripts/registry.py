@@ -86,6 +86,10 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
     _format("har", "har", bare="a HAR file without model traffic"),
     _format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),
+    _format("tau-bench", "tau_bench"),
+    _format("livemcpbench", "livemcpbench"),
+    _format("swe-agent", "swe_agent"),
+    _format("openai items", "openai_items"),
 )
 
 
