@@ -51,8 +51,11 @@ class Collection:
             return one
         if not old.known:
             return one if one.cwd or not old.cwd else replace(one, cwd=old.cwd, group=old.group)
-        if (old.size, old.mtime) != (one.size, one.mtime) or (old.own_title and not one.own_title):
+        untitled = old.own_title and not one.own_title
+        if (old.size, old.mtime) != (one.size, one.mtime) or untitled:
             self.stale.add(one.key)
+        if untitled:
+            self._read_at.pop(one.key, None)
         kept = {name: getattr(one, name) for name in _OF_THE_FILE}
         return replace(old, title=one.own_title or old.title, **kept)
 
@@ -92,7 +95,7 @@ class Collection:
         """Keys of the sessions that have no figures yet, then of those whose figures are stale; a session that is
         being written is not read again before `AGAIN` seconds have passed."""
         new = [key for key, one in self.sessions.items() if not one.known]
-        return new + [key for key in self.stale if now - self._read_at.get(key, 0.0) >= AGAIN]
+        return new + [key for key in self.stale if now - self._read_at.get(key, -AGAIN) >= AGAIN]
 
     def entries(self, wanted: Wanted) -> tuple[Entry, ...]:
         """The list as shown."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.views import bars, cells, numbers, safe_text, strip
 from ctxtui.views.home import SessionSummary
-from ctxtui.views.home_row import short_model, shortened_home, trouble
+from ctxtui.views.home_row import short_model, shortened_home, tagged, trouble
 from ctxtui.views.signs import CATEGORY, MARK, NOT_RECORDED, category
 from ctxtui.views.span import Span, Spans, merged, padded
 
@@ -148,6 +148,8 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
         out.append(_said(category("assistant").span, s.last_answer, "dim", room))
     models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
     facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
+    if s.tags:
+        facts.insert(0, tagged(s))
     if models or facts:
         out.append(_two(models, "   ".join(facts), "dim", room))
     return [*out, *_place(s, room, home)]

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import home_collection, home_layout, home_list, home_preview, home_row, home_status, home_totals
+from ctxtui.views import (
+    home_collection,
+    home_columns,
+    home_layout,
+    home_list,
+    home_preview,
+    home_row,
+    home_status,
+    home_totals,
+)
 from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.home_collection import Collection
 from ctxtui.views.home_list import SORTS, Group, Wanted, arrange
@@ -108,12 +117,12 @@ def test_every_word_of_the_filter_must_occur_somewhere() -> None:
 def test_a_row_never_outgrows_its_line(size: int, session: SessionSummary) -> None:
     for cursor in (False, True):
         assert width(home_row.row(session, size, NOW, cursor=cursor)) <= size
-    assert width(home_row.heads(size, "age")) <= size
+    assert width(home_columns.heads(size, "age")) <= size
 
 
 def test_columns_stand_under_their_heads() -> None:
     for size in (80, 120, 200):
-        line, heads = plain(home_row.row(one("t"), size, NOW)), plain(home_row.heads(size, "age"))
+        line, heads = plain(home_row.row(one("t"), size, NOW)), plain(home_columns.heads(size, "age"))
         for head, figure in (("peak", "100.0k"), ("cost", "$0.500"), ("read", "95 %")):
             assert heads.index(head) + len(head) == line.index(figure) + len(figure), (size, head)
 
@@ -128,6 +137,12 @@ def test_a_row_says_what_is_unusual_by_style() -> None:
     calm = home_row.row(one("x"), 120, NOW)
     assert next(s.style for s in calm if "100.0k" in s.text) == "ink"
     assert next(s.style for s in calm if "95 %" in s.text) == "ok"
+
+
+def test_tags_stand_behind_a_title_that_leaves_room() -> None:
+    assert "#demo #good sonnet-4-5" in plain(home_row.row(one("t", tags=("demo", "good")), 80, NOW))
+    assert "#" not in plain(home_row.row(one("long title " * 9, tags=("demo",)), 80, NOW))
+    assert "#demo" in "".join(plain(line) for line in home_preview.growth(one("t", tags=("demo",)), 74, 10))
 
 
 def test_an_unread_row_has_a_dot_in_every_cell_of_a_figure() -> None:
@@ -159,10 +174,10 @@ def test_ages_take_four_cells(seconds: float, text: str) -> None:
 
 
 def test_a_head_is_found_by_a_click_on_it() -> None:
-    heads = plain(home_row.heads(120, ""))
-    assert home_row.head_at(120, heads.index("peak") + 1) == "peak"
-    assert home_row.head_at(120, heads.index("title") + 2) == "title"
-    assert home_row.head_at(120, 119) == ""
+    heads = plain(home_columns.heads(120, ""))
+    assert home_columns.head_at(120, heads.index("peak") + 1) == "peak"
+    assert home_columns.head_at(120, heads.index("title") + 2) == "title"
+    assert home_columns.head_at(120, 119) == ""
 
 
 def test_model_names_lose_maker_and_date() -> None:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.theme import look_of
-from ctxtui.views import home_preview, home_row, home_totals
+from ctxtui.views import home_columns, home_preview, home_totals
 from ctxtui.views.home import SessionSummary
 from ctxtui.views.home_totals import Totals
 from ctxtui.views.home_welcome import welcome
@@ -66,12 +66,12 @@ class Heads(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
-        return paint.strip(home_row.heads(self.size.width, self.sort), self.size.width, look_of(self.app))
+        return paint.strip(home_columns.heads(self.size.width, self.sort), self.size.width, look_of(self.app))
 
     def on_click(self, event: events.Click) -> None:
         """Say which head it was."""
         event.stop()
-        head = home_row.head_at(self.size.width, event.x)
+        head = home_columns.head_at(self.size.width, event.x)
         if head:
             self.post_message(self.Clicked(head))
 
