@@ -135,10 +135,8 @@ def _asks(node: Node) -> bool:
 
 
 def _sum(nodes: Iterable[Node], measure: Measure) -> Features:
-    total = NOTHING
-    for node in nodes:
-        total = plus(total, measure(node.block))
-    return total
+    parts = [measure(node.block) for node in nodes]
+    return Features._make(map(sum, zip(*parts, strict=True))) if parts else NOTHING
 
 
 def _size(features: Features) -> float:

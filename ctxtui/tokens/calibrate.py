@@ -25,6 +25,9 @@ _WIDTH: Final = len(Features._fields)
 _ANSWERS: Final = _WIDTH
 """Index of the weight beyond the features: what an answer that is taken from its report adds to its output tokens."""
 _ANSWER_DOUBT: Final = 5.0
+_TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
+_ALIKE: Final = 0.5
+"""Correlation of the doubts about texts of different kinds: they are cut by one tokenizer."""
 _CLIP: Final = 1.0
 """Errors beyond this many standard deviations count less and less ..."""
 _ABSURD: Final = 4.0
@@ -33,6 +36,10 @@ _DRIFT: Final = 0.02
 """Share of its doubt by which a factor may change from one call to the next: the kind of content changes."""
 _NINETY: Final = 1.645
 """Standard deviations in half of a 90 % interval."""
+
+
+def _together(i: int, j: int) -> float:
+    return 1.0 if i == j else _ALIKE if i in _TEXTS and j in _TEXTS else 0.0
 
 
 class Calibration:
@@ -44,8 +51,10 @@ class Calibration:
         self._means: list[float] = [*card.factors, 0.0]
         self._doubts: list[float] = [*card.doubt, _ANSWER_DOUBT]
         self._cov: list[list[float]] = [
-            [d * d if i == j else 0.0 for j in range(_WIDTH + 1)] for i, d in enumerate(self._doubts)
+            [one * other * _together(i, j) for j, other in enumerate(self._doubts)]
+            for i, one in enumerate(self._doubts)
         ]
+        self._shares = [share / _NINETY for share in card.spread]
         self._drift = [(_DRIFT * d) ** 2 for d in self._doubts]
         self.learnt = 0
 
@@ -67,14 +76,17 @@ class Calibration:
         return math.sqrt(self._of_weights(x)[0] + self._of_blocks(features))
 
     def _of_blocks(self, features: Sequence[float]) -> float:
-        parts = zip(features, self._means, self.prior.spread, strict=False)
-        return float(self._card.noise**2 + sum((f * w * s / _NINETY) ** 2 for f, w, s in parts))
+        parts = [f * w * s for f, w, s in zip(features, self._means, self._shares, strict=False) if f]
+        return self._card.noise**2 + float(sum(map(mul, parts, parts)))
 
     def _of_weights(self, x: list[float]) -> tuple[float, list[float]]:
         """The variance that the weights leave in `x`, and covariance times `x`."""
-        used = [(i, v) for i, v in enumerate(x) if v]
-        gains = [sum(row[i] * v for i, v in used) for row in self._cov]
-        return sum(gains[i] * v for i, v in used), gains
+        gains = [0.0] * len(x)
+        for row, v in zip(self._cov, x, strict=True):
+            if v:
+                # The covariance is symmetric: its rows are its columns.
+                gains = [gain + v * c for gain, c in zip(gains, row, strict=True)]
+        return float(sum(map(mul, gains, x))), gains
 
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0) -> bool:
         """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from operator import add, sub
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
@@ -51,12 +52,12 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 def plus(a: Features, b: Features) -> Features:
     """The sum of two feature vectors."""
-    return Features(*[x + y for x, y in zip(a, b, strict=True)])
+    return Features._make(map(add, a, b))
 
 
 def minus(a: Features, b: Features) -> Features:
     """The difference of two feature vectors."""
-    return Features(*[x - y for x, y in zip(a, b, strict=True)])
+    return Features._make(map(sub, a, b))
 
 
 def features_of(block: Block, count: Count, card: ModelCard) -> Features:

@@ -11,7 +11,7 @@ from typing import Final
 _SMALLEST: Final = 40.0
 _LARGEST: Final = 220.0
 """Tokens of what may be such an addition."""
-_CLEAR: Final = 2.0
+_CLEAR: Final = 1.6
 """Standard deviations that an error must exceed to be one."""
 _SURE: Final = 0.55
 """The next one is foretold where it came more often than this."""
