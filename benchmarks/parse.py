@@ -14,7 +14,7 @@ def results(folder: Path, runs: int) -> list[Result]:
     from ctxtui.core.session import Session
     from ctxtui.core.tree import Tree
     from ctxtui.transcripts.claude_code import ClaudeCodeReader
-    from ctxtui.transcripts.claude_code.records import decode
+    from ctxtui.transcripts.claude_code.records import strictly
     from ctxtui.transcripts.pieces import Found
     from ctxtui.transcripts.records import RecordStream
 
@@ -27,10 +27,10 @@ def results(folder: Path, runs: int) -> list[Result]:
 
     def typed() -> float:
         begun = time.perf_counter()
-        stream, n = RecordStream(), 0
+        stream, n = RecordStream(strictly), 0
         with path.open("rb") as file:
             while data := file.read(1 << 20):
-                n += sum(1 for piece in stream.feed(data) if isinstance(piece, Found) and decode(piece.raw))
+                n += sum(1 for piece in stream.feed(data) if isinstance(piece, Found) and piece.record is not None)
         assert n >= 10_000
         return time.perf_counter() - begun
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 
@@ -31,11 +32,11 @@ class LineBuffer:
         *whole, last = others
         head = b"".join([*self._waiting, first]) if self._waiting else first
         self._waiting = [last] if last else []
-        found = []
-        for text in (head, *whole):
-            found.append(Line(self._number, self._start, text))
-            self._number += 1
-            self._start += len(text) + 1
+        texts = [head, *whole]
+        starts = list(accumulate([len(text) + 1 for text in texts], initial=self._start))
+        found = list(map(Line, range(self._number, self._number + len(texts)), starts, texts))
+        self._number += len(texts)
+        self._start = starts[-1]
         return found
 
     @property

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -40,8 +40,9 @@ class Found(NamedTuple):
     start: int
     end: int
     raw: bytes
-    clean: bool
+    clean: bool | None
     note: str = ""
+    record: Any = None
 
 
 class Broken(NamedTuple):
@@ -89,6 +90,17 @@ def read_line(line: Line) -> Iterator[Piece]:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
     yield from _slowly(number, start, bare.decode("utf-8", "surrogateescape"))
+
+
+def legible(piece: Found) -> Iterator[Piece]:
+    """`piece` if it is UTF-8, else what can be read of its line, with a note."""
+    try:
+        if not piece.raw.isascii():
+            piece.raw.decode()
+    except UnicodeDecodeError:
+        yield from read_line(Line(piece.line, piece.start, piece.raw))
+    else:
+        yield piece
 
 
 def objects_at_start(text: str) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
 
 from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
 from ctxtui.transcripts.lines import Line, LineBuffer
-from ctxtui.transcripts.pieces import BLANK, BOM, Broken, Piece, objects_at_start, read_line
+from ctxtui.transcripts.pieces import BLANK, BOM, Broken, Found, Piece, objects_at_start, read_line
 
 _BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
@@ -17,10 +19,14 @@ _BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 class RecordStream:
     """Bytes in, records out, in the order of the file and the same for any chunking.
 
-    A record is mostly a line; it may also be one of several glued on a line, or pretty-printed over many.
+    A record is mostly a line; it may also be one of several glued on a line, or pretty-printed over many. With
+    `decode`, which raises `msgspec.MsgspecError` on anything but one JSON value of the shape it knows, an ordinary line
+    is looked at once: what `decode` makes of it is the record, and everything else takes the careful way. Whoever
+    takes such a record asks `legible` first: a decoder does not look into what it leaves raw.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, decode: Callable[[bytes], Any] | None = None) -> None:
+        self._decode = decode
         self._lines = LineBuffer()
         self._open: list[Line] = []
         self._depth = 0
@@ -29,8 +35,22 @@ class RecordStream:
         """The records that `data` completes."""
         found: list[Piece] = []
         for line in self._lines.feed(data):
-            found.extend(self._line(line))
+            plain = self._plain(line) if self._decode is not None and not self._open else None
+            if plain is not None:
+                found.append(plain)
+            else:
+                found.extend(self._line(line))
         return found
+
+    def _plain(self, line: Line) -> Found | None:
+        number, start, text = line
+        if text[-1:] != b"}" or text[:2] != b'{"' or self._decode is None:
+            return None
+        try:
+            record = self._decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        return Found(number, start, start + len(text), text, None, "", record)
 
     def settle(self) -> list[Piece]:
         """The whole records after the last line end; what is still cut stays, and is told by `tail`."""

@@ -14,6 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.transcripts import raw_block
 from ctxtui.transcripts.claude_code.records import Record
 from ctxtui.transcripts.claude_code.usage import Report, report, report_of
+from ctxtui.transcripts.pieces import tidy
 
 SYNTHETIC: Final = "<synthetic>"
 """The model of a message that the client wrote itself: no call."""
@@ -59,13 +60,16 @@ _part: Final = msgspec.json.Decoder(_Part)
 _parts: Final = msgspec.json.Decoder(list[Raw])
 
 
-def said(record: Record, clean: bool) -> Said | None:
-    """The message in `record`, None where it holds none; `clean` as `pieces.tidy` says of the record."""
+def said(record: Record, clean: bool | None) -> Said | None:
+    """The message in `record`, None where it holds none; `clean` as `pieces.tidy` says of the record, None where it
+    was not asked yet."""
     if record.loose is not None:
         return of_value(record.loose.get("message"), record.type or "")
     raw = bytes(record.message)
     if not raw or raw == b"null":
         return None
+    if clean is None:
+        raw, clean = tidy(raw)
     try:
         found = _message.decode(raw)
         parts = _raw_parts(bytes(found.content), clean)

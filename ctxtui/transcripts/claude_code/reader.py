@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
 from typing import Final
 
 from ctxtui.core.session import Event, Skipped
@@ -13,9 +15,9 @@ from ctxtui.transcripts.claude_code import notices, says
 from ctxtui.transcripts.claude_code.about import SOURCE
 from ctxtui.transcripts.claude_code.answers import Answers
 from ctxtui.transcripts.claude_code.message import said
-from ctxtui.transcripts.claude_code.records import Record, decode
+from ctxtui.transcripts.claude_code.records import Record, decode, strictly
 from ctxtui.transcripts.claude_code.state import State
-from ctxtui.transcripts.pieces import Broken, Found, Piece
+from ctxtui.transcripts.pieces import Broken, Found, Piece, legible
 from ctxtui.transcripts.records import RecordStream
 
 NAME: Final = SOURCE
@@ -58,7 +60,7 @@ class ClaudeCodeReader:
 
     def __init__(self, tree: Tree, state: State | None = None, agent: str = "", name: str = "") -> None:
         self._state = state or State(tree, Answers(tree))
-        self._stream = RecordStream()
+        self._stream = RecordStream(strictly)
         self._agent, self._name = agent, name
         self._foreign: bool | None = None if agent else False
 
@@ -95,9 +97,9 @@ class ClaudeCodeReader:
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
-        for piece in pieces:
+        for piece in chain.from_iterable(map(_read, pieces)):
             if isinstance(piece, Found):
-                record = decode(piece.raw)
+                record = piece.record or decode(piece.raw)
                 if self._belongs(record):
                     if piece.note:
                         events.append(self._named(Skipped(piece.line, piece.note)))
@@ -117,6 +119,10 @@ class ClaudeCodeReader:
 
     def _named(self, skipped: Skipped) -> Skipped:
         return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
+
+
+def _read(piece: Piece) -> Iterable[Piece]:
+    return legible(piece) if isinstance(piece, Found) and piece.record is not None else (piece,)
 
 
 def take(state: State, record: Record, found: Found, agent: str) -> list[Event]:

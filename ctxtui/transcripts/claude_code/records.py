@@ -63,6 +63,10 @@ _FIELD: Final = {name: field.name for name, field in _FIELDS.items()}
 _decoder: Final = msgspec.json.Decoder(Record)
 
 
+strictly: Final = _decoder.decode
+"""The record in a JSON object; raises `msgspec.MsgspecError` where a field is of an unexpected type."""
+
+
 def decode(raw: bytes) -> Record:
     """The record in the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
     try:

@@ -69,7 +69,7 @@ class CodexReader:
             if isinstance(piece, Found):
                 if piece.note:
                     events.append(Skipped(piece.line, piece.note))
-                for record in decode(piece.raw, piece.clean):
+                for record in decode(piece.raw, piece.clean is True):
                     events += self._session.take(record, piece)
             else:
                 events.append(Skipped(piece.line, piece.reason))
