@@ -25,7 +25,7 @@ _COLUMNS: Final = (
     ("new_median_abs_error_pct", "new median"),
     ("new_p90_abs_error_pct", "new p90"),
     ("interval_coverage_pct", "inside"),
-    ("median_interval_half_width_pct", "± half"),
+    ("median_interval_width_pct", "±"),
 )
 _NAME: Final = 38
 
@@ -72,13 +72,20 @@ def _all(names: list[str], settings: Settings, estimator: str) -> tuple[Rows, li
 def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
     """The fields of ``audit --json``; every aggregate can be worked out from ``per_call``."""
     every = [row for some in rows.values() for row in some]
+    trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
         "calls": len(every),
         "input_tokens": summary(every),
         "per_file": [{"file": name, "calls": len(some), "input_tokens": summary(some)} for name, some in rows.items()],
-        "per_call": [{"file": name, **asdict(row)} for name, some in rows.items() for row in some],
-        "failed": [{"file": name, "error": str(error)} for name, error in failed],
+        "per_call": [_call(name, row) for name, some in rows.items() for row in some],
+        **trouble,
     }
+
+
+def _call(name: str, row: Audited) -> dict[str, Any]:
+    fields = asdict(row)
+    del fields["asked"]
+    return {"file": name, **fields}
 
 
 def as_text(rows: Rows) -> str:

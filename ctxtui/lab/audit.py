@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from ctxtui.core.call import Call
 from ctxtui.lab.book import Book
 from ctxtui.lab.causes import Past, cause
 from ctxtui.lab.forecast import Forecast, Forecaster
+from ctxtui.tokens.models import ModelCard
 
 LEAST: Final = 100
 """Errors of newly added tokens are relative to at least this many tokens."""
@@ -23,7 +24,7 @@ class Audited:
 
     `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call whose
     context this one extends; `new_reported` is negative where content left. `cause` says why a call is off ("" where it
-    is not).
+    is not), `asked` that a person spoke before it (else it goes on from tool results).
     """
 
     thread: str
@@ -35,15 +36,17 @@ class Audited:
     new_predicted: int
     new_reported: int
     cause: str
+    asked: bool
 
 
-def audited(book: Book) -> list[Audited]:
+def audited(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[Audited]:
     """Every call with a report but the first of each thread, in the order of the recording.
 
     Each is foretold by what came before it and taught to the rest only then; everything in `book` must be counted.
+    `card` gives other facts about a model than the book's (another prior), counted in the same way.
     """
     session = book.session
-    forecaster = Forecaster(session, book.cumulated, book.card)
+    forecaster = Forecaster(session, book.cumulated, card or book.card)
     numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
     past = Past(session.tree)
     found = []
@@ -73,6 +76,7 @@ def _audited(forecast: Forecast, call: Call, number: int, past: Past) -> Audited
         forecast.new,
         new,
         cause(forecast, call.usage, past) if off else "",
+        forecast.step.asked,
     )
 
 
@@ -80,23 +84,22 @@ def summary(rows: Sequence[Audited]) -> dict[str, Any]:
     """The aggregates of `rows`, in percent; None where there is nothing to take them of.
 
     Errors of totals are relative to the report; errors of new tokens are relative to max(new_reported, `LEAST`) and
-    leave out calls whose new_reported is negative; widths are hi - lo relative to max(new_predicted, `LEAST`).
+    leave out calls whose new_reported is negative; widths are half of hi - lo (the x of "± x %") relative to
+    max(new_predicted, `LEAST`).
     Percentiles are interpolated linearly.
     """
     totals = [100 * abs(r.predicted - r.reported) / max(r.reported, 1) for r in rows]
     grown = [r for r in rows if r.new_reported >= 0]
     new = [100 * abs(r.new_predicted - r.new_reported) / max(r.new_reported, LEAST) for r in grown]
-    widths = [100 * (r.hi - r.lo) / max(r.new_predicted, LEAST) for r in rows]
+    widths = [50 * (r.hi - r.lo) / max(r.new_predicted, LEAST) for r in rows]
     inside = [100.0 * (r.lo <= r.reported <= r.hi) for r in rows]
-    width = percentile(widths, 50)
     return {
         "median_abs_error_pct": percentile(totals, 50),
         "p95_abs_error_pct": percentile(totals, 95),
         "new_median_abs_error_pct": percentile(new, 50),
         "new_p90_abs_error_pct": percentile(new, 90),
         "interval_coverage_pct": round(sum(inside) / len(inside), 3) if inside else None,
-        "median_interval_width_pct": width,
-        "median_interval_half_width_pct": None if width is None else round(width / 2, 3),
+        "median_interval_width_pct": percentile(widths, 50),
     }
 
 

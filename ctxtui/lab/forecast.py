@@ -133,7 +133,7 @@ class Forecaster:
             return
         error = call.usage.input - forecast.predicted
         self._error(call).learn(error / forecast.deviation)
-        if not _teaches(forecast, call.usage.input):
+        if not teaches(forecast, call.usage.input):
             return
         more = error + forecast.added
         self._rhythm(call).learn((forecast.step.parts, 1), more, forecast.deviation)
@@ -187,7 +187,7 @@ class Forecaster:
         return self._errors.setdefault(call.model, Errors(TYPICAL))
 
 
-def _teaches(forecast: Forecast, reported: int) -> bool:
+def teaches(forecast: Forecast, reported: int) -> bool:
     """Whether the report says something of weights: not where content left or the model changed."""
     step = forecast.step
     whole = step.lost == NOTHING and step.base.model == forecast.call.model

@@ -63,8 +63,12 @@ class Calibration:
         """The weights as they are now; those of the card until `LEARNT` reports were learnt from."""
         if self.learnt < LEARNT:
             return self.prior
-        factors = Features(*self._means[:_WIDTH])
-        return Weights(factors, self.prior.spread, self.prior.half_width, self.prior.exact, calibrated=True)
+        return Weights(self.factors, self.prior.spread, self.prior.half_width, self.prior.exact, calibrated=True)
+
+    @property
+    def factors(self) -> Features:
+        """Tokens per unit of each feature, as far as is known."""
+        return Features(*self._means[:_WIDTH])
 
     def tokens(self, features: Sequence[float], answers: int = 0) -> float:
         """What `features` are expected to come to, with `answers` (0 or 1) answers taken from their reports."""
