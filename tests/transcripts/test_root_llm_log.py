@@ -1,0 +1,74 @@
+"""The root model's log of a search, and its trials as children."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxtui.core.session import Session
+from tests.transcripts.reading import (
+    as_bytes,
+    as_lines,
+    calls,
+    form_of,
+    law_2,
+    lines_of,
+    read,
+    survives_cuts,
+    survives_values,
+)
+
+NAME = "root_llm_log.jsonl"
+
+
+def turn(n: int, role: str, content: str, code: str | None = None, result: str | None = None) -> dict[str, Any]:
+    when = f"2026-01-01T00:00:{n:02}"
+    return {"turn": n, "role": role, "content": content, "code_executed": code, "execution_result": result,
+            "timestamp": when}  # fmt: skip
+
+
+def log() -> list[dict[str, Any]]:
+    return [
+        turn(0, "user", "Pack the circles."),
+        turn(1, "assistant", "[CALIBRATION] trying"),
+        turn(2, "assistant", "```repl\nspawn()\n```"),
+        turn(3, "system", "Executed code block 1", "spawn()", "3 trials"),
+        turn(4, "user", "Generation 0: ..."),
+        turn(5, "assistant", "Selected two."),
+    ]
+
+
+def trial() -> dict[str, Any]:
+    cost = {"input_tokens": 10, "output_tokens": 4, "cache_read_input_tokens": 90, "total_cost": 0.5}
+    return {"trial_id": "trial_0_1", "generation": 0, "parent_id": None, "metrics": {"score": 2.5, "valid": True},
+            "code": "x", "prompt": "Make one.", "response": "Here.", "timestamp": "2026-01-01T00:01:00",
+            "cost_data": cost}  # fmt: skip
+
+
+def test_turns_and_notes() -> None:
+    session = read(as_lines(log()), NAME)
+    first, second = calls(session)
+    assert [h.kind for h in session.happenings] == ["code"] and first.extra == {"turn": 2}
+    words = [i.block.value().get("text") for i in session.tree.items(second.raw_head) if i.block.kind == "text"]
+    assert words == ["Pack the circles.", "```repl\nspawn()\n```", "Generation 0: ..."]
+    assert len(calls(session, "calibration")) == 1
+
+
+def test_trials_are_children() -> None:
+    data = as_lines(log())
+    form = form_of(data, NAME)
+    session = Session()
+    reader = form.open(session.tree)
+    session.fold([*reader.feed(data), *reader.settle()])
+    part = reader.part("trial_0_1.json")
+    session.fold([*part.feed(as_bytes(trial(), indent=2)), *part.settle()])
+    (child,) = calls(session, "trial_0_1")
+    assert session.threads["trial_0_1"].parent == "main" and len(calls(session)) == 2
+    assert child.usage and child.usage.input == 100 and child.usage.cost == 0.5
+    assert ("trial_0_1: score", "2.5") in {(o.name, o.value) for o in session.outcomes}
+
+
+def test_any_chunking_any_cut_any_value() -> None:
+    law_2(as_lines(log()), NAME)
+    survives_cuts(as_lines(log()), NAME)
+    survives_values(log(), NAME, lines_of)
+    survives_values(trial(), "trial.json")
