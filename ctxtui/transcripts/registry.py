@@ -72,6 +72,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "Claude Code history without any message",
     ),
     _format("codex", "codex", "CodexReader", bare="a Codex rollout without any message"),
+    _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),
     _format("mini-swe-agent", "mini_swe_agent"),
     _format("pi", "pi", bare="a pi session without any message"),
     _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
@@ -90,6 +91,9 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("livemcpbench", "livemcpbench"),
     _format("swe-agent", "swe_agent"),
     _format("openai items", "openai_items"),
+    _format("aider", "aider"),
+    _format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
+    _format("root llm log", "root_llm_log", companions=("generations/gen_*/trial_*.json",)),
 )
 
 

@@ -102,7 +102,8 @@ def response_of(dialect: str, exchange: Exchange) -> Response:
     """The answer of `exchange`; what cannot be read becomes an answer with an error that says so."""
     body = exchange.response
     if not body.strip():
-        return Response(complete=False, error="" if exchange.status < 400 else f"HTTP {exchange.status}")
+        refused = exchange.status >= 400
+        return Response(error=f"HTTP {exchange.status}" if refused else "", extra={"answer": "not recorded"})
     text = body[:512].decode("utf-8", "replace")
     try:
         if sse.is_stream(text):
