@@ -91,30 +91,47 @@ class Ledger:
         self._by_category.append(tuple(a + b for a, b in zip(self._by_category[-1], parts, strict=True)))
 
     def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
-        usage, running, path = call.usage, self._running, self._path
+        usage, running = call.usage, self._running
         missing = not_recorded(self._book, call) or 0
         total = missing + running.read(call.sent_head, call.sent_head)
         if usage is None or cost is None or not usage.input or not total:
             return _FREE, (0.0,) * (len(CATEGORIES) + 1)
         scale = total / usage.input
         counts = (usage.cache_read * scale, usage.cache_write * scale, usage.fresh * scale)
-        ends = (counts[0], counts[0] + counts[1])
-        read, write = (
-            bisect_right(path, end - missing, key=lambda node: running.read(call.sent_head, node)) for end in ends
-        )
+        ends = (counts[0], counts[0] + counts[1], float(total))
         rates = [usd / n if n else 0.0 for usd, n in zip((cost.read, cost.write, cost.fresh), counts, strict=True)]
         answer = cost.output / usage.output if usage.output else 0.0
+        read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
         charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
         return charged, self._categories(call.sent_head, charged, missing, ends)
 
-    def _categories(self, head: int, charged: Charged, missing: int, ends: tuple[float, float]) -> tuple[float, ...]:
-        parts, before = [0.0] * len(CATEGORIES), (0,) * len(CATEGORIES)
-        for depth, rate in zip((charged.read, charged.write, len(self._path)), charged.rates, strict=True):
-            sums = self._running.sums(head, self._path[depth - 1] if depth else ROOT)
+    def _blocks_until(self, head: int, token: float) -> int:
+        """How many blocks of the path lie more than half before `token`."""
+        running, tree = self._running, self._book.session.tree
+        return bisect_right(
+            self._path, 2 * token, key=lambda node: running.read(head, node) + running.read(head, tree[node].parent)
+        )
+
+    def _categories(
+        self, head: int, charged: Charged, missing: int, ends: tuple[float, float, float]
+    ) -> tuple[float, ...]:
+        parts, before, lacking, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0, 0.0
+        for end, rate in zip(ends, charged.rates, strict=True):
+            sums = self._sums_until(head, end - missing)
             parts = [p + (s - b) * rate for p, s, b in zip(parts, sums, before, strict=True)]
-            before = sums
-        lacking = min(missing, ends[0]), max(0.0, min(missing, ends[1]) - ends[0]), max(0.0, missing - ends[1])
-        return (*parts, sum(part * rate for part, rate in zip(lacking, charged.rates, strict=True)))
+            lacking += (min(missing, end) - min(missing, start)) * rate
+            before, start = sums, end
+        return (*parts, lacking)
+
+    def _sums_until(self, head: int, token: float) -> list[float]:
+        """Tokens by category of the context `head` up to `token`, which may stand inside a block."""
+        running, path = self._running, self._path
+        whole = bisect_right(path, token, key=lambda node: running.read(head, node))
+        last = path[whole - 1] if whole else ROOT
+        sums = [float(n) for n in running.sums(head, last)]
+        if whole < len(path) and token > 0:
+            sums[self._book.session.tree[path[whole]].category] += token - running.read(head, last)
+        return sums
 
     def back(self, calls: int) -> None:
         """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""

@@ -18,7 +18,7 @@ class Body:
     def __init__(self, source: Iterator[Spans], room: int, total: int | None = None, hang: int = 0) -> None:
         self._source = source
         self._room = max(1, room)
-        self._hang = min(hang, self._room // 2)
+        self._hang = hang
         self._lines: list[Spans] = []
         self._taken: list[int] = []
         self._total = total
@@ -62,7 +62,7 @@ def wrapped(spans: Spans, room: int, hang: int = 0) -> Iterator[Spans]:
         yield spans
         return
     text = "".join(text for text, _ in spans)
-    start, lead = 0, 0
+    start, lead, hang = 0, 0, min(hang, room // 2, max(0, room - 2))
     while start < len(text) or start == 0:
         end = cells.reach(text, start, room - lead)
         end = max(end, start + 1) if start < len(text) else end

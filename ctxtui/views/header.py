@@ -56,33 +56,31 @@ def draw(what: Header, room: int) -> list[Span]:
     """The header in exactly `room` cells: the figures at the right are whole, the title takes what is left."""
     right = _figures(what, room)
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
-    middle = [Span("  ")]
-    if what.model and room >= 100:
-        middle += [Span(f"{what.model}  ", "dim")]
-    if what.call:
-        middle += [Span(f"call {what.call:,}  ", "ink")]
-    state, fidelity = _state(what, room)
     name = f"{what.thread} ‹ {what.title}" if what.thread else what.title
-    free = room - width(badge) - width(middle) - width(state) - width(right) - 2
-    # The title needs its room more than the fidelity does, then more than the model's name.
-    if free - width(fidelity) >= min(cells.width(name), _TITLE):
-        state, free = [*state, *fidelity], free - width(fidelity)
-    if free < _TITLE // 2 and what.model and room >= 100:
-        free += width(middle[1:2])
-        middle = [middle[0], *middle[2:]]
-    middle += state
-    title = cells.fit(name, max(0, free))
-    left = [*badge, Span(f" {title}", "ink bold"), *middle]
-    return [*left, Span(" " * max(0, room - width(left) - width(right))), *right]
+    state, fidelity = _state(what, room)
+    call = [Span(f"  call {what.call:,}", "ink")] if what.call else []
+    model = [Span(f"  {what.model}", "dim")] if what.model and room >= 100 else []
+    free = room - width(badge) - width(right) - 1
+    # The title needs its room more than the fidelity does, then more than the model's name; on a tiny screen the
+    # figures need theirs more than anything.
+    for part, title in ((fidelity, min(cells.width(name), _TITLE)), (model, _TITLE // 2), (state, 0), (call, 0)):
+        if free - width([*model, *call, *state, *fidelity]) < title:
+            part.clear()
+    middle = [*model, *call, *state, *fidelity]
+    left = [*badge, Span(" " + cells.fit(name, max(0, free - width(middle))), "ink bold"), *middle]
+    gap = room - width(left) - width(right)
+    return [*(left if gap >= 0 else []), Span(" " * max(0, gap)), *right]
 
 
 def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
     """The state, and the fidelity that may follow it."""
     if what.state == "following":
-        return [MARK["replay"].span, Span(" following", "accent bold")], []
+        return [Span("  "), MARK["replay"].span, Span(" following", "accent bold")], []
     sign = MARK[what.state]
     fidelity = what.fidelity if what.state == "recorded" and room >= 100 else ""
-    return [sign.span, Span(f" {what.state}", sign.style)], [Span(f" {fidelity}", "faint")] if fidelity else []
+    return [Span("  "), sign.span, Span(f" {what.state}", sign.style)], [
+        Span(f" {fidelity}", "faint")
+    ] if fidelity else []
 
 
 def _figures(what: Header, room: int) -> list[Span]:

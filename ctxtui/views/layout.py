@@ -80,7 +80,7 @@ def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Want
     if missing() > 0:
         call = 4
     if missing() > 0:
-        context = max(5, context - missing())
+        context = max(4, context - missing())
     while missing() > 0 and rows > 2:
         rows -= 1
     y = room.y

@@ -39,6 +39,8 @@ class Preview(NamedTuple):
 
 def short_path(path: str, cwd: str) -> str:
     """`path` as seen from the session's directory."""
+    if cwd and path.rstrip("/") == cwd.rstrip("/"):
+        return "."
     return path.removeprefix(cwd.rstrip("/") + "/") if cwd else path
 
 
@@ -98,7 +100,17 @@ def telling(got: Reading, cwd: str = "") -> str:
         if isinstance(words, str) and words:
             patched = _PATCHED.findall(words[:100_000]) if "*** " in words[:4096] else []
             return ", ".join(patched) if patched else short_path(words, cwd)
-    return text_of(given) if given else ""
+    return _first_of_many(given) if given else ""
+
+
+def _first_of_many(given: Mapping[str, Json]) -> str:
+    """Of a list of things (todos, edits) the first one's words; else everything as JSON."""
+    for items in given.values():
+        if isinstance(items, list) and items and isinstance(items[0], Mapping):
+            words = next((word for word in items[0].values() if isinstance(word, str) and len(word) > 2), "")
+            if words:
+                return words + (f" (+{len(items) - 1})" if len(items) > 1 else "")
+    return text_of(given)
 
 
 def _shell(words: list[str]) -> str:

@@ -9,7 +9,7 @@ TAIL: Final = 1 << 16
 """Characters at the end of an output that are searched: of a run, the summary stands last."""
 
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
-_N = r"\d[\d,]*"
+_N = r"\d+(?:,\d{3})*"
 _PYTEST = "failed|passed|skipped|errors?|warnings?|xfailed|xpassed|deselected|rerun"
 _PATTERNS: Final = (
     # pytest, with or without its rule: 12 passed, 1 failed in 3.41s
@@ -32,7 +32,7 @@ _PATTERNS: Final = (
 _ALL: Final = tuple(re.compile(pattern, re.MULTILINE) for pattern in _PATTERNS)
 # mocha says it in lines of their own: 12 passing (18s) / 2 pending / 1 failing
 _MOCHA: Final = re.compile(rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$", re.MULTILINE)
-_HINT: Final = re.compile(r"pass|fail|OK|example|Tests run")
+_HINT: Final = re.compile(r"[Pp]ass|[Ff]ail|OK|example|Tests run")
 
 
 def verdict(text: str) -> str:

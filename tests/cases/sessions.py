@@ -17,11 +17,12 @@ from ctxtui.tokens.models import ModelCard
 
 MODEL = "claude-opus-4-20250514"
 START = 1_750_000_000.0
-PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold]markup[/bold] a\u202eb \x00 \u9f8d\u864e\u767b\u5f55 e\u0301 \U0001f468\u200d\U0001f469\u200d\U0001f467"
+HOSTILE = (
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold]markup[/bold] a\u202eb"
+    " \x00 \u9f8d\u864e\u767b\u5f55 e\u0301 \U0001f468\u200d\U0001f469\u200d\U0001f467"
+)
 
 
 def quick_measure(card: ModelCard):  # type: ignore[no-untyped-def]
@@ -60,7 +61,8 @@ class Story:
 
     def user(self, text: str, mark: str = "") -> Story:
         return self.add(
-            Item(blocks.header("user"), Place("messages", "user")), Item(blocks.text(text), Place("messages", "user", mark))
+            Item(blocks.header("user"), Place("messages", "user")),
+            Item(blocks.text(text), Place("messages", "user", mark)),
         )
 
     def results(self, *parts: tuple[str, object], error: bool = False) -> Story:
@@ -144,7 +146,9 @@ CODE = "\n".join(
         1,
     )
 )
-MOCHA = "warning: something is off\n\n  hello\n    \u2713 says hello\n\n  12 passing (18s)\n  1 failing\n\n  1) world:\n"
+MOCHA = (
+    "warning: something is off\n\n  hello\n    \u2713 says hello\n\n  12 passing (18s)\n  1 failing\n\n  1) world:\n"
+)
 
 
 def every_category() -> Session:
@@ -207,7 +211,9 @@ def with_subagents() -> Session:
     for name in ("Find server types and socket messages", "Update all relative imports"):
         side = Story(thread=name[:4].lower(), session=session, hidden_tokens=2000)
         session.fold([ThreadSeen(side.thread, name, MAIN)])
-        side.user(name).call("Looking.", use("s", "Grep", pattern="socket")).results(("s", "a\nb\n" * 99)).call("Found.")
+        side.user(name).call("Looking.", use("s", "Grep", pattern="socket")).results(("s", "a\nb\n" * 99)).call(
+            "Found."
+        )
     return session
 
 

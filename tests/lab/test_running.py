@@ -1,0 +1,89 @@
+"""Running totals and the ledger add up to the figures and the prices."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import ROOT
+from ctxtui.lab.figures import block_figure, figures
+from ctxtui.lab.ledger import Ledger
+from ctxtui.lab.running import Running
+from tests.cases.scenes import study_of
+from tests.cases.sessions import compacted, every_category, long_session, with_subagents
+
+MAKE = [every_category, compacted, with_subagents]
+
+
+@pytest.mark.parametrize("make", MAKE)
+def test_rows_are_the_figures_of_their_blocks(make) -> None:  # type: ignore[no-untyped-def]
+    study = study_of(make())
+    for call in study.session.calls.values():
+        running = study.running(call.model)
+        for node in study.session.tree.path(call.sent_head):
+            if study.session.tree[node].block.kind != "header":
+                assert running.own(node) == block_figure(study.book, call, node).tokens
+        got = figures(study.book, call)
+        assert running.read(call.sent_head, call.sent_head) == sum(got.categories.values())
+        assert sum(running.sums(call.sent_head, call.sent_head)) == sum(got.categories.values())
+
+
+@pytest.mark.parametrize("make", [*MAKE, lambda: long_session(200)])
+def test_every_dollar_of_input_is_in_one_category(make) -> None:  # type: ignore[no-untyped-def]
+    study = study_of(make())
+    known = study.thread(MAIN)
+    assert known.ledger is not None and known.ledger.done == len(known.calls)
+    spent = 0.0
+    for number, call in enumerate(known.calls, 1):
+        cost = study.costs[call.id]
+        assert cost is not None
+        spent += cost.fresh + cost.read + cost.write
+        assert sum(known.ledger.categories(number)) == pytest.approx(spent)
+
+
+def naive(study, node: int, calls: int) -> float:  # type: ignore[no-untyped-def]
+    """A block's cost, call by call."""
+    known, tree = study.thread(MAIN), study.session.tree
+    ledger, tokens, usd = known.ledger, study.running(known.calls[0].model).own(node), 0.0
+    for call, charged in zip(known.calls[:calls], ledger._charged[:calls], strict=True):
+        if tree.holds(call.sent_head, node):
+            usd += tokens * charged.rate(tree[node].depth)
+        elif tree.holds(call.response_head, node):
+            usd += tokens * charged.answer
+    return usd
+
+
+def test_a_block_costs_what_its_calls_took_for_it() -> None:
+    study = study_of(long_session(300))
+    known = study.thread(MAIN)
+    assert known.ledger is not None
+    running = study.running(known.calls[0].model)
+    for node in range(1, len(study.session.tree), 97):
+        for calls in (1, 64, 65, 200, 300):
+            got = known.ledger.block(node, running.own(node), calls)
+            if got is not None and study.session.tree[node].block.kind != "header":
+                assert got == pytest.approx(naive(study, node, calls), abs=1e-9)
+
+
+def test_going_back_and_on_changes_nothing() -> None:
+    study = study_of(long_session(150))
+    known = study.thread(MAIN)
+    assert known.ledger is not None
+    whole = [known.ledger.categories(n) for n in range(151)]
+    for kept in (149, 128, 64, 63, 1, 0):
+        known.ledger.back(kept)
+        assert known.ledger.done == kept
+        while known.ledger.advance(known.calls, study.costs, 40) < 150:
+            pass
+        assert [known.ledger.categories(n) for n in range(151)] == whole
+
+
+def test_nothing_is_claimed_before_it_is_counted() -> None:
+    from tests.cases.sessions import book_of
+
+    session: Session = every_category()
+    running = Running(book_of(session, counted=False), "claude-opus-4-20250514")
+    assert running.counted(ROOT) and not running.counted(5)
+    ledger = Ledger(book_of(session, counted=False), running)
+    assert ledger.advance(session.thread_calls(), {}, 10) == 0
+    assert ledger.block(5, 10, 0) is None

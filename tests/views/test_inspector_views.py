@@ -1,0 +1,265 @@
+"""The Inspector's panes as text, on hand-built sessions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core.category import INDEX
+from ctxtui.core.session import MAIN
+from ctxtui.views import call_strip, composition, context_map, header, this_call, threads
+from ctxtui.views.call_strip import Columns
+from ctxtui.views.composition import Part, fold
+from ctxtui.views.grid import Grid
+from ctxtui.views.header import Header
+from ctxtui.views.heaviest import Heaviest
+from ctxtui.views.open_block import Opened
+from ctxtui.views.scene import Limits
+from ctxtui.views.span import plain, width
+from ctxtui.views.toolset import CallCounts, toolset
+from tests.cases.scenes import rows_of, scene_of, study_of, text_of
+from tests.cases.sessions import compacted, every_category, hostile, long_session, troubled, with_subagents
+
+STUDY = study_of(every_category())
+SIZES = [(49, 80), (73, 120), (111, 200)]
+
+
+@pytest.mark.parametrize(("pane", "screen"), SIZES)
+@pytest.mark.parametrize("make", [every_category, compacted, hostile, troubled])
+def test_every_row_is_exactly_as_wide_as_its_pane(make, pane: int, screen: int) -> None:  # type: ignore[no-untyped-def]
+    study = study_of(make())
+    grid = Grid.of(pane, screen)
+    for number in range(len(study.thread(MAIN).calls)):
+        rows = rows_of(study, number)
+        for index in range(rows.count):
+            assert width(rows.line(index, 0, grid, "\u25b8")) == pane
+
+
+def test_the_transcript_tells_the_story() -> None:
+    text = "\n".join(text_of(rows_of(STUDY)))
+    for expected in (
+        "\u00a7 not recorded ",
+        "\u0192 Bash Runs a command.",
+        "1 \u203a I have updated HANDY_SOCKET_PATH",
+        "\u2192 Bash npm test",
+        "\u2190 Bash 12 passing (18s) \u00b7 1 failing",
+        "\u2190 Read import {Command} from '@oclif/core'",
+        "2 \u203a A couple of things",
+        "\u2192 puppeteer/navigate https://example.org",
+        "\u25a1 image/png, 70 B",
+        "\u00b6 The specification.",
+        "\u2190 Bash \u2717 command not found",
+        "\u254c\u254c answer",
+        "\u25cf Done.",
+    ):
+        assert expected in text
+    thought = next(line for line in text.splitlines() if "Let me run the demo" in line)
+    assert thought.startswith("  ") and thought.rstrip().endswith(")")
+
+
+def test_the_gutter_is_the_charge() -> None:
+    second = text_of(rows_of(STUDY, 1))
+    assert [line[0] for line in second if line[0] != " "].count("\u25c7") == 2
+    assert second[0][0] == "\u2503"
+    missed = text_of(rows_of(STUDY, 3))
+    assert "\u2503" not in {line[0] for line in missed} and "\u254f" in {line[0] for line in missed}
+
+
+def test_without_cache_figures_there_is_no_gutter() -> None:
+    study = study_of(troubled())
+    assert {line[0] for line in text_of(rows_of(study, 1))} == {" "}
+
+
+def test_an_epoch_begins_with_a_rule() -> None:
+    text = text_of(rows_of(study_of(compacted()), 4))
+    assert any("\u03a3\u254c compaction \u00b7 24.2k \u2192 3.1k" in line for line in text)
+    assert any("\u254c\u254c resumed" in line for line in text)
+
+
+def test_hostile_text_reaches_no_row() -> None:
+    rows = rows_of(study_of(hostile()))
+    for index in range(rows.count):
+        if rows.entry(index) >= 0:
+            rows.toggle(index)
+            rows.opened[rows.entry(index)] = Opened(200)
+    for pane, screen in SIZES:
+        for line in text_of(rows, pane, screen):
+            assert line.isprintable() and "\u202e" not in line and width([]) == 0
+    assert any("unreadable record, line 812" in line for line in text_of(rows))
+
+
+def test_an_opened_block_is_indented_and_closed() -> None:
+    rows = rows_of(STUDY)
+    index = next(i for i, line in enumerate(text_of(rows)) if "\u2190 Read" in line)
+    rows.toggle(index)
+    text = text_of(rows)
+    assert text[index + 1][6:].startswith("\u2502   1 import {Command}")
+    assert "\u2570 17 more lines  \u23ce fold  e more  o pager  y copy  r raw JSON" in text[index + 7]
+    rows.more(index)
+    assert len(text_of(rows)) == len(text) + 17
+    rows.toggle(index, raw=True)
+    assert '{"tool_use_id":"t2"' in "".join(text_of(rows)[index + 1 : index + 4])
+    rows.toggle(index)
+    assert len(text_of(rows)) == rows.count
+
+
+def test_categories_are_hidden_or_full() -> None:
+    shown = ["line"] * 11
+    shown[INDEX["tool_result"]] = "hidden"
+    assert not any("\u2190" in line for line in text_of(rows_of(STUDY, shown=tuple(shown))))
+    shown[INDEX["tool_result"]] = "full"
+    assert sum("\u2502" in line[6:7] for line in text_of(rows_of(STUDY, shown=tuple(shown)))) > 8
+
+
+# Composition
+
+
+@pytest.mark.parametrize("room", [30, 46, 88])
+def test_the_composition_adds_up(room: int) -> None:
+    for number in range(6):
+        scene = STUDY.scene(MAIN, number)
+        what = composition.composition(scene)
+        assert sum(part.tokens for part in what.parts) + what.residual == what.total == scene.figures.context_tokens
+        lines = [plain(line) for line in composition.lines(what, room, 20)]
+        assert all(len(line) <= room for line in lines)
+        assert len(lines) == composition.rows_wanted(what, room)
+
+
+def test_small_categories_share_a_row() -> None:
+    parts = [Part(category, tokens, 0.1) for category, tokens in enumerate((5, 900, 7, 300, 2))]
+    kept, folded = fold(parts, 3)
+    assert [part.tokens for part in kept] == [900, 300] and [part.tokens for part in folded] == [5, 7, 2]
+    assert fold(parts, 5) == (parts, [])
+
+
+def test_the_total_says_where_it_is_from() -> None:
+    what = composition.composition(STUDY.scene(MAIN, 5))
+    assert plain(composition.notes(what, 46)).startswith(f"{what.total:,} reported, blocks \u00b1")
+    unreported = composition.composition(study_of(troubled()).scene(MAIN, 1))
+    assert "reported" not in plain(composition.notes(unreported, 46))
+
+
+# Map
+
+
+def test_the_map_shows_the_context_in_prompt_order() -> None:
+    scene = scene_of(every_category())
+    rows = rows_of(STUDY)
+    what = context_map.context_map(scene, scene.session.tree.path(scene.head), rows.charge, 400)
+    shown = [pixel for pixel in what.shown if pixel is not None]
+    filled = len(shown) / 400
+    assert abs(filled - scene.figures.context_tokens / what.extent) < 0.01
+    assert shown[0] == 11 and INDEX["tool_result"] in shown
+    assert abs(sum(tokens for _, tokens in what.segments) - scene.figures.context_tokens) < 1
+
+
+def test_pointing_and_showing_agree() -> None:
+    scene = scene_of(every_category())
+    path = scene.session.tree.path(scene.head)
+    for node in path:
+        at = context_map.here_of(scene, node)
+        if (
+            at is not None
+            and scene.running.own(node)
+            and scene.position(node) > scene.position(scene.session.tree[node].parent)
+        ):
+            assert context_map.node_at(scene, path, at) == node
+    assert context_map.node_at(scene, path, 10.0) == 0
+    assert context_map.node_at(scene, path, 1e9) is None
+
+
+# This call
+
+
+def test_this_call_adds_up_and_says_what_was_saved() -> None:
+    what = this_call.this_call(STUDY.scene(MAIN, 2))
+    assert abs(sum(line.usd or 0 for line in what.lines) - (what.total or 0)) < 1e-9
+    text = [plain(line) for line in this_call.lines(what, 46, 7)]
+    assert [line[3:9].strip() for line in text[:4]] == ["read", "write", "fresh", "answer"]
+    assert "saves" in text[5] and "uncached" in text[5]
+    assert all(len(line) <= 46 for line in text)
+    folded = [plain(line) for line in this_call.lines(what, 30, 3)]
+    assert len(folded) == 3 and "$" in folded[1]
+
+
+def test_a_miss_is_told() -> None:
+    text = "\n".join(plain(line) for line in this_call.lines(this_call.this_call(STUDY.scene(MAIN, 3)), 46, 7))
+    assert "17k rewritten after a 52-minute pause" in text
+
+
+def test_a_call_without_report_says_so() -> None:
+    scene = study_of(troubled()).scene(MAIN, 1)
+    text = "\n".join(plain(line) for line in this_call.lines(this_call.this_call(scene), 46, 7))
+    assert "No usage recorded" in text and "overloaded_error" in text
+
+
+# Header, strip, lists
+
+
+@given(
+    st.integers(30, 250),
+    st.builds(
+        Header,
+        st.text(max_size=60).filter(str.isprintable),
+        st.sampled_from(["", "opus-4"]),
+        st.integers(0, 99999),
+        st.sampled_from(["live", "recorded", "following"]),
+        st.sampled_from(["wire", "transcript", "totals only"]),
+        st.none() | st.integers(0, 2_000_000),
+        st.builds(Limits, st.integers(0, 1_000_000), st.integers(0, 750_000)),
+        st.none() | st.floats(0, 9999),
+        st.booleans(),
+    ),
+)
+def test_the_header_fits_any_width(room: int, what: Header) -> None:
+    spans = header.draw(what, room)
+    assert width(spans) == room
+    assert plain(spans).rstrip().endswith("unknown" if what.priced and what.cost is None else plain(spans).rstrip()[-1])
+
+
+@given(st.integers(1, 300), st.integers(1, 120), st.lists(st.integers(0, 299), min_size=1, max_size=20))
+def test_the_window_of_calls_holds_the_cursor_and_moves_little(count: int, room: int, walk: list[int]) -> None:
+    window = None
+    for step in walk:
+        cursor, before = step % count, window
+        window = call_strip.window(before, count, cursor, room)
+        assert window.first <= cursor <= window.last
+        assert (window.last - window.first + 1) * window.per <= max(room, 1)
+        assert window.last - window.first + 1 == min(count, room)
+        if before is not None and before.first <= cursor <= before.last:
+            assert window == before
+
+
+def test_columns_are_made_once() -> None:
+    known = study_of(long_session(30)).thread(MAIN)
+    columns = Columns()
+    first = list(columns.show(known.calls[:20], known.events, frozenset()))
+    more = columns.show(list(known.calls), known.events, frozenset())
+    assert len(more) == 30 and all(a is b for a, b in zip(first[:20], more, strict=False))
+
+
+def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
+    study = study_of(compacted())
+    travelled = Heaviest()
+    for number in (0, 1, 2, 4, 1, 3, 2):
+        scene = study.scene(MAIN, number)
+        assert travelled.show(scene) == Heaviest().show(scene)
+        sizes = [scene.running.own(node) for node in travelled.show(scene)]
+        assert sizes == sorted(sizes, reverse=True) and sizes
+
+
+def test_threads_are_a_tree() -> None:
+    rows = threads.thread_rows(with_subagents())
+    assert [(row.depth, row.label[:4]) for row in rows] == [(0, "main"), (1, "Find"), (1, "Upda")]
+    assert all(width(threads.draw(row, 44, shown=False, here=False)) == 44 for row in rows)
+
+
+def test_tools_are_counted_along_the_path() -> None:
+    scene = STUDY.scene(MAIN, 5)
+    counts = CallCounts(scene.session.tree)
+    for number in (0, 3, 5, 2, 5):
+        counts.show(STUDY.scene(MAIN, number).head)
+    got = toolset(scene, counts)
+    assert [(group.name, group.calls) for group in got.groups] == [("mcp puppeteer", 1), ("built-in", 3)]
+    assert got.defined == 2 and got.unused == 0
