@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -24,20 +25,22 @@ class LineBuffer:
 
     def feed(self, data: bytes) -> list[Line]:
         """The lines that `data` ends, without their line feed (a carriage return stays)."""
+        return [Line(*one) for one in self.split(data)]
+
+    def split(self, data: bytes) -> Iterable[tuple[int, int, bytes]]:
+        """As `feed`, as plain tuples."""
         first, *others = data.split(b"\n")
         if not others:
             if data:
                 self._waiting.append(data)
-            return []
+            return ()
         *whole, last = others
-        head = b"".join([*self._waiting, first]) if self._waiting else first
+        texts = [b"".join([*self._waiting, first]) if self._waiting else first, *whole]
         self._waiting = [last] if last else []
-        texts = [head, *whole]
         starts = list(accumulate([len(text) + 1 for text in texts], initial=self._start))
-        found = list(map(Line, range(self._number, self._number + len(texts)), starts, texts))
-        self._number += len(texts)
+        number, self._number = self._number, self._number + len(texts)
         self._start = starts[-1]
-        return found
+        return zip(range(number, self._number), starts, texts, strict=False)
 
     @property
     def rest(self) -> Line:

@@ -34,23 +34,18 @@ class RecordStream:
     def feed(self, data: bytes) -> list[Piece]:
         """The records that `data` completes."""
         found: list[Piece] = []
-        for line in self._lines.feed(data):
-            plain = self._plain(line) if self._decode is not None and not self._open else None
-            if plain is not None:
-                found.append(plain)
-            else:
-                found.extend(self._line(line))
+        decode = self._decode
+        for number, start, text in self._lines.split(data):
+            if decode is not None and text[-1:] == b"}" and text[:2] == b'{"' and not self._open:
+                try:
+                    record = decode(text)
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                    pass
+                else:
+                    found.append(Found(number, start, start + len(text), text, None, "", record))
+                    continue
+            found.extend(self._line(Line(number, start, text)))
         return found
-
-    def _plain(self, line: Line) -> Found | None:
-        number, start, text = line
-        if text[-1:] != b"}" or text[:2] != b'{"' or self._decode is None:
-            return None
-        try:
-            record = self._decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return None
-        return Found(number, start, start + len(text), text, None, "", record)
 
     def settle(self) -> list[Piece]:
         """The whole records after the last line end; what is still cut stays, and is told by `tail`."""
