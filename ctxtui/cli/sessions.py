@@ -38,7 +38,7 @@ def sessions(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """List the sessions that can be opened: Claude Code's, Codex's, ctxtui's own, samples; newest first.
+    """List the sessions that can be opened: Claude Code's, Codex's, ctxtui's own, newest first; then samples.
 
     With FOLDER, the recordings in it, by path. Every id is accepted by show, export and open.
 
@@ -59,11 +59,11 @@ def sessions(
 
 
 def _found(shelf: Shelf, folder: str | None, archived: bool) -> list[SessionSummary]:
-    """Sessions newest first, and a note where the database could not be asked."""
+    """Sessions newest first, samples behind them, and a note where the database could not be asked."""
     found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.placed())
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
-    return sorted((s for s in found if s.archived == archived), key=lambda s: -s.mtime)
+    return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
 
 
 def _with_figures(shelf: Shelf, found: list[SessionSummary]) -> list[SessionSummary]:

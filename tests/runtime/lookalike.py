@@ -74,18 +74,22 @@ class ClaudeCode:
         usage = self.usage(written)
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text}]
         if tool is not None:
-            blocks.append({"type": "tool_use", "id": f"toolu_{self.calls:04}", "name": "Bash", "input": tool})
+            blocks.append(
+                {"type": "tool_use", "id": f"toolu_{self.agent}{self.calls:04}", "name": "Bash", "input": tool}
+            )
         head = {"id": f"msg_{self.agent}{self.calls:04}", "type": "message", "role": "assistant", "model": self.model}
         stop = "tool_use" if tool is not None else "end_turn"
         rest = {"stop_reason": stop, "stop_sequence": None, "usage": usage}
         return [
-            self.record("assistant", message={**head, "content": [block], **rest}, requestId=f"req_{self.calls:04}")
+            self.record(
+                "assistant", message={**head, "content": [block], **rest}, requestId=f"req_{self.agent}{self.calls:04}"
+            )
             for block in blocks
         ]
 
     def result(self, text: str) -> dict[str, Any]:
         """The result of the last call's tool."""
-        content = [{"type": "tool_result", "tool_use_id": f"toolu_{self.calls:04}", "content": text}]
+        content = [{"type": "tool_result", "tool_use_id": f"toolu_{self.agent}{self.calls:04}", "content": text}]
         return self.record("user", message={"role": "user", "content": content}, toolUseResult={"stdout": text})
 
     def compaction(self, summary: str) -> list[dict[str, Any]]:
