@@ -12,7 +12,11 @@ from sessions.recording import CHARS_PER_TOKEN, Exchange, Json, Recording, momen
 
 MODEL: Final = "meta-llama-3.1-70b-instruct"
 ROUND: Final = 424
-"""Tokens by which the prompt grows each round: an assistant message with two calls, and two results."""
+"""Tokens by which the prompt grows each round: an assistant message with a call, its result, the loop's nudge."""
+NUDGE: Final = (
+    "Go on with the next step. Do not sum up what you have done so far: call exactly one tool, or answer DONE when "
+    "nothing is left to do. If a call failed, say in one sentence why, and try it in another way."
+)
 
 
 class Loop(NamedTuple):
@@ -80,15 +84,11 @@ def _facts(dice: Dice) -> Iterator[str]:
 
 
 def _said(dice: Dice, loop: Loop) -> Json:
-    """The assistant's message: a sentence and two calls."""
-    calls = []
-    for _ in range(2):
-        name, given = dice.pick(loop.calls)
-        given = {**given, **({"issue_number": dice.digits(3)} if "issue" in name and name != "list_issues" else {})}
-        function = {"name": name, "arguments": json.dumps(given)}
-        calls.append({"id": dice.digits(9), "type": "function", "function": function})
-        said = f"Next I use {name}."
-    return {"role": "assistant", "content": said, "tool_calls": calls}
+    """The assistant's message: a sentence and a call."""
+    name, given = dice.pick(loop.calls)
+    given = {**given, **({"issue_number": dice.digits(3)} if "issue" in name and name != "list_issues" else {})}
+    call = {"id": dice.digits(9), "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+    return {"role": "assistant", "content": f"Next I use {name}.", "tool_calls": [call]}
 
 
 def _letters(message: Json) -> int:
@@ -96,14 +96,14 @@ def _letters(message: Json) -> int:
     return len(message["content"]) + sum(len(call["name"]) + len(call["arguments"]) for call in calls)
 
 
-def _answered(said: Json, growth: int, dice: Dice) -> list[Json]:
-    """The results of its calls, so long that the round grows the prompt by `growth` characters."""
-    left = growth - _letters(said)
-    first = left * dice.between(35, 65) // 100
-    return [
-        {"role": "tool", "tool_call_id": call["id"], "content": exactly("", size, _facts(dice))}
-        for call, size in zip(said["tool_calls"], (first, left - first), strict=True)
-    ]
+def _answered(said: Json, growth: int, seen: dict[Json, str], dice: Dice) -> list[Json]:
+    """The result of its call, so long that the round grows the prompt by `growth` characters, and the loop's nudge.
+    The same call gets the same result again."""
+    left = growth - _letters(said) - len(NUDGE)
+    (call,) = said["tool_calls"]
+    asked = (call["function"]["arguments"], left)
+    seen[asked] = seen.get(asked) or exactly("", left, _facts(dice))
+    return [{"role": "tool", "tool_call_id": call["id"], "content": seen[asked]}, {"role": "user", "content": NUDGE}]
 
 
 def _response(message: Json, prompt: int, at: float, dice: Dice) -> Json:
@@ -115,8 +115,6 @@ def _response(message: Json, prompt: int, at: float, dice: Dice) -> Json:
         "model": MODEL,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "tool_calls"}],
         "usage": {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer},
-        "stats": {},
-        "system_fingerprint": MODEL,
     }
 
 
@@ -127,16 +125,16 @@ def _run(recording: Recording, loop: Loop, thread: str, at: float) -> float:
     room = loop.prompts[0] * CHARS_PER_TOKEN - bridge_tools.size(tools)
     task = loop.task if len(loop.task) >= room else exactly(loop.task, room, _facts(dice))
     messages: list[Json] = [{"role": "user", "content": task}]
+    seen: dict[Json, str] = {}
     for number, prompt in enumerate(loop.prompts):
-        fixed = {"model": MODEL, "temperature": 0.2, "tools": tools, "tool_choice": "auto"}
-        request = {**fixed, "messages": list(messages)}
+        request = {"model": MODEL, "tools": tools, "messages": list(messages)}
         said = _said(dice, loop)
         first = round(at + 0.3 + prompt / 900, 3)
         end = round(first + _letters(said) / CHARS_PER_TOKEN / 14, 3)
         recording.exchanges.append(Exchange(request, _response(said, prompt, at, dice), at, first, end, thread))
         growth = (loop.prompts[number + 1] - prompt) * CHARS_PER_TOKEN if number + 1 < len(loop.prompts) else 0
         if growth:
-            messages += [said, *_answered(said, growth, dice)]
+            messages += [said, *_answered(said, growth, seen, dice)]
         at = round(end + dice.real(0.2, 1.5), 3)
     return at
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.transcripts.ctxtui import write
-
 from sessions import bridge, musume, pedroceli, pineapple
 from sessions.recorded import session
 

@@ -20,7 +20,7 @@ KEPT: Final = 3
 """Rounds kept in full; older ones become facts."""
 ROUND: Final = 1000
 """Tokens of one round: the call, its result."""
-ROUNDS: Final = 8
+ROUNDS: Final = 7
 
 _PACKAGES: Final = (
     ("queue", ["Job", "Lease"]), ("worker", ["Worker", "Claim"]), ("journal", ["Record", "Cursor"]),
@@ -122,7 +122,7 @@ def _letters(message: Json) -> int:
 
 
 def record() -> Recording:
-    """The sample: eight rounds on one task."""
+    """The sample: seven rounds on one task."""
     recording = Recording("4-pedroceli", "Pedroceli: a Go repository in a 32k window", "openai_chat", "ollama")
     dice, at, tools = Dice("pedroceli"), moment("2026-04-18 07:45:10"), _tools()
     system = exactly(_SYSTEM, SYSTEM * CHARS_PER_TOKEN, _remarks(Dice("pedroceli system")))

@@ -3,8 +3,51 @@
 from __future__ import annotations
 
 from sessions.dice import Dice
-from sessions.pineapple_parts import HEAD, RADII, REFINE, SEEDS, TAIL
+from sessions.pineapple_parts import RADII, REFINE, SEEDS
 from sessions.pineapple_words import comment, thought
+
+HEAD = '''"""{title}
+
+Pack 26 circles into the unit square so that the sum of their radii is as large as possible. {idea}
+"""
+import math
+
+import numpy as np
+from scipy.optimize import linprog, minimize
+
+N = 26
+MARGIN = {margin}
+SEED = {seed}
+'''
+
+TAIL = '''
+def is_valid(centres, radii, slack=1e-9):
+    """Inside the square, and no two circles overlap."""
+    if np.any(centres - radii[:, None] < -slack) or np.any(centres + radii[:, None] > 1 + slack):
+        return False
+    gaps = np.linalg.norm(centres[:, None] - centres[None, :], axis=-1) + 9 * np.eye(N)
+    return bool(np.all(gaps - radii[:, None] - radii[None, :] >= -slack))
+
+
+def construct_packing():
+    """Entry point of the evaluator: centres, radii and their sum."""
+    best = None
+    for seed in ({calls}):
+        centres = {moves}
+        radii = best_radii(centres)
+        shrink = 1.0 - 1e-9
+        while not is_valid(centres, radii * shrink):
+            shrink -= {shrink}
+        radii = radii * shrink
+        if best is None or radii.sum() > best[1].sum():
+            best = (centres, radii)
+    centres, radii = best
+    return centres, radii, float(radii.sum())
+
+
+if __name__ == "__main__":
+    print(construct_packing()[2])
+'''
 
 
 def _settings(dice: Dice) -> dict[str, object]:

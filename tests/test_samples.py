@@ -1,0 +1,304 @@
+"""The samples: the same bytes each time, the sizes and turns that the systems' authors measured."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.session import Session
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Request
+from sessions import bridge, bridge_tools, make, musume, pedroceli, pineapple
+from sessions.dice import Dice, exactly
+from sessions.prompt_cache import PromptCache, characters
+from sessions.recorded import body, session
+from sessions.recording import Exchange, Json, Recording
+
+RECORDS = {"pineapple": pineapple, "musume": musume, "bridge": bridge, "pedroceli": pedroceli}
+
+
+@cache
+def recording(name: str) -> Recording:
+    """A sample's exchanges."""
+    return RECORDS[name].record()
+
+
+def of_thread(name: str, thread: str = "main") -> list[Exchange]:
+    """The calls of one thread."""
+    return [one for one in recording(name).exchanges if one.thread == thread]
+
+
+def text(message: Json) -> str:
+    """A message's text."""
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def prompt(exchange: Exchange) -> int:
+    """Input tokens that the response reports."""
+    usage = exchange.response["usage"]
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "prompt_tokens")
+    return sum(usage.get(name, 0) for name in names)
+
+
+# The files
+
+
+@pytest.fixture(scope="module")
+def generated() -> dict[str, bytes]:
+    """What the generators make now."""
+    return make.made()
+
+
+def test_the_files_are_what_the_generators_make(generated: dict[str, bytes]) -> None:
+    for name, data in generated.items():
+        assert (make.HERE / name).read_bytes() == data, f"{name}: run `make samples`"
+    assert sum(map(len, generated.values())) <= 1_500_000
+
+
+def test_every_sample_opens_and_is_the_session_it_was_made_from(generated: dict[str, bytes]) -> None:
+    from ctxtui.runtime.loading import load
+
+    for name, record in zip(generated, make.SAMPLES, strict=True):
+        read, made = load(make.HERE / name).session, session(record())
+        assert read.about.title == made.about.title
+        assert {i: (c.model, c.usage, c.started) for i, c in read.calls.items()} == {
+            i: (c.model, c.usage, c.started) for i, c in made.calls.items()
+        }
+        assert read.order == made.order and not read.skipped
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_recorded_requests_come_out_byte_for_byte(name: str) -> None:
+    found: Session = session(recording(name))
+    dialect = DIALECTS[recording(name).dialect]
+    for exchange in recording(name).exchanges[:: 1 if name != "bridge" else 20]:
+        call = found.calls[exchange.response["id"]]
+        assert call.skeleton is not None
+        items = tuple(found.tree.items(call.sent_head))
+        assert dialect.encode_request(Request(items, call.skeleton)) == body(exchange.request)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_calls_follow_one_another_in_time(name: str) -> None:
+    for thread in {one.thread for one in recording(name).exchanges}:
+        calls = of_thread(name, thread)
+        for one, after in itertools.pairwise(calls):
+            assert one.started < one.first_byte < one.ended <= after.started
+
+
+# 1 pineapple_evolve
+
+MEASURED = """
+    assistant 9881, user 21, user 1847, assistant 3360, user 85625, assistant 10581, user 21, user 2437,
+    assistant 3280, user 138325, assistant 2950, user 109, assistant 10847, user 21, user 2277, assistant 4738,
+    user 130529, assistant 3054, user 109, assistant 11969, user 21, user 3154, assistant 4835, user 171850,
+    assistant 775, user 109, assistant 11376, user 21, user 2825, assistant 4230, user 141234"""
+"""Roles and characters; the notes of 21 characters, `system` in the loop, leave as the user's: the API has no
+system message in between for this model."""
+
+
+def test_messages_have_the_measured_sizes() -> None:
+    sent = of_thread("pineapple")[-1].request["messages"]
+    found = [f"{message['role']} {len(text(message))}" for message in sent]
+    assert found[1:] == [part.strip() for part in MEASURED.split(",")]
+    assert found[0] == f"user {len(text(sent[0]))}"
+
+
+def test_the_context_after_each_feedback_is_what_they_counted() -> None:
+    sizes = [len(text(message)) for message in of_thread("pineapple")[-1].request["messages"][1:]]
+    ends = [sum(sizes[: i + 1]) // 4 for i, size in enumerate(sizes) if size > 80_000]
+    assert [round(tokens / 1000) for tokens in ends] == [25, 64, 102, 150, 191]
+    assert prompt(of_thread("pineapple")[-1]) == pytest.approx(192_500, rel=0.01)
+
+
+def test_feedback_repeats_the_code_of_all_trials() -> None:
+    feedback = text(of_thread("pineapple")[2].request["messages"][-1])
+    assert feedback.count("```python") == 15
+    code = sum(len(part.split("\n```")[0]) for part in feedback.split("```python\n")[1:])
+    assert 0.85 < code / len(feedback) < 0.95
+    for part in feedback.split("```python\n")[1:]:
+        compile(part.split("\n```")[0], "trial", "exec")
+
+
+def test_the_marker_on_the_last_but_one_user_message_does_hit() -> None:
+    reads = [one.response["usage"]["cache_read_input_tokens"] for one in of_thread("pineapple")]
+    assert reads[0] == 0 and sum(read > 0 for read in reads) == len(reads) - 2
+    late = [i for i, read in enumerate(reads) if i and not read]
+    pause = of_thread("pineapple")[late[0]].started - of_thread("pineapple")[late[0] - 1].started
+    assert len(late) == 1 and pause > 300
+
+
+def test_fourteen_children_read_what_the_first_one_wrote() -> None:
+    children = [one for one in recording("pineapple").exchanges if one.thread != "main"]
+    usages = [one.response["usage"] for one in children]
+    assert len(children) == 15 and usages[0]["cache_creation_input_tokens"] == 1200
+    assert [u["cache_read_input_tokens"] for u in usages[1:]] == [1200] * 14
+    assert all(one.started > children[0].first_byte for one in children[1:])
+
+
+# 2 LLuMa Musume
+
+
+def test_the_measured_turn_has_the_measured_tokens() -> None:
+    turn = of_thread("musume")[musume.MEASURED[0] - 1]
+    assert (prompt(turn), turn.response["usage"]["output_tokens"]) == (24_479, 595)
+    assert pytest.approx(0.022, abs=0.0005) == (24_479 * 0.80 + 595 * 4.00) / 1e6
+
+
+def test_a_turn_is_built_as_described() -> None:
+    request = of_thread("musume")[0].request
+    assert len(request["system"]) == 2300 * 4 and len(request["tools"]) == 9
+    assert sum(map(characters, request["tools"])) == 1500 * 4
+    note, vision, image, *memory = request["messages"][0]["content"]
+    assert len(note["text"]) == 50 * 4 and image["type"] == "image" and len(memory) == 4
+    screen = json.loads(vision["text"])
+    assert 10 <= len(screen["buttons"]) <= 30
+    sizes = [len(json.dumps(button, separators=(",", ":"))) / 4 for button in screen["buttons"]]
+    assert 150 <= sum(sizes) / len(sizes) <= 200
+    assert 3000 <= len(vision["text"]) / 4 <= 6000
+    old = sum(len(part["text"]) for part in of_thread("musume")[1].request["messages"][0]["content"]) / 4
+    assert old == pytest.approx(8500, rel=0.02)
+
+
+def test_history_ends_at_twenty_messages_and_stays_legal() -> None:
+    for turn in of_thread("musume"):
+        messages = turn.request["messages"]
+        assert len(messages) <= 20 and messages[0]["role"] == "user"
+        asked: set[str] = set()
+        for message in messages:
+            answered = {b["tool_use_id"] for b in message["content"] if b["type"] == "tool_result"}
+            assert answered == asked
+            asked = {b["id"] for b in message["content"] if b["type"] == "tool_use"}
+        pictures = [b for m in messages[:-1] for b in m["content"] if b["type"] == "image"]
+        assert pictures == []
+    assert len(of_thread("musume")[-1].request["messages"]) == len(of_thread("musume")[-2].request["messages"])
+
+
+def test_screenshots_are_pictures() -> None:
+    import struct
+    import zlib
+    from base64 import b64decode
+
+    data = b64decode(of_thread("musume")[0].request["messages"][0]["content"][2]["source"]["data"])
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", data[16:24])
+    assert (-(-width // 28)) * (-(-height // 28)) == 1512
+    at = data.index(b"IDAT")
+    size = int.from_bytes(data[at - 4 : at], "big")
+    assert len(zlib.decompress(data[at + 4 : at + 4 + size])) == height * (1 + width // 4)
+
+
+# 3 the LM Studio bridge
+
+
+def test_schemas_have_the_measured_bytes() -> None:
+    tools = {server: bridge_tools.tools(server) for server in bridge_tools.SIZES}
+    assert {server: (len(found), bridge_tools.size(found)) for server, found in tools.items()} == {
+        "github": (26, 29_230), "filesystem": (14, 11_671), "memory": (9, 7_859), "fetch": (1, 1_640),
+    }  # fmt: skip
+
+
+def test_growth_per_round_is_the_measured_one() -> None:
+    github = [prompt(one) for one in of_thread("bridge")]
+    assert github[:5] == [7328, 7752, 8176, 8600, 9024] and len(github) == 100
+    assert round(github[-1] / 1000) == 49
+    assert [prompt(one) for one in of_thread("bridge", "memory")] == [1984, 2408, 2832, 3256, 3680]
+    assert pytest.approx(44_000, rel=0.01) == 1984 + 99 * 424
+    assert [prompt(one) for one in of_thread("bridge", "filesystem")] == [5703, 6937]
+    assert [prompt(one) for one in of_thread("bridge", "fetch")] == [578, 938]
+
+
+def test_prompts_are_a_quarter_of_what_was_sent() -> None:
+    for one in recording("bridge").exchanges:
+        messages = one.request["messages"]
+        calls = [call["function"] for m in messages for call in m.get("tool_calls", [])]
+        letters = sum(len(m["content"]) for m in messages) + sum(len(c["name"]) + len(c["arguments"]) for c in calls)
+        assert (bridge_tools.size(one.request["tools"]) + letters) // 4 == prompt(one)
+
+
+def test_a_round_is_three_messages_and_every_call_is_answered() -> None:
+    messages = of_thread("bridge")[-1].request["messages"]
+    assert len(messages) == 1 + 99 * 3
+    for i in range(1, len(messages), 3):
+        said, result, nudge = messages[i : i + 3]
+        assert [call["id"] for call in said["tool_calls"]] == [result["tool_call_id"]]
+        assert nudge == {"role": "user", "content": bridge.NUDGE}
+
+
+# 4 Pedroceli
+
+
+def test_the_window_is_filled_by_the_budget() -> None:
+    request = of_thread("pedroceli")[0].request
+    system, opening = request["messages"]
+    task, *files = opening["content"]
+    kinds = {kind: sum(len(f["text"]) for f in files if f"({kind}) ===" in f["text"]) // 4 for kind in pedroceli.FILES}
+    assert kinds == {"task file": 15_000, "dependency": 5_000, "summary": 2_000}
+    assert (len(system["content"]), len(task["text"]), request["max_tokens"]) == (2048 * 4, 512 * 4, 8192)
+    assert sum(len(json.dumps(t, separators=(",", ":"))) for t in request["tools"]) == 1024 * 4
+    assert prompt(of_thread("pedroceli")[0]) == 2048 + 512 + 1024 + 15_000 + 5_000 + 2_000
+
+
+def test_three_rounds_stay_and_older_ones_become_facts() -> None:
+    prompts = [prompt(one) for one in of_thread("pedroceli")]
+    assert prompts[3] == prompts[0] + 3 * pedroceli.ROUND
+    assert all(abs(p - prompts[3]) < 100 for p in prompts[3:])
+    messages = of_thread("pedroceli")[-1].request["messages"]
+    assert messages[2]["content"].startswith("Facts from earlier steps:")
+    assert sum("tool_calls" in m for m in messages) == 3
+    assert prompts[-1] > 0.75 * 32_768
+
+
+# The rules
+
+
+def ask(system: str, *turns: str) -> Json:
+    """A request whose every user message is marked."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    return {
+        "model": "m",
+        "system": [{"type": "text", "text": system, **mark}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": turn, **mark}]} for turn in turns],
+    }
+
+
+def test_the_cache_rules_of_the_samples() -> None:
+    cache, long = PromptCache(), "x" * 8000
+
+    def usage(at: float, *turns: str) -> tuple[int, int, int]:
+        got = cache.usage(ask(long, *turns), at, at + 1, 0)
+        return got["cache_read_input_tokens"], got["cache_creation_input_tokens"], got["input_tokens"]
+
+    assert usage(0, "a" * 400) == (0, 2100, 0)
+    assert usage(0.5, "a" * 400) == (0, 2100, 0), "not readable before the first byte"
+    assert usage(2, "a" * 400, "b" * 400) == (2100, 100, 0)
+    assert usage(301, "a" * 400) == (2100, 0, 0), "a read keeps an entry alive"
+    assert usage(700, "a" * 400) == (0, 2100, 0), "five minutes without one do not"
+    assert usage(701.5, "c" * 400) == (2000, 100, 0)
+    assert PromptCache().usage(ask("x" * 4000), 0, 1, 0)["cache_creation_input_tokens"] == 0, "too short"
+
+
+def test_texts_are_cut_to_measure_at_a_word() -> None:
+    for size in range(60, 400):
+        made = exactly("Begin. ", size, iter(["some words that go on for a while. "] * 99))
+        assert len(made) == size and made.startswith("Begin. ")
+    with pytest.raises(ValueError, match="does not fit"):
+        exactly("too long", 3, iter(()))
+
+
+def test_dice_fall_the_same_way_each_time() -> None:
+    one, other = Dice("seed"), Dice("seed")
+    assert [one.below(6) for _ in range(50)] == [other.below(6) for _ in range(50)]
+    assert [Dice("seed").between(3, 5) for _ in range(3)] == [Dice("seed").between(3, 5)] * 3
+    assert {one.below(6) for _ in range(200)} == set(range(6))
+
+
+def test_no_sample_names_a_machine() -> None:
+    for path in Path(make.HERE).glob("*.jsonl"):
+        data = path.read_bytes()
+        assert b"/root/" not in data and b"/home/" not in data
