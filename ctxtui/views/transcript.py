@@ -15,7 +15,7 @@ from ctxtui.views.grid import Grid, figure, fitted
 from ctxtui.views.path import Rule
 from ctxtui.views.preview import Preview
 from ctxtui.views.scene import Scene
-from ctxtui.views.signs import CATEGORY, GUTTER, MARK, NOT_RECORDED
+from ctxtui.views.signs import CATEGORY, GUTTER, MARK, Sign
 from ctxtui.views.span import Span
 
 BAR_STEP: Final = 350
@@ -61,7 +61,7 @@ def block_row(
     sent = node.depth <= tree[scene.head].depth
     read = not sent or is_read(tree, scene.head, node.id, strips_thinking=scene.running.strips_thinking)
     sign = CATEGORY[node.category]
-    glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else Span(sign.glyph, "faint")
+    glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     own = scene.running.own(node.id) if counted else 0
     asks = node.category == _USER and node.place.mark != "meta"
@@ -81,17 +81,21 @@ def block_row(
 
 def missing_row(scene: Scene, charge: Charge | None) -> Row:
     """The row of what the recording lacks."""
-    sign = CATEGORY[NOT_RECORDED]
     words = (Span("not recorded ", "faint"), Span("system prompt and tools, inferred from the report", "faint"))
     return Row(
         GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
         "",
-        Span(CATEGORY[0].glyph, sign.style),
+        _faint(CATEGORY[0]),
         words,
         Span(numbers.guessed(scene.missing), "faint"),
         scene.missing,
         "faint",
     )
+
+
+def _faint(sign: Sign) -> Span:
+    # The category stays the first word of the style: it tells which letter stands for the glyph in ASCII.
+    return Span(sign.glyph, f"{sign.style} faint")
 
 
 def _gutter(charge: Charge | None, node: Node, charged: bool) -> Span:

@@ -1,0 +1,335 @@
+"""The Inspector as one uses it: travel, opening, filters, prompt, threads, following, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from ctxtui.core.category import INDEX
+from ctxtui.core.session import Session
+from ctxtui.runtime.loaded import News
+from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.screens.inspector_feed import Brought
+from tests.cases.inspect import app_on
+from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, use, with_subagents
+
+Opened = tuple[InspectorScreen, Pilot[None]]
+
+
+@asynccontextmanager
+async def opened(session: Session, size: tuple[int, int] = (120, 40), **more: Any) -> AsyncIterator[Opened]:
+    app = app_on(session, **more)
+    async with app.run_test(size=size) as pilot:
+        screen = app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        yield screen, pilot
+
+
+async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
+    """Wait until everything is worked out and shown."""
+
+    def done() -> bool:
+        study = screen.study
+        scene = screen.panels.scene
+        return bool(
+            study
+            and scene
+            and scene.counted
+            and study.thread(screen.thread).priced == len(scene.calls)
+            and scene.events
+        )
+
+    await until(pilot, done)
+    await pilot.pause(0.05)
+
+
+async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if there():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it did not come")
+
+
+def text(screen: InspectorScreen) -> str:
+    return "\n".join(strip.text for strip in screen._compositor.render_strips())
+
+
+async def test_it_opens_on_the_last_call_at_its_end() -> None:
+    async with opened(every_category()) as (screen, _):
+        shown = text(screen)
+        assert "call 6" in shown and "\u25cb recorded" in shown and "handy-cli" in shown
+        assert screen.panels.transcript.at_last
+        for title in ("transcript", "context", "map", "this call", "calls"):
+            assert f" {title} " in shown
+
+
+async def test_travel_by_call_keeps_the_block_under_the_cursor() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press(*["up"] * 8)
+        node = screen.panels.transcript.node
+        for key in ("left_square_bracket", "comma", "full_stop", "right_square_bracket"):
+            await pilot.press(key)
+            assert screen.panels.transcript.node == node
+        assert screen.index == 5
+        await pilot.press("home")
+        assert screen.index == 0
+        await pilot.press("left_square_bracket")
+        assert screen.index == 0
+        await pilot.press("end")
+        assert screen.index == 5 and screen.panels.transcript.at_last
+
+
+async def test_a_number_and_events() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("g", "2", "enter")
+        assert screen.index == 1 and "call 2" in text(screen)
+        await pilot.press("n")
+        assert screen.index == 3 and "17k rewritten after a 52-minute pause" in text(screen)
+        await pilot.press("N")
+        assert screen.index == 0
+        await pilot.press("right_curly_bracket")
+        assert screen.index == 3
+        node = screen.panels.transcript.node
+        assert node and screen.study and screen.study.session.tree[node].opens_turn
+        await pilot.press("m")
+        assert "no further miss" in text(screen)
+
+
+async def test_opening_raw_more_and_the_turn() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        pane = screen.panels.transcript
+        pane.move_to(next(i for i in range(pane.row_count) if "import {Command}" in line_of(screen, i)))
+        await pilot.press("enter")
+        assert "\u2570 17 more lines" in text(screen)
+        await pilot.press("e")
+        assert "\u2570 \u23ce fold" in text(screen)
+        await pilot.press("r")
+        assert '{"tool_use_id":"t2"' in text(screen)
+        await pilot.press("r")
+        assert '{"tool_use_id":"t2"' not in text(screen)
+        await pilot.press("enter")
+        assert "\u2570" not in text(screen)
+        await pilot.press("E")
+        assert len(pane.opened) > 3
+        await pilot.press("E")
+        assert not pane.opened
+
+
+def line_of(screen: InspectorScreen, index: int) -> str:
+    pane = screen.panels.transcript
+    return "".join(part for part, _ in pane.render_row(index, 0, pane.body_width))
+
+
+async def test_categories_are_filtered_by_their_digit() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("8")
+        assert screen.shown[INDEX["tool_result"]] == "full" and "\u2570" in text(screen)
+        await pilot.press("8")
+        assert "hidden \u2190" in text(screen) and "\u2190 Bash" not in transcript(screen)
+        await pilot.press("8")
+        assert "hidden" not in text(screen)
+        await pilot.press("6", "6", "equals_sign")
+        assert set(screen.shown) == {"line"}
+        await pilot.click("#context", offset=(6, 1))
+        assert screen.shown[INDEX["system"]] == "full"
+
+
+def transcript(screen: InspectorScreen) -> str:
+    width = screen.panels.transcript.size.width
+    return "\n".join(line[:width] for line in text(screen).splitlines())
+
+
+async def test_the_prompt_is_entered_and_left() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("i", "q", "h", "1")
+        assert screen.prompt.text == "qh1" and screen.index == 5
+        await pilot.press("escape")
+        assert screen.focused is screen.panels.transcript
+        await pilot.press("i", *"-thinking", "enter")
+        assert screen.shown[INDEX["thinking"]] == "hidden"
+        await pilot.press("i", *"nonsense", "enter")
+        assert "'nonsense' is none of" in text(screen)
+        await pilot.press("escape")
+        assert "nonsense" not in text(screen)
+
+
+async def test_typing_ahead_reaches_the_prompt() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        from textual import events
+
+        for key in ("g", "3"):
+            screen.app.post_message(events.Key(key, key))
+        screen.app.post_message(events.Key("enter", "\r"))
+        await until(pilot, lambda: screen.index == 2)
+
+
+async def test_threads() -> None:
+    async with opened(with_subagents(), (200, 60)) as (screen, pilot):
+        assert "Find server types" in text(screen)
+        await pilot.press("t")
+        assert screen.thread == "find" and "Find server types and socket messages \u2039" in text(screen)
+        await pilot.press("T", "T")
+        assert screen.thread == "upda"
+        screen.panels.threads.focus()
+        await pilot.press("up", "up", "enter")
+        assert screen.thread == "main"
+
+
+async def test_pointing_at_map_strip_and_heavy_blocks() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.click("#calls", offset=(7, 2))
+        assert screen.index == 0
+        await pilot.click("#map", offset=(2, 1))
+        assert screen.panels.transcript.node == 0
+        screen.panels.map.focus()
+        await pilot.press("right")
+        screen.panels.calls.focus()
+        await pilot.press("right", "right")
+        assert screen.index == 2
+        screen.panels.heaviest.focus()
+        await pilot.press("enter")
+        node = screen.panels.transcript.node
+        assert node == screen.panels.heaviest.rows[0].node
+        assert screen.focused is screen.panels.transcript
+
+
+async def test_a_cursor_key_paints_the_rows_that_changed() -> None:
+    async with opened(long_session(400)) as (screen, pilot):
+        pane = screen.panels.transcript
+        for keys, most in (
+            (["up"], 2),
+            (["pageup"], pane.body_height + 2),
+            (["left_square_bracket"], pane.body_height + 2),
+        ):
+            before = pane.rows_rendered
+            await pilot.press(*keys)
+            assert pane.rows_rendered - before <= most, keys
+
+
+async def test_a_row_is_made_only_when_it_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(long_session(400)) as (screen, pilot):
+        rows, made = screen.panels.transcript.data, []
+        assert rows is not None
+        monkeypatch.setattr(type(rows), "row", counted(type(rows).row, made))
+        await pilot.press("up", "up", "left_square_bracket", "right_square_bracket")
+        assert len(made) < 10 * screen.panels.transcript.body_height, len(made)
+
+
+def counted(function: Callable[..., Any], calls: list[int]) -> Callable[..., Any]:
+    def wrapper(*arguments: Any) -> Any:
+        calls.append(1)
+        return function(*arguments)
+
+    return wrapper
+
+
+async def test_new_blocks_come_into_view_and_moving_up_holds_it() -> None:
+    story = Story()
+    story.user("go").call("one", use("a", "Bash", command="ls")).tip()
+    async with opened(story.session, live=True) as (screen, pilot):
+        assert "\u25cf live" in text(screen)
+        await grown(story, screen, pilot, "a", "first result")
+        assert screen.index == 1 and screen.panels.transcript.at_last and "answer to first result" in text(screen)
+        await pilot.press("up", "up")
+        node = screen.panels.transcript.node
+        await grown(story, screen, pilot, "b", "second result")
+        assert screen.index == 1 and screen.panels.transcript.node == node
+        await pilot.press("end")
+        assert screen.index == 2
+        await grown(story, screen, pilot, "c", "third result")
+        assert screen.index == 3
+
+
+async def grown(story: Story, screen: InspectorScreen, pilot: Pilot[None], id_: str, result: str) -> None:
+    """The recording goes on by a result and another call."""
+    calls = len(story.session.calls)
+    story.results((id_, result)).call(f"answer to {result}", use(id_ + "x", "Bash", command=id_)).tip()
+    screen.post_message(Brought(News()))
+    await until(pilot, lambda: screen.study is not None and len(screen.study.thread("main").calls) > calls)
+    await settled(screen, pilot)
+
+
+@pytest.mark.parametrize(
+    "size", [(80, 24), (99, 30), (100, 29), (160, 49), (200, 60), (59, 20), (60, 16), (30, 6), (29, 5)]
+)
+@pytest.mark.parametrize("make", [every_category, compacted, hostile])
+async def test_every_size_shows_whole_lines(size: tuple[int, int], make: Callable[[], Session]) -> None:
+    async with opened(make(), size) as (screen, _):
+        lines = text(screen).splitlines()
+        assert len(lines) == size[1]
+        assert all("\x1b" not in line and "\u202e" not in line for line in lines)
+        if size[0] >= 60 and size[1] >= 16:
+            assert "this call" in text(screen) and "context" in text(screen)
+        if size == (29, 5):
+            assert "ctxtui needs 30 x 6 cells" in text(screen)
+
+
+async def test_resizing_shows_the_other_layout() -> None:
+    async with opened(every_category(), (80, 24)) as (screen, pilot):
+        assert "heaviest" not in text(screen)
+        await pilot.resize_terminal(200, 60)
+        await pilot.pause(0.2)
+        assert "heaviest" in text(screen) and "growth" in text(screen) and "so far" in text(screen)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause(0.2)
+        assert "growth" not in text(screen)
+
+
+async def test_help_and_palette_come_from_the_commands() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("question_mark")
+        await pilot.pause(0.1)
+        assert "Open the block in place" in text(screen.app.screen)  # type: ignore[arg-type]
+        await pilot.press("escape", "ctrl+p")
+        await pilot.pause(0.1)
+        await pilot.press(*"first call", "enter")
+        await pilot.pause(0.1)
+        assert screen.app.screen is screen and screen.index == 0
+
+
+async def test_ascii_and_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(every_category(), glyphs="ascii") as (screen, _):
+        assert text(screen).isascii()
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with opened(every_category()) as (screen, _):
+        colours = {
+            segment.style.color
+            for strip in screen._compositor.render_strips()
+            for segment in strip
+            if segment.style and segment.style.color
+        }
+        assert {colour.name for colour in colours} <= {"default"}
+
+
+async def test_copy_and_pager(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    async with opened(hostile()) as (screen, pilot):
+        copied: list[str] = []
+        monkeypatch.setattr(screen.app, "copy_to_clipboard", copied.append)
+        await pilot.press("y")
+        assert copied and copied[0].startswith("\u767b\u5f55")
+        assert "copied" in text(screen)
+
+
+def test_the_pager_gets_safe_text(tmp_path: Any) -> None:
+    from ctxtui.runtime.pager import NoPager, page
+    from ctxtui.views import safe_text
+    from tests.cases.sessions import HOSTILE
+
+    out = tmp_path / "out"
+    page(
+        safe_text.lines(HOSTILE),
+        f'sh -c \'cp "$1" {out}; printf %s "$LESS" >> {out}\' x',
+        {"LESS": "-R", "PATH": "/bin:/usr/bin"},
+    )
+    seen = out.read_text()
+    assert "\x1b" not in seen and "\u202e" not in seen and "-R" not in seen and "[31mred" in seen
+    with pytest.raises(NoPager):
+        page([], "/no/such/pager")
+    with pytest.raises(NoPager):
+        page([], "'unbalanced")
