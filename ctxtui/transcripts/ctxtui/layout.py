@@ -1,0 +1,103 @@
+"""The members of the format's lines, and how what a newer minor version wrote travels on."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Final
+
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
+from ctxtui.core.canonical import Json, Number
+from ctxtui.core.usage import Usage
+
+NAME: Final = "ctxtui"
+MAJOR: Final = 1
+MINOR: Final = 0
+
+BEYOND: Final = "beyond ctxtui 1.0"
+"""Kind of the happenings that carry what this version does not know, and key of a call's extra for the same."""
+
+KNOWN: Final = {
+    "ctxtui": frozenset({"ctxtui", "minor", "session"}),
+    "place": frozenset({"place", "section", "role", "mark"}),
+    "block": frozenset({"block", "digest", "kind", "body"}),
+    "run": frozenset({"run", "parent", "items"}),
+    "thread": frozenset({"thread", "label", "parent"}),
+    "tip": frozenset({"tip", "head"}),
+    "skipped": frozenset({"skipped", "reason"}),
+    "happened": frozenset({"happened", "text", "thread", "at", "after"}),
+    "outcome": frozenset({"outcome", "value"}),
+    "call": frozenset(
+        "call thread raw sent response provider model started first_byte ended fidelity epoch usage stop error "
+        "skeleton line bytes extra".split()
+    ),
+}  # fmt: skip
+"""Each line's members, by its first one, which tells what the line is."""
+
+_USAGE: Final = {f.name: f.default for f in fields(Usage) if f.default is not MISSING}
+_TIMES: Final = ("started", "first_byte", "ended")
+_WORDS: Final = {"provider": "provider", "model": "model", "stop": "stop_reason", "error": "error"}
+
+
+def call_json(call: Call) -> dict[str, Json]:
+    """A call's line; members that say nothing are left out."""
+    line: dict[str, Json] = {"call": call.id, "thread": call.thread, "raw": call.raw_head}
+    line |= {"sent": call.sent_head, "response": call.response_head}
+    line |= {key: value for key, name in _WORDS.items() if (value := getattr(call, name))}
+    line |= {key: value for key in _TIMES if (value := getattr(call, key)) is not None}
+    line["fidelity"] = call.fidelity.value
+    if call.epoch != Epoch():
+        line["epoch"] = [call.epoch.number, call.epoch.start.value, call.epoch.detail]
+    if call.usage is not None:
+        line["usage"] = {key: v for key, usual in _USAGE.items() if (v := getattr(call.usage, key)) != usual}
+    if call.skeleton is not None:
+        line["skeleton"] = {"dialect": call.skeleton.dialect, "parts": call.skeleton.parts}
+    if call.line or call.bytes_ != (0, 0):
+        line |= {"line": call.line, "bytes": list(call.bytes_)}
+    extra, beyond = dict(call.extra), call.extra.get(BEYOND)
+    if not isinstance(beyond, dict) or not beyond or beyond.keys() & KNOWN["call"]:
+        return {**line, "extra": extra} if extra else line
+    del extra[BEYOND]
+    return {**line, **({"extra": extra} if extra else {}), **beyond}
+
+
+def call_of(line: dict[str, Json], heads: tuple[int, int, int]) -> Call:
+    """The call of a line, its contexts at `heads` (raw, sent, response). Raises `KeyError`, `TypeError`, `ValueError`
+    where the line is no call's."""
+    number, start, detail = line.get("epoch", (1, "start", ""))
+    skeleton, usage = line.get("skeleton"), line.get("usage")
+    extra = dict(line.get("extra", {}))
+    beyond = {key: value for key, value in line.items() if key not in KNOWN["call"]}
+    if beyond:
+        extra[BEYOND] = beyond
+    first, last = line.get("bytes", (0, 0))
+    return Call(
+        str(line["call"]),
+        str(line["thread"]),
+        *heads,
+        provider=str(line.get("provider", "")),
+        model=str(line.get("model", "")),
+        started=real(line.get("started")),
+        first_byte=real(line.get("first_byte")),
+        ended=real(line.get("ended")),
+        stop_reason=str(line.get("stop", "")),
+        error=str(line.get("error", "")),
+        fidelity=Fidelity(line.get("fidelity", Fidelity.TRANSCRIPT)),
+        epoch=Epoch(int(number), EpochStart(start), str(detail)),
+        usage=None if usage is None else _usage(usage),
+        skeleton=None if skeleton is None else Skeleton(str(skeleton["dialect"]), skeleton["parts"]),
+        line=int(line.get("line", 0)),
+        bytes_=(int(first), int(last)),
+        extra=extra,
+    )
+
+
+def _usage(told: dict[str, Json]) -> Usage:
+    known = {key: value for key, value in told.items() if key in _USAGE}
+    if "cost" in known:
+        known["cost"] = real(known["cost"])
+    return Usage(**known)
+
+
+def real(value: Json) -> float | None:
+    """A number as it was written; None where none was."""
+    return float(value) if isinstance(value, Number) else value
