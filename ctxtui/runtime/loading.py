@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from ctxtui.runtime.database import is_database, rows
 from ctxtui.runtime.loaded import Loaded, News
 from ctxtui.runtime.reading import begin, begin_file, no_context
 from ctxtui.runtime.tail import SLICE, is_stream, unreadable
@@ -26,6 +27,9 @@ def opening(path: Path) -> tuple[Loaded, Iterator[News]]:
         file = path.open("rb")
         reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
         loaded = Loaded(reading.session, path.name, None, reading)
+    elif is_database(path):
+        reading, chunks = begin(path.name, rows(path))
+        loaded = Loaded(reading.session, path.name, path, reading)
     else:
         reading, chunks = begin_file(path)
         loaded = Loaded(reading.session, path.name, path, reading)
