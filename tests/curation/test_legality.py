@@ -1,0 +1,94 @@
+"""What each provider refuses, named by its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxtui.core import canonical
+from ctxtui.curation.legality import check
+
+USE = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
+SAY = {"type": "text", "text": "hi"}
+CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+
+
+def anthropic(*messages: Any, **more: Any) -> Any:
+    return {"model": "m", "max_tokens": 1, "messages": [{"role": r, "content": c} for r, c in messages], **more}
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        (anthropic(("user", "hi")), []),
+        (anthropic(("user", "hi"), ("assistant", [USE]), ("user", [RESULT, SAY])), []),
+        (anthropic(("user", "hi"), ("assistant", [SAY]), ("assistant", [USE]), ("user", [RESULT])), []),
+        (anthropic(("user", "a"), ("assistant", [USE]), ("user", [RESULT]), ("user", "b")), []),
+        (anthropic(("assistant", [{"type": "compaction", "content": "x"}]), ("user", "b")), []),
+        (anthropic(("user", "hi"), ("assistant", [USE])), ["$.messages[1].content[0]"]),
+        (anthropic(("user", "hi"), ("assistant", [USE]), ("user", [SAY])), ["$.messages[1].content[0]"]),
+        (anthropic(("user", "a"), ("assistant", [USE]), ("system", "s"), ("user", [RESULT])),
+         ["$.messages[1].content[0]", "$.messages[3].content[0]"]),
+        (anthropic(("user", "hi"), ("assistant", [USE]), ("user", [SAY, RESULT])), ["$.messages[2].content[1]"]),
+        (anthropic(("user", [RESULT])), ["$.messages[0].content[0]"]),
+        (anthropic(("user", "a"), ("assistant", [USE, USE]), ("user", [RESULT])), ["$.messages[1].content[1].id"]),
+        (anthropic(("user", [USE])), ["$.messages[0].content[0]"]),
+        (anthropic(("assistant", "hi")), ["$.messages[0].role"]),
+        (anthropic(("tool", "hi")), ["$.messages[0].role", "$.messages[0].role"]),
+        (anthropic(("user", " ")), ["$.messages[0].content"]),
+        (anthropic(("user", [{"type": "text", "text": ""}])), ["$.messages[0].content[0].text"]),
+        (anthropic(("user", [])), ["$.messages[0].content"]),
+        (anthropic(("user", [3])), ["$.messages[0].content[0]"]),
+        (anthropic(("user", "a"), ("assistant", [{**USE, "input": "x"}]), ("user", [RESULT])),
+         ["$.messages[1].content[0].input"]),
+        (anthropic(), ["$.messages"]),
+        (anthropic(("user", "hi"), max_tokens=None), ["$.max_tokens"]),
+        ({"messages": [3], "max_tokens": 1}, ["$.messages[0]"]),
+        ([], ["$"]),
+    ],
+)  # fmt: skip
+def test_anthropic(body: Any, paths: list[str]) -> None:
+    assert [v.path for v in check("anthropic", canonical.dumps(body))] == paths
+
+
+@pytest.mark.parametrize(
+    ("messages", "paths"),
+    [
+        ([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}], []),
+        ([{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c", "content": "x"}], []),
+        ([{"role": "assistant", "tool_calls": [CALL]}], ["$.messages"]),
+        ([{"role": "assistant", "tool_calls": [CALL]}, {"role": "user", "content": "x"}], ["$.messages[1]"]),
+        ([{"role": "tool", "tool_call_id": "c", "content": "x"}], ["$.messages[0]"]),
+        ([{"role": "user", "content": None}], ["$.messages[0].content"]),
+        ([{"role": "assistant", "content": "x", "tool_calls": []}], ["$.messages[0].tool_calls"]),
+        ([{"role": "boss", "content": "x"}], ["$.messages[0].role"]),
+        ([], ["$.messages"]),
+    ],
+)
+def test_chat(messages: Any, paths: list[str]) -> None:
+    assert [v.path for v in check("openai_chat", {"messages": messages})] == paths
+
+
+FC = {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
+OUT = {"type": "function_call_output", "call_id": "c", "output": "x"}
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        ({"input": "x"}, []),
+        ({"input": [{"role": "user", "content": "x"}, FC, OUT]}, []),
+        ({"input": [OUT], "previous_response_id": "r"}, []),
+        ({"input": [FC]}, ["$.input[0]"]),
+        ({"input": [OUT]}, ["$.input[0]"]),
+        ({"input": [OUT, FC]}, ["$.input[0]", "$.input[1]"]),
+        ({"input": [{**FC, "type": "custom_tool_call"}, OUT]}, ["$.input[1]", "$.input[0]"]),
+        ({"input": [{"role": "tool", "content": "x"}]}, ["$.input[0].role"]),
+        ({"input": [{"role": "user", "content": []}, 3]}, ["$.input[0].content", "$.input[1]"]),
+        ({"input": ""}, ["$.input"]),
+    ],
+)
+def test_responses(body: Any, paths: list[str]) -> None:
+    assert [v.path for v in check("openai_responses", body)] == paths
