@@ -14,7 +14,7 @@ MODEL: Final = "claude-haiku-4-5-20251001"
 SYSTEM: Final = 9200
 TOOLS: Final = 6000
 METADATA: Final = 200
-VISION: Final = (18000, 18000, 15600, 19200, 12800, 17200, 18800, 16400, 14000, 18400, 13200)
+VISION: Final = (18000, 18000, 15600, 19200, 12800, 17200, 18800, 16400, 14000, 18000, 13200)
 """Characters of each turn's vision JSON: 3,200 to 4,900 tokens."""
 MEMORY: Final = {"player.yaml": 2600, "run.yaml": 3800, "ui_knowledge.md": 8400, "todo.md": 900}
 """Characters of each memory file."""

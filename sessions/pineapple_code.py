@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sessions.dice import Dice
 from sessions.pineapple_parts import RADII, REFINE, SEEDS
-from sessions.pineapple_words import comment, thought
+from sessions.pineapple_words import comment, thought, told
 
 HEAD = '''"""{title}
 
@@ -68,11 +68,12 @@ def _name(part: str) -> str:
 
 
 def _explained(part: str, wordy: int, dice: Dice) -> str:
-    """The function with up to `wordy` + 1 comments before it and `wordy` after its docstring."""
-    before = "".join(comment(dice) for _ in range(dice.between(wordy, wordy + 1)))
-    top, quote, rest = part.partition('"""\n    ')
-    inside = "".join(comment(dice, "    ") for _ in range(wordy))
-    return "\n" + before + top.lstrip("\n") + quote[:-4] + inside.replace("{", "{{") + "    " + rest
+    """The function with up to `wordy` comments before it and as many sentences in its docstring."""
+    before = "".join(comment(dice) for _ in range(wordy // 2 + dice.below(2)))
+    inside = "".join(f"\n\n    {told(dice)}" for _ in range(wordy - wordy // 2))
+    top, _, rest = part.partition('."""\n    ')
+    closing = '\n    """\n    ' if inside else '"""\n    '
+    return "\n" + before + top.lstrip("\n") + "." + inside + closing + rest
 
 
 def _chosen(room: int, prose: int, dice: Dice) -> list[str]:
@@ -102,20 +103,22 @@ def _notes(room: int, dice: Dice) -> str:
         text += comment(dice)
     left = room - len(text)
     lines = comment(dice) + comment(dice) + comment(dice)
-    last = lines[: left - 2].rstrip("\n#,. ")
-    return text + last + "." * (left - 1 - len(last)) + "\n"
+    last = lines[: left - 2]
+    last = last.rpartition(" ")[0].rstrip("\n#,. ") or last
+    return text + last + "." + " " * (left - 2 - len(last)) + "\n"
 
 
 def program(title: str, size: int, dice: Dice) -> str:
     """A program of exactly `size` characters (4,800 or more)."""
     settings = _settings(dice)
     head = HEAD.format(title=title, idea=thought(dice), margin=dice.real(0.01, 0.05), seed=dice.below(9999))
-    wordy = 0 if size < 6000 else 1 if size < 8000 else 2
-    parts = _chosen(size - len(head) - len(TAIL), 200 + 380 * wordy, dice)
-    starts = "".join(f"{_name(part)}(), " for part in parts if part in SEEDS).strip()
-    body = "\n".join(_explained(part, wordy, dice).format(**settings) for part in parts)
-    tail = "\n" + TAIL.format(calls=starts, moves=_moves(parts), **settings)
-    left = size - len(head + body + tail)
-    if left < 3:
-        raise ValueError(f"a program of {size} characters is too small for its parts")
-    return head + _notes(left, dice) + body + tail
+    wordy = 1 if size < 6000 else 5 if size < 8000 else 8 if size < 10_000 else 9
+    for prose in range(160 * wordy, 400 * wordy + 400, 40):
+        parts = _chosen(size - len(head) - len(TAIL) - 100, prose, dice)
+        starts = "".join(f"{_name(part)}(), " for part in parts if part in SEEDS).strip()
+        body = "\n".join(_explained(part, wordy, dice).format(**settings) for part in parts)
+        tail = "\n" + TAIL.format(calls=starts, moves=_moves(parts), **settings)
+        left = size - len(head + body + tail)
+        if left >= 3:
+            return head + _notes(left, dice) + body + tail
+    raise ValueError(f"a program of {size} characters is too small for its parts")

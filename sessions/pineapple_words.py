@@ -65,3 +65,8 @@ def comment(dice: Dice, indent: str = "") -> str:
     """One sentence as comment lines of at most 110 characters."""
     lines = textwrap.wrap(thought(dice), 108 - len(indent))
     return "".join(f"{indent}# {line}\n" for line in lines)
+
+
+def told(dice: Dice) -> str:
+    """One sentence in lines that fit into a docstring of a function."""
+    return "\n    ".join(textwrap.wrap(thought(dice), 104))
