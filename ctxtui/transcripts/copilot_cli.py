@@ -22,7 +22,6 @@ from ctxtui.transcripts.stamps import shrunk
 from ctxtui.transcripts.titles import one_line
 
 NAME: Final = "copilot cli"
-BARE: Final = "a Copilot CLI session without any message of a model"
 _SILENT: Final = (
     "hook.", "permission.", "assistant.turn_", "tool.execution_start", "tool.execution_p", "session.permissions",
     "session.model_change", "assistant.reasoning", "assistant.intent", "tool.user_requested", "session.info",

@@ -20,7 +20,6 @@ from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
 
 NAME: Final = "event stream"
-BARE: Final = "an event stream (SSE) without any answer of a model"
 _PROVIDERS: Final = {ANTHROPIC: "anthropic", GOOGLE: "google", COHERE: "cohere"}
 
 

@@ -21,7 +21,6 @@ from ctxtui.transcripts.linewise import lines_reader
 from ctxtui.transcripts.pieces import Found
 
 NAME: Final = "gemini cli"
-BARE: Final = "a Gemini CLI session without any message of a model"
 _SPEAKERS: Final = frozenset({"user", "gemini", "info", "warning", "error"})
 
 

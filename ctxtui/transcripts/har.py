@@ -16,7 +16,6 @@ from ctxtui.transcripts.fields import at, count, listed, moment, money, obj, wor
 from ctxtui.transcripts.whole import json_reader
 
 NAME: Final = "har"
-BARE: Final = "a HAR file without model traffic"
 
 
 def sniff(head: bytes, name: str) -> float:

@@ -23,12 +23,14 @@ _OURS: Final = ("created_by", "status", "logprobs")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a list of stored items."""
+    """How sure it is that `head` begins a list of stored items that name their responses."""
     first = next(iter(glance.values(head)), None)
     listed_ = objects(obj(first).get("data"))
     if not isinstance(first, dict) or first.get("object") != "list" or not listed_:
         return 0.0
-    return 0.95 if any(word(item.get("type")) in _KINDS for item in listed_) else 0.0
+    # Items that do not say which response made them are read as a plain body.
+    made = [item for item in listed_ if "created_by" in item]
+    return 0.95 if any(word(item.get("type")) in _KINDS for item in made) else 0.0
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:

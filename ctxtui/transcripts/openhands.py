@@ -9,14 +9,10 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts import glance
 from ctxtui.transcripts.fields import word
 from ctxtui.transcripts.linewise import LinesReader
-from ctxtui.transcripts.openhands_events import NAME, Events
+from ctxtui.transcripts.openhands_events import Events
 from ctxtui.transcripts.reader import Reader
 
-BARE: Final = "an OpenHands state without events"
-COMPANIONS: Final = ("events/event-*.json",)
 _STATE: Final = frozenset({"agent", "stats"})
-
-__all__ = ["BARE", "COMPANIONS", "NAME", "OpenHandsReader", "sniff"]
 
 
 def sniff(head: bytes, name: str) -> float:

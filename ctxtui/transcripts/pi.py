@@ -21,7 +21,6 @@ from ctxtui.transcripts.pieces import Found
 from ctxtui.transcripts.stamps import shrunk
 
 NAME: Final = "pi"
-BARE: Final = "a pi session without any message"
 _SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", "label", "session_info", "custom"})
 
 

@@ -78,7 +78,6 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
     _format("llm log", "request_log", bare="a log without a request that can be read"),
     _format("openhands", "openhands", "OpenHandsReader", ("events/event-*.json",), "an OpenHands state without events"),
-    _format("messages", "chat_list"),
     _bodies("anthropic", "anthropic"),
     _bodies("openai chat", "openai_chat"),
     _bodies("openai responses", "openai_responses"),

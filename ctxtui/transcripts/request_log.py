@@ -16,7 +16,6 @@ from ctxtui.transcripts.fields import count, moment, money, obj, objects, word
 from ctxtui.transcripts.whole import json_reader
 
 NAME: Final = "llm log"
-BARE: Final = "a log without a request that can be read"
 _OPENHANDS: Final = frozenset({"kwargs", "context_window", "latency_sec", "cost"})
 _ANSWER: Final = frozenset({"choices", "output", "content", "usage"})
 _CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")

@@ -18,7 +18,6 @@ from ctxtui.transcripts.fields import count, listed, moment, obj, objects, word
 from ctxtui.transcripts.whole import WholeReader
 
 NAME: Final = "vcr"
-BARE: Final = "a VCR cassette without model traffic"
 MOST_VALUES: Final = 20_000_000
 """Values that a document may unfold to; aliases of aliases can make a small file endless."""
 

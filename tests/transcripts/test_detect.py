@@ -46,7 +46,7 @@ FOLDERS = {
     "har": {"har"},
 }
 NONE_OF_THEM = ("test_skeleton__",)
-PLAIN = frozenset({"messages", "openai chat", "anthropic", "openai responses"})
+PLAIN = frozenset({"openai chat", "anthropic", "openai responses"})
 """What a bare list of messages may be called."""
 
 

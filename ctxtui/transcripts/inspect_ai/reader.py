@@ -17,7 +17,6 @@ from ctxtui.transcripts.outcomes import words
 from ctxtui.transcripts.whole import WholeReader, value_of
 
 NAME: Final = "inspect"
-BARE: Final = "an Inspect log without samples"
 _ZIP: Final = b"PK\x03\x04"
 _INSIDE: Final = (b"_journal/start.json", b"samples/", b"header.json")
 _SAMPLE: Final = frozenset({"epoch", "target", "messages"})
