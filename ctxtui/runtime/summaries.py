@@ -19,7 +19,7 @@ from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.summary import filled
 from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived")

@@ -133,7 +133,7 @@ def _growth(calls: list[Call], totals: list[int], happened: list[CallEvent]) -> 
         if usage is not None and usage.has_cache:
             columns.append(GrowthColumn(usage.cache_read, usage.cache_write, usage.fresh, own))
         else:
-            columns.append(GrowthColumn(0, 0, total, own))
+            columns.append(GrowthColumn(total, 0, 0, own))
     return tuple(columns)
 
 

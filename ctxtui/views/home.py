@@ -17,7 +17,7 @@ SAMPLES: Final = "samples"
 class GrowthColumn(NamedTuple):
     """One call of the main thread: its input tokens by cache state, and what happened at it.
 
-    A provider that reports no cache figures, and a call without a report (its context as counted), stand in `fresh`.
+    Where nothing is reported of the cache, all of it stands in `read`: the colour of what is plainly there.
     `marks` holds any of ``miss``, ``compaction``, ``model``, ``turn``.
     """
 

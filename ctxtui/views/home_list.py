@@ -19,8 +19,9 @@ class Sort(NamedTuple):
 
 
 def when(summary: SessionSummary) -> float:
-    """The time it is sorted by: running sessions are all of now, so that they do not change places as they write."""
-    return math.inf if summary.live else summary.mtime
+    """The time it is sorted by: running sessions are all of now, so that they do not change places as they write;
+    samples have none and keep their order."""
+    return math.inf if summary.live else 0.0 if summary.group == SAMPLES else summary.mtime
 
 
 SORTS: Final = (

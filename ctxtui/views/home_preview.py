@@ -20,6 +20,8 @@ _LONGEST: Final = 40
 """Cells of the longest bar."""
 _BOLD_SHARE: Final = 0.2
 _REST: Final = ("not recorded", "residual")
+_ROOMY: Final = 8
+"""Lines from which the residual has one."""
 
 
 def composition_notes(s: SessionSummary) -> list[Span]:
@@ -35,12 +37,13 @@ def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
     if not parts:
         return [[Span(" No context recorded." if not s.error else "", "dim")]]
     total = s.peak_tokens or sum(tokens for _, tokens in parts)
-    kept, folded = _fold(parts, height)
+    rest = [part for part in parts if part[0] in _REST and (part[0] != "residual" or height >= _ROOMY)]
+    kept, folded = _fold([part for part in parts if part[0] not in _REST], height - len(rest))
     scale = max(tokens for _, tokens in parts)
-    lines: list[Spans] = [_category(name, tokens, scale, total, room) for name, tokens in kept if name not in _REST]
+    lines: list[Spans] = [_category(name, tokens, scale, total, room) for name, tokens in kept]
     if folded:
         lines.append(_folded(folded, total, room))
-    lines += [_category(name, tokens, scale, total, room) for name, tokens in kept if name in _REST]
+    lines += [_category(name, tokens, scale, total, room) for name, tokens in rest]
     return lines[:height]
 
 

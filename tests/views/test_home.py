@@ -256,6 +256,8 @@ def test_what_is_not_recorded_and_the_residual_stand_last() -> None:
     lines = [plain(line) for line in home_preview.composition(session, 44, 10)]
     assert "not recorded ?13.6k" in lines[-2]
     assert "residual" in lines[-1] and "−12" in lines[-1]
+    low = [plain(line) for line in home_preview.composition(session, 44, 5)]
+    assert len(low) == 5 and "not recorded" in low[-1] and not any("░" in line for line in low[:-1])
 
 
 def growing(calls: int = 40) -> SessionSummary:
