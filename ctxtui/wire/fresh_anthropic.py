@@ -22,6 +22,7 @@ from ctxtui.wire.turns import (
     Losses,
     Part,
     Turn,
+    readable,
 )
 
 OPENING: Final = "(The conversation begins with the assistant; what came before is not in the recording.)"
@@ -85,6 +86,8 @@ def _blocks(part: Part, role: str, same: bool, losses: Losses) -> Iterator[Json]
         yield from _media(part, role, losses)
     elif same:
         yield part.value
+    elif words := readable(part):
+        yield {"type": "text", "text": words}
     else:
         losses.note(f"{part.kind}, which only its own provider knows")
 

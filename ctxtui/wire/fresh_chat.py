@@ -10,7 +10,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.reading import arguments_value
 from ctxtui.wire.fresh_media import for_chat
-from ctxtui.wire.turns import ASSISTANT, CALL, MEDIA, SYSTEM, TEXT, THINKING, TOOL, USER, Losses, Part, Turn
+from ctxtui.wire.turns import ASSISTANT, CALL, MEDIA, SYSTEM, TEXT, THINKING, TOOL, USER, Losses, Part, Turn, readable
 
 _REASONING: Final = "reasoning_content"
 
@@ -49,6 +49,8 @@ def _content(parts: Sequence[Part], role: str, same: bool, losses: Losses) -> Js
             made += _media(part, role, same, losses)
         elif same and part.what not in (CALL, THINKING):
             made.append(part.value)
+        elif words := readable(part):
+            made.append({"type": "text", "text": words})
         elif part.what != CALL:
             reason = "thinking, which this dialect does not take back" if part.what == THINKING else ""
             losses.note(reason or f"{part.kind}, which only its own provider knows")

@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.reading import arguments_value
 from ctxtui.wire.fresh_media import for_responses
-from ctxtui.wire.turns import ASSISTANT, CALL, MEDIA, RESULT, SYSTEM, TEXT, THINKING, USER, Losses, Part, Turn
+from ctxtui.wire.turns import ASSISTANT, CALL, MEDIA, RESULT, SYSTEM, TEXT, THINKING, USER, Losses, Part, Turn, readable
 
 _BETWEEN: Final = "\n\n"
 
@@ -48,6 +48,8 @@ def _content(part: Part, role: str, same: bool, losses: Losses) -> list[Json] | 
         if same and part.kind != TEXT:
             return [part.value]
         return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text}]
+    if not same and (words := readable(part)):
+        return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": words}]
     if part.what != MEDIA:
         return None
     if same:

@@ -38,6 +38,7 @@ _KINDS: Final = {
         RESULT,
     ),
 }
+_READABLE: Final = frozenset({"compaction", "compaction_summary"})
 _HOMES: Final = {
     ANTHROPIC: frozenset("tool_use tool_result thinking redacted_thinking image document server_tool_use".split()),
     CHAT: frozenset("tool_call image_url".split()),
@@ -145,6 +146,11 @@ def part_of(block: Block) -> Part:
     if block.kind == "function_call" and not reading.call_id:
         reading = replace(reading, call_id=reading.name)
     return Part(_KINDS.get(block.kind, OTHER), block.kind, value, reading)
+
+
+def readable(part: Part) -> str:
+    """The words of a block that only its provider knows, where they stand for themselves; "" for others."""
+    return part.reading.text if part.kind in _READABLE else ""
 
 
 def _answer(head: dict[str, Json], blocks: list[Block]) -> Part:

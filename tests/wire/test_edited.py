@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire import codec
@@ -178,3 +179,36 @@ def test_chat_calls_go_back_into_tool_calls() -> None:
     assert [i.block.kind for i in request.items] == ["header", "tool_call", "tool_call", "header", "text"]
     assert json.loads(written(without(request, 2)))["messages"][0]["tool_calls"] == [call]
     assert "tool_calls" not in json.loads(written(without(request, 1, 2)))["messages"][0]
+
+
+def test_what_the_provider_keeps_is_not_sent_again_until_it_is_edited() -> None:
+    def said(words: str) -> list[Item]:
+        place = Place("messages", "user")
+        return [Item(block.make(HEADER, {"role": "user", "content": "string"}), place), Item(block.text(words), place)]
+
+    text = '{"instructions":"i","input":"three","previous_response_id":"r"}'
+    tail = opened(text, "openai_responses")
+    skeleton = Skeleton(tail.skeleton.dialect, {**tail.skeleton.parts, "carried": [1, 4]})
+    kept = [*said("one"), *said("two")]
+    whole = Request((tail.items[0], *kept, *tail.items[1:]), skeleton)
+    assert written(whole) == text
+    assert written(replaced(whole, 6, "four")) == text.replace("three", "four")
+    assert json.loads(written(without(whole, 0))) == {"input": "three", "previous_response_id": "r"}
+    found = json.loads(written(replaced(whole, 4, "zwei")))
+    assert [message["content"] for message in found["input"]] == ["one", "zwei", "three"]
+    assert "previous_response_id" not in found
+
+
+def test_a_request_tells_its_model_and_parameters() -> None:
+    request = opened('{"model":"m","messages":[],"temperature":1.0,"tools":[]}')
+    assert request.model == "m"
+    assert request.params == {"model": "m", "messages": [], "temperature": 1.0, "tools": []}
+    with pytest.raises(ValueError, match="cannot be written"):
+        codec.encode(request, GRAMMARS["openai_chat"])
+
+
+def test_many_equal_blocks_keep_their_markers_apart() -> None:
+    parts = [{"type": "text", "text": "x", **({"cache_control": MARK} if n == 5 else {})} for n in range(9)]
+    request = opened(json.dumps({"messages": [{"role": "user", "content": parts}]}))
+    assert [m.item for m in request.markers] == [6]
+    assert [m.item for m in without(request, 9).markers] == [6]

@@ -176,3 +176,16 @@ def test_export_uses_the_skeleton_of_its_own_dialect() -> None:
     assert export("openai_chat", request.items, request.skeleton, model="m") == (body, [])
     other, _ = export("anthropic", request.items, request.skeleton, model="claude")
     assert json.loads(other)["model"] == "claude"
+
+
+def test_a_summary_in_words_crosses_dialects() -> None:
+    items = [
+        Item(block.header("assistant"), Place("messages", "assistant")),
+        Item(block.of({"type": "compaction", "content": "what was said"}), Place("messages", "assistant")),
+        Item(block.header("user"), Place("messages", "user")),
+        Item(block.text("go on"), Place("messages", "user")),
+    ]
+    assert built(items, "openai_chat")[0]["messages"][0] == {"role": "assistant", "content": "what was said"}
+    assert built(items, "openai_responses")[0]["input"][0]["content"] == [
+        {"type": "output_text", "text": "what was said"}
+    ]

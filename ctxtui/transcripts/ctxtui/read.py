@@ -31,6 +31,10 @@ class _BlockLine(msgspec.Struct, forbid_unknown_fields=True):
     body: msgspec.Raw
 
 
+class _Altered(Exception):
+    """A block was changed after it was written."""
+
+
 _decode_block: Final = msgspec.json.Decoder(_BlockLine).decode
 
 
@@ -99,6 +103,8 @@ class CtxtuiReader:
             if not isinstance(value, dict):
                 raise ValueError("a line must be an object")
             yield from list(self._value(value))
+        except _Altered as error:
+            yield Skipped(line.number, str(error))
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             words = f"no {error}" if isinstance(error, LookupError) else str(error)
             yield Skipped(line.number, f"not a line of ctxtui's format: {words}")
@@ -155,7 +161,7 @@ class CtxtuiReader:
         made = blocks.make(str(line["kind"]), line["body"])
         self._blocks[line["block"]] = made
         if made.digest != line["digest"]:
-            raise ValueError(f"block {line['block']} is not what its digest says; it is taken as it stands")
+            raise _Altered(f"block {line['block']} is not what its digest says; it is taken as it stands")
         yield from ()
 
     def _run(self, line: dict[str, Json]) -> Iterator[Event]:
