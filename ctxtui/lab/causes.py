@@ -167,6 +167,8 @@ def _not_sent(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
             f"content left: the report fell by {step.usage.input - usage.input} tokens "
             f"while the recording added {len(step.nodes)} blocks"
         )
+    if step.base.error and step.parts:
+        return f"recorded but not sent: the answer before ended in an error ({step.base.error}), {-more} tokens fewer"
     kinds = list(dict.fromkeys(CATEGORIES[past.tree[node].category].replace("_", " ") for node in step.nodes))
     if not forecast.answers and step.parts:
         kinds.insert(0, "answer")
