@@ -20,6 +20,7 @@ def home(folder: Path) -> dict[str, str]:
         "CLAUDE_CONFIG_DIR": str(folder / ".claude"),
         "CODEX_HOME": str(folder / ".codex"),
         "TEXTUAL_ANIMATIONS": "none",
+        "PYTHONDONTWRITEBYTECODE": "",
     }
 
 

@@ -30,4 +30,6 @@ echo "ctxtui: installing into .venv (the first time takes about a minute)"
 [ -d .venv ] || "$PY" -m venv .venv
 rm -f "$stamp"
 PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install -q -c constraints.txt -e ".[dev]"
+# Compiled here once: an editable package is else compiled at every start where Python may not write next to it.
+.venv/bin/python -m compileall -q ctxtui
 printf '%s\n' "$key" >"$stamp"

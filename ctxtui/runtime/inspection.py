@@ -11,6 +11,7 @@ from ctxtui.core.session import Session
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter
 from ctxtui.runtime.counting_apart import Apart
+from ctxtui.runtime.ending import ending
 from ctxtui.runtime.loaded import Loaded, News
 from ctxtui.runtime.memory import Memory
 from ctxtui.runtime.places import database
@@ -37,6 +38,11 @@ class Inspection:
         found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings))
         loaded, news = opening_named(found, self.settings)
         return loaded, iter(news)
+
+    def glimpse(self) -> Session | None:
+        """The end of the recording, where the whole of it takes long to read; None where it does not."""
+        path = Path(self.name)
+        return ending(path) if self.name != "-" and path.is_file() else None
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""

@@ -18,7 +18,7 @@ _TITLE: Final = 24
 @dataclass(frozen=True, slots=True)
 class Header:
     """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
-    asked. `state` is ``live``, ``following`` or ``recorded``; `fidelity` follows it."""
+    asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it."""
 
     title: str
     model: str = ""
@@ -41,7 +41,7 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool) -> Header
     return Header(
         safe_text.one_line(about.title, 200) or safe_text.one_line(about.id, 80),
         safe_text.one_line(short_model(call.model), 40),
-        scene.number if call.id else 0,
+        scene.number if call.id and not scene.partial else 0,
         state,
         str(call.fidelity),
         used,
@@ -74,6 +74,8 @@ def draw(what: Header, room: int) -> list[Span]:
 
 def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
     """The state, and the fidelity that may follow it."""
+    if what.state == "reading":
+        return [Span("  reading", "dim")], []
     if what.state == "following":
         return [Span("  "), MARK["replay"].span, Span(" following", "accent bold")], []
     sign = MARK[what.state]

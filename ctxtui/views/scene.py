@@ -29,7 +29,8 @@ class Scene:
 
     `calls` are those of `thread`, `index` (from 0) is the one shown. `events` are the thread's, `costs` holds a `Cost`
     for every priced call by id, None where no price is known; a call that is not in it is not priced yet. `uncached`
-    is what a priced call would have cost in USD without a cache.
+    is what a priced call would have cost in USD without a cache. `partial`: only the end of the recording was read, so
+    that no number that counts from its beginning is known.
     """
 
     book: Book
@@ -42,6 +43,7 @@ class Scene:
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
+    partial: bool = False
 
     @property
     def session(self) -> Session:

@@ -67,7 +67,7 @@ def block_row(
     asks = node.category == _USER and node.place.mark != "meta"
     return Row(
         _gutter(charge, node, sent and read),
-        str(node.turn) if node.opens_turn else "",
+        str(node.turn) if node.opens_turn and not scene.partial else "",
         glyph,
         _words(says, sign.style, read=read, asks=asks),
         _tokens(own, counted=counted, read=read),

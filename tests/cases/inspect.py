@@ -32,6 +32,9 @@ class HandMade:
         table = price_table() if self.priced else PriceTable()
         return Study(session, book_of(session, counted=False), None, price_here(table))
 
+    def glimpse(self) -> Session | None:
+        return None
+
     def is_live(self, loaded: Loaded) -> bool:
         return self.live
 

@@ -18,7 +18,7 @@ from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPE
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.screens.inspector_blocks import BlockActions
-from ctxtui.tui.screens.inspector_feed import Began, Brought, Complete, Failed, Feed, Source, Worked
+from ctxtui.tui.screens.inspector_feed import Began, Brought, Complete, Failed, Feed, Glimpsed, Source, Worked
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, Panels, View
 from ctxtui.tui.screens.inspector_travel import Travel
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -53,6 +53,7 @@ class InspectorScreen(Travel, Screen[None]):
         self.feed = Feed(source, self.post_message)
         self.study: Study | None = None
         self.loaded: Loaded | None = None
+        self.glimpse: Study | None = None
         self.thread = MAIN
         self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
@@ -108,6 +109,14 @@ class InspectorScreen(Travel, Screen[None]):
 
     # What the threads post
 
+    def on_glimpsed(self, message: Glimpsed) -> None:
+        """The end of a long recording: something to read until the whole of it is."""
+        self.glimpse = self._source.study(message.session)
+        self.thread = MAIN if MAIN in message.session.threads else next(iter(message.session.threads))
+        self.panels.open(self.glimpse)
+        self.show(to_end=True)
+        self.call_after_refresh(self.feed.taken)
+
     def on_began(self, message: Began) -> None:
         """The recording is open."""
         self.loaded = message.loaded
@@ -116,7 +125,8 @@ class InspectorScreen(Travel, Screen[None]):
     def _open(self) -> None:
         assert self.loaded is not None
         self.study = self._source.study(self.loaded.session)
-        self.panels.open(self.study)
+        if self.glimpse is None:
+            self.panels.open(self.study)
         self.feed.work_on(self.study)
 
     def on_brought(self, message: Brought) -> None:
@@ -137,6 +147,10 @@ class InspectorScreen(Travel, Screen[None]):
         if self.study is None:
             return
         self.study.grew()
+        if self.glimpse is not None:
+            self._progress()
+            self.feed.work()
+            return
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = MAIN if MAIN in self.study.session.threads else next(iter(self.study.session.threads))
         if at_end and (self.follows or not self.complete):
@@ -147,6 +161,11 @@ class InspectorScreen(Travel, Screen[None]):
     def on_complete(self, message: Complete) -> None:
         """All that is there now is read."""
         self.complete = True
+        if self.glimpse is not None and self.study is not None:
+            self.glimpse = None
+            self.panels.open(self.study)
+            self.index = len(self.study.thread(self.thread).calls) - 1
+            self.session_grew(at_end=True)
         self._look_alive()
         if self.loaded is not None and self.study is not None and not self.panels.transcript.row_count:
             self.session_grew(at_end=True)
@@ -157,7 +176,7 @@ class InspectorScreen(Travel, Screen[None]):
     def on_worked(self, message: Worked) -> None:
         """Figures replace dots in place."""
         study = self.study
-        if study is None or not study.session.threads:
+        if study is None or self.glimpse is not None or not study.session.threads:
             return
         known = study.known(self.thread, self.index)
         if message.done and self.panels.transcript.data is not None:
@@ -207,6 +226,10 @@ class InspectorScreen(Travel, Screen[None]):
     def show(self, *, to_end: bool = False) -> None:
         """Show the scene as it is known now; the cursor stays on its block unless the view goes to the end."""
         study = self.study
+        if self.glimpse is not None:
+            self.panels.glimpse(self.glimpse, self.thread)
+            self.panels.transcript.changed(None if to_end else self.panels.transcript.node, to_end=to_end)
+            return
         if study is None or not study.session.threads:
             return
         node = None if to_end else self.panels.transcript.node
@@ -216,6 +239,10 @@ class InspectorScreen(Travel, Screen[None]):
         self.panels.transcript.changed(node, to_end=to_end)
         self.panels.draw_map()
         self._offer()
+
+    def _progress(self) -> None:
+        if self.loaded is not None and self.loaded.paths:
+            self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
 
     def replan(self) -> None:
         """The panes stand elsewhere now."""

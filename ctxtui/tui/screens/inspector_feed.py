@@ -29,6 +29,9 @@ class Source(Protocol):
     def open(self) -> tuple[Loaded, Iterator[News]]:
         """The recording with nothing read yet, and its first reading."""
 
+    def glimpse(self) -> Session | None:
+        """The end of a recording that is long to read; None where reading it whole is as quick."""
+
     def study(self, session: Session) -> Study:
         """The figures of a session."""
 
@@ -40,6 +43,14 @@ class Source(Protocol):
 
     def close(self) -> None:
         """The screen is gone."""
+
+
+class Glimpsed(Message):
+    """The end of a long recording, before the recording itself is read."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
 
 
 class Began(Message):
@@ -97,6 +108,11 @@ class Feed:
     def read(self) -> None:
         """Open and read to the end, then follow; for a worker thread."""
         try:
+            end = self._source.glimpse()
+            if end is not None:
+                self._taken.clear()
+                self._post(Glimpsed(end))
+                self._taken.wait(_PATIENCE * 10)
             loaded, pieces = self._source.open()
             self._post(Began(loaded))
             for news in pieces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.widget import Widget
 
@@ -121,6 +121,22 @@ class Panels:
         self.threads.show(listed, view.thread)
         self._lists(known, scene)
         return self._replan(what, len(listed))
+
+    def glimpse(self, study: Study, thread: str) -> None:
+        """Show the end of a recording whose beginning is not read yet: its last blocks, and no figure."""
+        known, rows = study.thread(thread), self.transcript.data
+        assert rows is not None
+        scene = self.scene = replace(study.scene(thread, len(known.calls) - 1), partial=True)
+        rows.show(scene, known.boundaries, None, ALL_LINES)
+        shown = header.header(scene, "reading", None, False)
+        # The title is what was said first, which is not read yet.
+        self.header.show(replace(shown, title=study.session.about.id, used=None))
+
+    def reading(self, done: int, total: int) -> None:
+        """How much of a long recording is read, in bytes."""
+        words = f"reading {done / 1e6:,.0f} of {total / 1e6:,.0f} MB "
+        self.transcript.note = [Span(words, "dim"), *bars.progress(done, total, 8)]
+        self.transcript.refresh_rule()
 
     def note(self, study: Study, view: View) -> None:
         """How far counting is, which filters are on."""
