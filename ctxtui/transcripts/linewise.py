@@ -62,9 +62,11 @@ class LinesReader:
     def _events(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, Found):
             return [Skipped(piece.line, piece.reason)]
-        value = canonical.loads(piece.raw)
         noted: list[Event] = [Skipped(piece.line, piece.note)] if piece.note else []
-        return [*noted, *self._taker.record(value, piece)]
+        try:
+            return [*noted, *self._taker.record(canonical.loads(piece.raw), piece)]
+        except RecursionError:
+            return [*noted, Skipped(piece.line, "nested too deeply to be read")]
 
 
 class _Nothing:

@@ -49,7 +49,10 @@ class WholeReader:
         if len(self._data) == self._read:
             return []
         self._read = len(self._data)
-        events, self._tail = self._parse(bytes(self._data), self._tree)
+        try:
+            events, self._tail = self._parse(bytes(self._data), self._tree)
+        except RecursionError:
+            events, self._tail = [], Skipped(1, "nested too deeply to be read")
         news = [e for e in events if not isinstance(e, _ONCE) or e not in self._told]
         self._told.update(e for e in news if isinstance(e, _ONCE))
         return news

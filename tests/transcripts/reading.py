@@ -109,6 +109,15 @@ def plain_records(path: Path) -> list[dict[str, object]]:
     return found
 
 
+def survives_depth(data: bytes, name: str) -> None:
+    """Values nested as deep as a decoder goes, and deeper, stop no reader."""
+    form = form_of(data, name)
+    for depth in (300, 900, 980, 2000, 100_000):
+        deep = b"[" * depth + b"]" * depth
+        for needle in (b'"content":', b'"messages":', b'"text":', b'"usage":'):
+            read_with(form, data.replace(needle, needle + deep + b',"beside":', 1))
+
+
 ODD: tuple[object, ...] = (None, 3, -1.5, "x", [], {}, [None], [[1]], {"a": 1}, True, 10**400)
 
 

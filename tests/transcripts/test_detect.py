@@ -25,7 +25,7 @@ from tests.transcripts import (
     test_tasks,
     test_vcr,
 )
-from tests.transcripts.reading import as_bytes, as_lines
+from tests.transcripts.reading import as_bytes, as_lines, survives_depth
 
 FOLDERS = {
     "claude_code": {"claude code"},
@@ -117,3 +117,8 @@ def test_hostile_heads_stop_no_sniffer() -> None:
         for name in ("", "a.eval", "a.traj.json", "a.har", Path("x").name):
             for form in FORMATS:
                 assert 0 <= form.sniff(head, name) <= 1
+
+
+@pytest.mark.parametrize(("name", "file", "data"), list(look_alikes()), ids=lambda v: v if isinstance(v, str) else "")
+def test_depth_stops_no_reader(name: str, file: str, data: bytes) -> None:
+    survives_depth(data, file)

@@ -13,21 +13,24 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts import chat, neutral
 from ctxtui.transcripts.fields import count, listed, money, obj, objects, word
 
+DEEPEST: Final = 100
+"""Levels of an event in which attachments are looked for: no log nests them deeper."""
+
 _ATTACHMENT: Final = re.compile(r"attachment://([0-9a-f]{16,64})")
 
 
-def resolved(value: Json, attachments: dict[str, Json]) -> Json:
-    """`value` with every ``attachment://`` replaced by what it stands for."""
-    if not attachments:
+def resolved(value: Json, attachments: dict[str, Json], depth: int = DEEPEST) -> Json:
+    """`value` with every ``attachment://`` replaced by what it stands for, `depth` levels down."""
+    if not attachments or depth == 0:
         return value
     if isinstance(value, str):
         if "attachment://" not in value:
             return value
         return _ATTACHMENT.sub(lambda m: word(attachments.get(m.group(1))) or m.group(), value)
     if isinstance(value, list):
-        return [resolved(item, attachments) for item in value]
+        return [resolved(item, attachments, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {key: resolved(item, attachments) for key, item in value.items()}
+        return {key: resolved(item, attachments, depth - 1) for key, item in value.items()}
     return value
 
 
