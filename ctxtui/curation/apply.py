@@ -61,22 +61,24 @@ def apply(tree: Tree, raw_head: int, edits: Iterable[Edit], new: Mapping[str, Bl
         node = places.get(edit.target)
         if node is None or (edit.kind == REPLACE and _replacement(tree, edit, new) is None):
             asleep.append(edit)
+        elif edit.kind in (DROP, REPLACE) and node in pinned and edit.author != USER:
+            held.append(edit)
         elif edit.kind in (DROP, REPLACE):
-            if node in pinned and edit.author != USER:
-                held.append(edit)
-            else:
-                chosen[node] = edit
-    items: list[AppliedItem] = []
-    dropped: list[tuple[int, Edit]] = []
-    for node in path:
-        by = chosen.get(node)
-        if by is not None and by.kind == DROP:
-            dropped.append((node, by))
-            continue
-        item = _item(tree, node)
-        block = _replacement(tree, by, new) if by is not None else None
-        items.append(AppliedItem(item if block is None else Item(block, item.place), node, by, node in pinned))
-    return Applied(tuple(items), tuple(dropped), tuple(asleep), tuple(held))
+            chosen[node] = edit
+    items = [_applied(tree, node, chosen.get(node), node in pinned, new) for node in path]
+    dropped = [(node, chosen[node]) for node in path if node in chosen and chosen[node].kind == DROP]
+    return Applied(tuple(one for one in items if one is not None), tuple(dropped), tuple(asleep), tuple(held))
+
+
+def _applied(
+    tree: Tree, node: int, by: Edit | None, pinned: bool, new: Mapping[str, Block] | None
+) -> AppliedItem | None:
+    """What becomes of one block; None where it is dropped."""
+    item = _item(tree, node)
+    if by is None:
+        return AppliedItem(item, node, None, pinned)
+    block = _replacement(tree, by, new)
+    return None if block is None else AppliedItem(Item(block, item.place), node, by, pinned)
 
 
 def _item(tree: Tree, node: int) -> Item:

@@ -50,12 +50,9 @@ def decode_response(body: bytes | Json) -> Response:
     message = first.get("message") if isinstance(first, dict) else None
     if choices and not isinstance(message, dict):
         raise Malformed("message is missing", place="$.choices[0]")
-    extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
-    if len(choices) > 1:
-        extra["choices"] = choices[1:]
     items, beside = _items(message) if isinstance(message, dict) else ((), {})
-    if beside:
-        extra["message"] = beside
+    rest = {"choices": choices[1:], "message": beside}
+    extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
     return Response(
         items=items,
         usage=chat(value.get("usage"), value),
@@ -63,7 +60,7 @@ def decode_response(body: bytes | Json) -> Response:
         model=_word(value.get("model")),
         stop_reason=_word(first.get("finish_reason")),
         error=error_words(value) if value.get("error") else "",
-        extra=extra,
+        extra={**extra, **{key: item for key, item in rest.items() if item}},
     )
 
 

@@ -79,20 +79,7 @@ def chat(report: Json, body: Json = None) -> Usage | None:
         if isinstance(report, dict) and "input_tokens" in report:
             return responses(report)
         return _native(around)
-    details = _dict(report.get("prompt_tokens_details"))
-    timings = _dict(around.get("timings"))
-    reads = (
-        details.get("cached_tokens"),
-        report.get("prompt_cache_hit_tokens"),  # DeepSeek
-        report.get("cache_read_input_tokens"),  # Anthropic behind a gateway
-        report.get("cached_tokens"),
-        timings.get("cache_n"),  # llama.cpp
-    )
-    gateway = (report.get("cache_creation_input_tokens"), details.get("cache_creation_tokens"))
-    written = details.get("cache_write_tokens")
-    read = max(_count(value) for value in reads)
-    minutes = max(_count(value) for value in gateway)
-    half_hour = 0 if minutes else _count(written)
+    read, minutes, half_hour, has_cache = _chat_cache(report, _dict(around.get("timings")))
     prompt = _count(report.get("prompt_tokens"))
     output, reasoning = _output(report, "completion", prompt)
     return Usage(
@@ -102,9 +89,27 @@ def chat(report: Json, body: Json = None) -> Usage | None:
         write_30m=half_hour,
         output=output,
         reasoning=reasoning,
-        has_cache=any(value is not None for value in (*reads, *gateway, written)),
+        has_cache=has_cache,
         cost=_cost(report),
     )
+
+
+def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, bool]:
+    """Tokens read from the cache, written for 5 and for 30 minutes, and whether anything was said of it."""
+    details = _dict(report.get("prompt_tokens_details"))
+    reads = (
+        details.get("cached_tokens"),
+        report.get("prompt_cache_hit_tokens"),  # DeepSeek
+        report.get("cache_read_input_tokens"),  # Anthropic behind a gateway
+        report.get("cached_tokens"),
+        timings.get("cache_n"),  # llama.cpp
+    )
+    gateway = (report.get("cache_creation_input_tokens"), details.get("cache_creation_tokens"))
+    own = details.get("cache_write_tokens")
+    minutes = max(_count(value) for value in gateway)
+    half_hour = 0 if minutes else _count(own)
+    has_cache = any(value is not None for value in (*reads, *gateway, own))
+    return max(_count(value) for value in reads), minutes, half_hour, has_cache
 
 
 def _rest(total: int, cached: int) -> int:
