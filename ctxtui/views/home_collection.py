@@ -40,7 +40,7 @@ class Collection:
             self._ledger.drop(key)
             self.stale.discard(key)
         for key, one in seen.items():
-            if one.known and not one.path and one != self.sessions.get(key):
+            if one.known and (one.spent or not one.path) and one != self.sessions.get(key):
                 self._count(one)
         self.sessions = seen
         return True
