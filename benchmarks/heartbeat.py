@@ -44,7 +44,7 @@ async def _gaps(path: Path) -> list[float]:
     from ctxtui.runtime.config import load
     from ctxtui.tui.start import make_app
 
-    app = make_app(str(path), load(cwd=path.parent))
+    app = make_app(str(path), load(cwd=path.parent).settings)
     gaps: list[float] = []
 
     async def beat() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ctxtui.cli.crash import ScreenCrash
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.runtime.settings import Settings
-
-if TYPE_CHECKING:
-    from textual.screen import Screen
 
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
@@ -39,27 +35,15 @@ def start(name: str | None, settings: Settings) -> int:
     """
     if not sys.stdin.isatty():
         _keyboard()
-    from ctxtui.tui.app import CtxtuiApp
+    # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
+    gc.disable()
+    from ctxtui.tui.start import make_app
 
-    look = {"theme": settings.theme, "glyphs": settings.glyphs}
-    app = CtxtuiApp(lambda: _home(settings), lambda target: _inspector(target, settings), name, **look)
+    app = make_app(name, settings)
     app.run()
     if app.crash is not None:
         raise ScreenCrash(app.crash, app.crashed_in)
     return app.return_code or 0
-
-
-def _home(settings: Settings) -> Screen[Any]:
-    from ctxtui.tui.screens.home_screen import home_screen
-
-    return home_screen(settings, Path.cwd())
-
-
-def _inspector(target: str, settings: Settings) -> Screen[Any]:
-    from ctxtui.runtime.inspection import Inspection
-    from ctxtui.tui.screens.inspector import InspectorScreen
-
-    return InspectorScreen(Inspection(target, settings), pager=settings.pager, follow=settings.follow)
 
 
 def _keyboard() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,17 @@ from ctxtui.tui.look.theme import dress, native_colours
 from ctxtui.tui.messages import GoHome, Open
 
 MakeScreen = Callable[[], Screen[Any]]
+
+
+_SETTLED = 1.0
+"""Seconds after the first frame by which a screen has what it begins with."""
+
+
+def _collect() -> None:
+    gc.freeze()
+    # A session is many objects that live as long as it is open: looking through all of them halts the screen.
+    gc.set_threshold(20_000, 20, 100)
+    gc.enable()
 
 
 class CtxtuiApp(App[None]):
@@ -49,6 +61,10 @@ class CtxtuiApp(App[None]):
     def get_default_screen(self) -> Screen[Any]:
         """The bottom of the stack: the session asked for, or Home."""
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
+
+    def on_ready(self) -> None:
+        """Behind the first frame: what there is now stays, so collections need not look at it again."""
+        self.set_timer(_SETTLED, _collect)
 
     @property
     def session(self) -> str:
