@@ -15,7 +15,7 @@ from ctxtui.wire.memo import Memo
 from ctxtui.wire.message import split
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_words, merge
+from ctxtui.wire.stream import Delta, answer_value, error_words, merge
 from ctxtui.wire.usage import anthropic_passes
 
 _TOLD: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
@@ -37,9 +37,7 @@ def decode_response(body: bytes | Json) -> Response:
 
     Raises `Malformed` where it is neither.
     """
-    value = canonical.loads(body) if isinstance(body, bytes) else body
-    if not isinstance(value, dict):
-        raise Malformed("an answer must be an object", place="$")
+    value = answer_value(body)
     if value.get("type") == "error" or "content" not in value:
         if "error" not in value:
             raise Malformed("content is missing", place="$", way_out="is this an answer of another dialect?")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -14,7 +13,7 @@ from ctxtui.wire.grammars import CHAT_SHAPE, GRAMMARS
 from ctxtui.wire.memo import Memo
 from ctxtui.wire.message import split
 from ctxtui.wire.request import Request, Response
-from ctxtui.wire.stream import error_words
+from ctxtui.wire.stream import answer_value, error_words
 from ctxtui.wire.usage import chat
 
 _TOLD: Final = frozenset({"id", "model", "choices", "usage", "message"})
@@ -40,9 +39,7 @@ def decode_response(body: bytes | Json) -> Response:
     Ollama's own shape (``message`` beside ``done``) is read too. An error body becomes a response with `error`.
     Raises `Malformed` where it is none of these.
     """
-    value = canonical.loads(body) if isinstance(body, bytes) else body
-    if not isinstance(value, dict):
-        raise Malformed("an answer must be an object", place="$")
+    value = answer_value(body)
     choices = _choices(value)
     if choices is None:
         return Response(error=error_words(value), extra=dict(value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire import codec
@@ -14,7 +13,7 @@ from ctxtui.wire.grammars import RESPONSES as NAME
 from ctxtui.wire.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_words, merge
+from ctxtui.wire.stream import Delta, answer_value, error_words, merge
 from ctxtui.wire.usage import responses
 
 _TOLD: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
@@ -38,9 +37,7 @@ def decode_response(body: bytes | Json) -> Response:
 
     The stop reason is the reason of an incomplete answer, else its status. Raises `Malformed` where it is neither.
     """
-    value = canonical.loads(body) if isinstance(body, bytes) else body
-    if not isinstance(value, dict):
-        raise Malformed("an answer must be an object", place="$")
+    value = answer_value(body)
     output = value.get("output")
     if not isinstance(output, list):
         if value.get("error"):

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
 
@@ -51,6 +52,17 @@ def merge(into: dict[str, Json], news: dict[str, Json], skip: frozenset[str] = f
             merge(into[key], value)
         else:
             into[key] = value
+
+
+def answer_value(body: bytes | Json) -> dict[str, Json]:
+    """The object of an answer, given as JSON bytes or as its value. Raises `Malformed` where it is none."""
+    try:
+        value = canonical.loads(body) if isinstance(body, bytes) else body
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"an answer that is no JSON: {error}", place="$") from None
+    if not isinstance(value, dict):
+        raise Malformed("an answer must be an object", place="$")
+    return value
 
 
 def error_words(value: Json) -> str:

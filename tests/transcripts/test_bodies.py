@@ -198,3 +198,18 @@ def test_damage_never_stops_the_reader() -> None:
         session = Session()
         session.fold(feed(BodiesReader(session.tree, "anthropic"), [torn]))
         assert session.calls
+
+
+@pytest.mark.parametrize("depth", [300, 800, 980, 995, 1_000, 1_100, 20_000])
+def test_deep_nesting_is_skipped_and_the_rest_is_read(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    for record in (
+        '{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"x","z":%s}]}]}',
+        '{"request":{"model":"m","messages":[{"role":"user","content":"x","z":%s}]},"response":{"error":1}}',
+        '{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":%s}',
+    ):
+        data = (record % deep).encode() + b'\n{"model":"n","messages":[{"role":"user","content":"y"}]}\n'
+        session = Session()
+        session.fold(feed(BodiesReader(session.tree, "openai_chat"), [data]))
+        assert "n" in {call.model for call in session.calls.values()}
+        assert len(session.calls) + len(session.skipped) == 2

@@ -8,6 +8,7 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts import glance
 from ctxtui.transcripts.bodies import pairs
@@ -52,7 +53,10 @@ def _told(head: bytes) -> tuple[str, float]:
     best = ("", 0.0)
     lines = [value for value in found if sort_of(value) == Sort.MESSAGE]
     for value in found:
-        spoken, sure = _one(value, lines)
+        try:
+            spoken, sure = _one(value, lines)
+        except (Malformed, RecursionError):
+            continue
         if sure > best[1]:
             best = spoken, sure
     return best

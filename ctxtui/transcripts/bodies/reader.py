@@ -93,6 +93,8 @@ class BodiesReader:
             yield from self._value(found)
         except Malformed as error:
             yield Skipped(found.line, str(error))
+        except RecursionError:
+            yield Skipped(found.line, "JSON nested too deeply")
 
     def _described(self) -> Described:
         return Described(source=self._source.replace("_", " "))
@@ -156,11 +158,11 @@ class BodiesReader:
         value = glance.mend(text.lstrip(BLANK))
         if sort_of(value) not in (Sort.REQUEST, Sort.MESSAGES):
             return
-        body = walked(canonical.text_of(value))
-        pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
         try:
+            body = walked(canonical.text_of(value))
+            pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
             items = self._asking.asked(pair).items
-        except Malformed:
+        except (Malformed, RecursionError):
             return
         yield self._described()
         yield TipMoved(MAIN, self._tree.extend(ROOT, items))
@@ -170,7 +172,7 @@ def is_record(text: str) -> bool:
     """Whether a line's text is a record by itself, and no part of one that is written over many lines."""
     try:
         found = walked(text)
-    except Malformed:
+        record = sort_of(found.value()) in (Sort.REQUEST, Sort.ANSWER) or pairs.find(found) is not None
+    except (Malformed, RecursionError):
         return False
-    alone = not text[len(found.text) :].strip()
-    return alone and (sort_of(found.value()) in (Sort.REQUEST, Sort.ANSWER) or pairs.find(found) is not None)
+    return record and not text[len(found.text) :].strip()
