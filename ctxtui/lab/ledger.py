@@ -83,12 +83,13 @@ class Ledger:
             self.made.setdefault(node, index)
         charged, parts = self._charge(call, cost)
         self._turns.append(tree[call.sent_head].turn)
-        self._charged.append(charged)
         self._sums.append(self._sums[-1] + charged.rates[0])
         if index % _CHUNK == 0:
             self._least.append(charged.read)
         self._least[-1] = min(self._least[-1], charged.read)
         self._by_category.append(tuple(a + b for a, b in zip(self._by_category[-1], parts, strict=True)))
+        # Last, since `done` counts these: another thread may read while this one enters.
+        self._charged.append(charged)
 
     def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
         usage, running = call.usage, self._running
@@ -137,7 +138,9 @@ class Ledger:
         """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
         if calls >= self.done:
             return
-        del self._charged[calls:], self._turns[calls:], self._sums[calls + 1 :], self._by_category[calls + 1 :]
+        # First, for the same reason as they are entered last.
+        del self._charged[calls:]
+        del self._turns[calls:], self._sums[calls + 1 :], self._by_category[calls + 1 :]
         del self._least[-(-calls // _CHUNK) :]
         if calls % _CHUNK:
             self._least[-1] = min(charged.read for charged in self._charged[calls - calls % _CHUNK :])
