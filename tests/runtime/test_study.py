@@ -1,0 +1,97 @@
+"""A study works out everything in slices, and goes on when the session does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ctxtui.core.session import MAIN, CallSeen
+from ctxtui.lab.figures import figures
+from ctxtui.pricing.price import PriceTable
+from ctxtui.runtime.pricing_apart import price_here
+from ctxtui.runtime.study import Study
+from tests.cases.scenes import study_of
+from tests.cases.sessions import Story, book_of, every_category, long_session, use
+
+
+def finish(study: Study) -> int:
+    slices = 0
+    while study.work():
+        slices += 1
+    return slices
+
+
+def test_everything_is_worked_out_slice_by_slice() -> None:
+    session = long_session(400)
+    study = Study(session, book_of(session, counted=False), None, price_here(PriceTable()))
+    known = study.thread(MAIN)
+    assert not study.scene(MAIN, 0).counted and study.progress[0] < study.progress[1]
+    assert finish(study) > 5
+    assert study.progress[0] == study.progress[1] == len(session.tree)
+    assert known.priced == 400 and len(known.spent) == 401 and known.ledger and known.ledger.done == 400
+    assert not study.work()
+
+
+def test_money_adds_up_call_by_call() -> None:
+    study = study_of(every_category())
+    known = study.thread(MAIN)
+    costs = [study.costs[call.id] for call in known.calls]
+    assert all(costs) and known.spent[-1] == sum(cost.usd for cost in costs if cost)
+    assert study.uncached[known.calls[2].id] > (costs[2].usd if costs[2] else 0)
+
+
+def test_an_unknown_price_makes_the_sum_unknown_from_there_on() -> None:
+    story = Story().user("a").call("one")
+    story.model = "no-such-model-at-all"
+    story.user("b").call("two")
+    known = study_of(story.session).thread(MAIN)
+    assert known.spent[1] is not None and known.spent[2] is None
+
+
+def test_a_session_that_grows_is_worked_on_from_where_it_was() -> None:
+    story = Story().user("a").call("one", use("t", "Bash", command="ls"))
+    study = study_of(story.session)
+    known = study.thread(MAIN)
+    first = study.costs["main-1"]
+    story.results(("t", "files")).call("two").tip()
+    study.grew()
+    assert len(known.calls) == 2 and known.priced == 1
+    finish(study)
+    assert known.priced == 2 and study.costs["main-1"] is first
+    assert study.scene(MAIN, 1).counted
+
+
+def test_a_fuller_record_of_a_call_replaces_its_costs() -> None:
+    story = Story().user("a").call("one").user("b").call("two")
+    study = study_of(story.session)
+    known = study.thread(MAIN)
+    assert known.ledger is not None
+    before = known.spent[-1]
+    last = story.session.calls["main-2"]
+    assert last.usage is not None and before is not None
+    story.session.apply(CallSeen(replace(last, usage=replace(last.usage, output=10_000))))
+    study.grew()
+    assert known.priced == 1 and known.ledger.done == 1
+    finish(study)
+    assert known.spent[-1] is not None and known.spent[-1] > before
+    assert known.ledger.done == 2
+
+
+def test_sums_follow_weights_that_were_learnt() -> None:
+    session = every_category()
+    study = study_of(session)
+    running = study.running(session.model)
+    study.book.version += 1
+    finish(study)
+    assert study.running(session.model) is not running
+    call = session.thread_calls()[-1]
+    got = figures(study.book, call)
+    assert study.running(session.model).read(call.sent_head, call.sent_head) == sum(got.categories.values())
+    known = study.thread(MAIN)
+    assert known.ledger is not None and known.ledger.done == len(known.calls) and known.next_ledger is None
+
+
+def test_a_session_without_calls_has_one_to_show() -> None:
+    story = Story().user("only a list of messages").tip()
+    study = study_of(story.session)
+    scene = study.scene(MAIN, 0)
+    assert scene.counted and scene.figures.reported is None and scene.head == story.head
