@@ -9,7 +9,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.lab.forecast import Forecast
 from ctxtui.lab.labels import Names
-from ctxtui.lab.learning import Learning
+from ctxtui.lab.learning import Foretold, Learning
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features, minus
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
@@ -90,7 +90,7 @@ class Book:
         return done, len(self.session.tree)
 
     @property
-    def forecasts(self) -> Mapping[str, Forecast]:
+    def forecasts(self) -> Mapping[str, Foretold]:
         """What was foretold of each call that the book has learnt from, by call id."""
         return self._learning.forecasts
 

@@ -99,8 +99,7 @@ class Forecaster:
 
         Raises `IndexError` while its context is not counted.
         """
-        counts = self._cumulated(call.model)
-        step = self._lineage(call).step(call, counts.measure)
+        step = self._lineage(call).step(call, self._cumulated(call.model))
         if step is None:
             return None
         features, answers, known = self._parts(call, step)
@@ -190,5 +189,5 @@ class Forecaster:
 def teaches(forecast: Forecast, reported: int) -> bool:
     """Whether the report says something of weights: not where content left or the model changed."""
     step = forecast.step
-    whole = step.lost == NOTHING and step.base.model == forecast.call.model
+    whole = min(step.net) >= 0 and step.base.model == forecast.call.model
     return whole and reported >= step.usage.input and not step.added.image

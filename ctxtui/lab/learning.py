@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.core.session import Session
-from ctxtui.lab.forecast import Forecast, Forecaster
+from ctxtui.lab.forecast import Forecaster
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights
 
 _STEP: Final = 1.2
 """Weights are given out anew when the reports learnt from have grown by this factor: every figure changes with them."""
+
+
+class Foretold(NamedTuple):
+    """What was foretold of a call's input, in tokens, with its 90 % interval."""
+
+    predicted: int
+    lo: int
+    hi: int
 
 
 class Learning:
@@ -25,7 +33,7 @@ class Learning:
         self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
     ) -> None:
         self.forecaster = Forecaster(session, cumulated, card)
-        self.forecasts: dict[str, Forecast] = {}
+        self.forecasts: dict[str, Foretold] = {}
         self._session = session
         self._cumulated = cumulated
         self._waiting: dict[str, str] = {}
@@ -67,5 +75,5 @@ class Learning:
         call = self._session.calls[id_]
         forecast = self.forecaster.forecast(call) if call.usage is not None else None
         if forecast is not None:
-            self.forecasts[id_] = forecast
+            self.forecasts[id_] = Foretold(forecast.predicted, forecast.lo, forecast.hi)
         self.forecaster.learn(call, forecast)

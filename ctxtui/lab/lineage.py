@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,13 +11,15 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
 _SPEAKING: Final = frozenset({"user", "human"})
 
-Measure = Callable[[Block], Features]
+_LONG: Final = 40
+"""Blocks from which on the running counts are quicker than a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +69,20 @@ class Lineage:
         self._last: Call | None = None
         self._thoughts: dict[str, _Thoughts] = {}
 
-    def step(self, call: Call, measure: Measure) -> Step | None:
-        """The step to `call` from the call that it extends; None for a thread's first. `measure` counts blocks."""
+    def step(self, call: Call, counts: Cumulated) -> Step | None:
+        """The step to `call` from the call that it extends, as `counts` has it; None for a thread's first.
+
+        Raises `IndexError` while the context is not counted.
+        """
         if self._last is None:
             return None
-        last = self._from(self._last, call, measure)
+        last = self._from(self._last, call, counts)
         if self._tree.holds(call.sent_head, self._last.sent_head):
             return last
         on_path = self._on_path(call.sent_head)
         if on_path is None:
             return last
-        other = self._from(on_path, call, measure)
+        other = self._from(on_path, call, counts)
         # A context that went back goes on from the earlier call; one that was edited in place still has most blocks.
         return other if _size(other.net) <= _size(last.net) else last
 
@@ -93,6 +98,12 @@ class Lineage:
             plus(step.earlier, NOTHING if known else step.thinking), step.earlier_tokens + known
         )
 
+    def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
+        """The features of the blocks `nodes`, which follow `start`."""
+        if len(nodes) < _LONG:
+            return _sum(counts, (self._tree[n].block for n in nodes))
+        return minus(_total(counts.at(nodes[-1])), _total(counts.at(start)))
+
     def _on_path(self, head: int) -> Call | None:
         while head != ROOT:
             found = self._heads.get(head)
@@ -101,7 +112,7 @@ class Lineage:
             head = self._tree[head].parent
         return None
 
-    def _from(self, base: Call, call: Call, measure: Measure) -> Step:
+    def _from(self, base: Call, call: Call, counts: Cumulated) -> Step:
         tree, usage = self._tree, base.usage
         assert usage is not None
         shared = tree.common(base.response_head, call.sent_head)
@@ -109,18 +120,19 @@ class Lineage:
         start = shared if kept else tree.common(base.sent_head, call.sent_head)
         said = [tree[n] for n in tree.path(start, base.sent_head)] if kept else []
         nodes = tree.path(call.sent_head, start)
+        gone = [] if kept else tree.path(base.sent_head, start)
         thoughts = self._thoughts.get(base.id, _Thoughts())
         return Step(
             base,
             usage,
-            _sum((n for n in said if n.category != _THINKING or n.block.kind == HEADER), measure),
-            _sum((n for n in said if n.category == _THINKING and n.block.kind != HEADER), measure),
+            _sum(counts, (n.block for n in said if n.category != _THINKING or n.block.kind == HEADER)),
+            _sum(counts, (n.block for n in said if n.category == _THINKING and n.block.kind != HEADER)),
             any(n.category == _THINKING for n in said),
             kept and bool(said) and shared == base.response_head,
             sum(n.category != _THINKING and n.block.kind != HEADER for n in said),
-            _sum((tree[n] for n in nodes), measure),
-            NOTHING if kept else _sum((tree[n] for n in tree.path(base.sent_head, start)), measure),
-            any(_asks(tree[n]) for n in nodes),
+            self._along(counts, start, nodes),
+            self._along(counts, start, gone),
+            sum(_asks(tree[n]) for n in nodes) > sum(_asks(tree[n]) for n in gone),
             thoughts.features,
             thoughts.tokens,
             tuple(nodes),
@@ -134,8 +146,11 @@ def _asks(node: Node) -> bool:
     return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _sum(nodes: Iterable[Node], measure: Measure) -> Features:
-    parts = [measure(node.block) for node in nodes]
+def _sum(counts: Cumulated, blocks: Iterable[Block]) -> Features:
+    return _total([counts.measure(block) for block in blocks])
+
+
+def _total(parts: Sequence[Features]) -> Features:
     return Features._make(map(sum, zip(*parts, strict=True))) if parts else NOTHING
 
 

@@ -295,3 +295,20 @@ def test_an_estimator_learns_nothing() -> None:
     dice = random.Random(2)
     script.hear(block.text(speech(dice, 100, 101))).call(usage=Usage(fresh=50_000))
     assert audited(book(script.session, plain))[-1].new_predicted > 100
+
+
+def test_a_client_that_rewrites_its_first_block_every_time_costs_no_accuracy() -> None:
+    script = Script(OPUS4)
+    calls = loop(script, 30)
+    tree, found = script.session.tree, Session(script.session.tree)
+    for n, call in enumerate(calls):
+        heads = []
+        for head in (call.sent_head, call.response_head):
+            items = tree.items(head)
+            items[1] = items[1]._replace(block=block.text(f"today is day {n} " + "alpha " * 20))
+            heads.append(tree.extend(0, items))
+        found.apply(CallSeen(replace(call, sent_head=heads[0], response_head=heads[1])))
+    changed = Script(OPUS4)
+    changed.session = found
+    late = rows(changed)[15:]
+    assert median(error(r) for r in late) < 0.05 and not any(r.asked for r in late)
