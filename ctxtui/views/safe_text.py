@@ -74,7 +74,7 @@ def one_line(text: str, limit: int = 1024) -> str:
 
 
 def line(text: str) -> str:
-    """One line of a text, tabs expanded to stops of four cells, a final return dropped; a newline in it shows as ``·``."""
+    """One line of a text: tabs expanded to stops of four, a final return dropped, a newline in it shown as ``·``."""
     text = _safe(text.removesuffix("\r"))
     if "\r" in text or "\n" in text:
         text = text.replace("\r", "·").replace("\n", "·")

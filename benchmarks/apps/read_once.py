@@ -1,0 +1,47 @@
+"""Reads a recording once and prints the seconds it took: ``read_once.py raw|typed|whole PATH``. A process of its own
+for each run: an allocator that is warm from the run before makes a raw read several times quicker."""
+
+import sys
+import time
+from pathlib import Path
+
+from ctxtui.core.session import Session
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.claude_code import ClaudeCodeReader
+from ctxtui.transcripts.claude_code.records import strictly
+from ctxtui.transcripts.pieces import Found
+from ctxtui.transcripts.records import RecordStream
+
+SLICE = 1 << 20
+
+
+def raw(path: Path) -> int:
+    """All bytes at once."""
+    return len(path.read_bytes())
+
+
+def typed(path: Path) -> int:
+    """Every line as a typed record."""
+    stream, n = RecordStream(strictly), 0
+    with path.open("rb") as file:
+        while data := file.read(SLICE):
+            n += sum(1 for piece in stream.feed(data) if isinstance(piece, Found) and piece.record is not None)
+    return n
+
+
+def whole(path: Path) -> int:
+    """The session with its tree."""
+    tree = Tree()
+    reader, session = ClaudeCodeReader(tree), Session(tree)
+    with path.open("rb") as file:
+        while data := file.read(SLICE):
+            session.fold(reader.feed(data))
+    session.fold(reader.settle())
+    return len(session.calls)
+
+
+begun = time.perf_counter()
+found = {"raw": raw, "typed": typed, "whole": whole}[sys.argv[1]](Path(sys.argv[2]))
+took = time.perf_counter() - begun
+assert found >= 1000, found
+print(took)
