@@ -1,6 +1,6 @@
 """Draws docs/inspector.png, the README's picture: the Inspector on a shipped sample.
 
-    python scripts/readme_picture.py
+python scripts/readme_picture.py
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from ctxtui.runtime.exporting import FORMS, OWN, exported, write_private
 )
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, not standard output."
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (- is standard output, the default)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and lost (schema_version 1).")
@@ -44,6 +44,7 @@ def export(
     as_json: bool,
 ) -> None:
     """Write one context as a request body, or a session as JSONL."""
+    output = None if output == Path("-") else output
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
     loaded = opened(name, config_of(context).settings)

@@ -133,6 +133,14 @@ def test_export_to_bodies_names_what_is_lost(ctxtui: Run, tmp_path: Path, form: 
     assert told["lost"]
 
 
+def test_a_dash_is_standard_output(ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(claude_code())
+    monkeypatch.chdir(tmp_path)
+    assert ctxtui("export", path, "--to", "anthropic", "-o", "-").out == ctxtui("export", path, "--to", "anthropic").out
+    assert not (tmp_path / "-").exists()
+
+
 def test_export_overwrites_nothing_unasked_and_never_a_recording(ctxtui: Run, tmp_path: Path) -> None:
     path, out = tmp_path / "a.jsonl", tmp_path / "out.json"
     path.write_bytes(claude_code(1))
