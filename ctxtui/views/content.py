@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -12,16 +11,13 @@ from ctxtui.core.block import NOT_RECORDED, Block
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.reading import Reading, arguments_value
-from ctxtui.views import json_text, markdown, safe_text
+from ctxtui.views import code_text, json_text, markdown, safe_text
 from ctxtui.views.markdown import Highlight
 from ctxtui.views.preview import media_line
 from ctxtui.views.span import Span, Spans
 
-STYLED: Final = 200_000
-"""Characters of code that are highlighted: what comes after is shown plain, so that no size costs more."""
 _LAID_OUT: Final = 2_000_000
 """Characters of JSON that are laid out over lines."""
-_CAT_N: Final = re.compile(r"^\s*(\d+)(?:→|\t)(.*)$")
 _PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
 _REMOVED: Final = frozenset({"old_string", "old_str", "old"})
 _ADDED: Final = frozenset({"new_string", "new_str", "new"})
@@ -86,8 +82,8 @@ def _text(name: str, got: Reading, call: Reading | None, highlight: Highlight | 
 
 def _result(text: str, total: int, call: Reading | None, highlight: Highlight | None) -> Content:
     hint = path_of(call) if call else ""
-    if _CAT_N.match(text.split("\n", 1)[0]):
-        return Content(_numbered(text, hint, highlight), total, hang=4)
+    if code_text.is_numbered(text):
+        return Content(code_text.numbered(text, hint, highlight), total, hang=4)
     if text[:1] in "{[" and len(text) <= _LAID_OUT:
         laid_out = _json(text)
         if laid_out is not None:
@@ -96,7 +92,7 @@ def _result(text: str, total: int, call: Reading | None, highlight: Highlight | 
         hint = "diff"
     if not hint or highlight is None:
         return Content((safe_text.spans(line, "ink") for line in safe_text.lines(text)), total)
-    return Content(_code(text, hint, highlight), total)
+    return Content(code_text.plain(text, hint, highlight), total)
 
 
 def _json(text: str) -> Content | None:
@@ -113,29 +109,6 @@ def path_of(call: Reading) -> str:
     if not isinstance(given, Mapping):
         return ""
     return next((str(given[key]) for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
-
-
-def _code(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
-    """Source text, highlighted as far as `STYLED`; each line of it gives one list of spans."""
-    head = text[:STYLED]
-    styled = highlight("\n".join(safe_text.lines(head)), hint)
-    yield from styled
-    if len(text) > STYLED:
-        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(text, STYLED))
-
-
-def _numbered(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
-    """A file as a tool prints it, with a number before each line: numbers in a column, the rest as code."""
-    pieces = [_CAT_N.match(line) for line in text[:STYLED].split("\n")]
-    bare = "\n".join(safe_text.line(piece[2] if piece else "") for piece in pieces)
-    styled: Iterator[list[Span]] = highlight(bare, hint) if highlight and hint else iter(())
-    for line in safe_text.lines(text):
-        piece = _CAT_N.match(line)
-        code = next(styled, [])
-        if piece is None:
-            yield safe_text.spans(line, "dim")
-        else:
-            yield [Span(f"{piece[1]:>3} ", "faint"), *(code or safe_text.spans(piece[2], "ink"))]
 
 
 def _arguments(got: Reading, highlight: Highlight | None) -> Iterator[Spans]:
@@ -171,7 +144,7 @@ def _long(key: str, text: str, hint: str, highlight: Highlight | None) -> Iterat
         return
     language = hint or ("bash" if key in ("command", "cmd") else "")
     if highlight and language:
-        yield from ([Span("  "), *line] for line in _code(text, language, highlight))
+        yield from ([Span("  "), *line] for line in code_text.plain(text, language, highlight))
     else:
         yield from ([Span("  "), *line] for line in markdown.lines(safe_text.lines(text), "ink", highlight))
 
@@ -184,6 +157,12 @@ def _tool(value: Json) -> Content:
     about = markdown.lines(safe_text.lines(inner["description"]))
     rest = {key: item for key, item in inner.items() if key != "description"}
     return Content(chain(about, json_text.lines(rest)))
+
+
+def coming() -> Content:
+    """While a large block is read."""
+    line: Spans = [Span("·", "faint")]
+    return Content(iter([line]), 1)
 
 
 def missing(tokens: int, low: int, high: int) -> Content:

@@ -18,7 +18,8 @@ _TITLE: Final = 24
 @dataclass(frozen=True, slots=True)
 class Header:
     """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
-    asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it."""
+    asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it,
+    or how many calls the view is `behind` a live recording."""
 
     title: str
     model: str = ""
@@ -30,6 +31,7 @@ class Header:
     cost: float | None = None
     priced: bool = False
     thread: str = ""
+    behind: int = 0
 
 
 def header(scene: Scene, state: str, cost: float | None, priced: bool) -> Header:
@@ -79,6 +81,9 @@ def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
     if what.state == "following":
         return [Span("  "), MARK["replay"].span, Span(" following", "accent bold")], []
     sign = MARK[what.state]
+    if what.behind:
+        held = [Span("  "), sign.span, Span(f" {what.state}", sign.style), Span(f" +{what.behind:,}", "warn bold")]
+        return held, []
     fidelity = what.fidelity if what.state == "recorded" and room >= 100 else ""
     return [Span("  "), sign.span, Span(f" {what.state}", sign.style)], [
         Span(f" {fidelity}", "faint")

@@ -57,11 +57,13 @@ class Bodies:
         node = scene.session.tree[entry]
         if raw:
             return content.raw(node.block)
+        if not self._readings.ready(entry):
+            return content.coming()
         got = self._readings.reading(entry)
         return content.content(
             node.category,
             got,
-            node.block.value(),
+            self._readings.value(entry),
             call=self._readings.call_of(node, got),
             highlight=self._highlight,
             facts=facts(got, scene, entry, ledger) if got.media else (),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from ctxtui.core import long_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import Reading, read, read_value
+from ctxtui.core.reading import Reading, read_value
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node
 from ctxtui.lab.labels import Names
@@ -17,7 +19,13 @@ _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _BACK: Final = 512
 """How many blocks before a result its call is looked for: beyond that the index of all calls is asked."""
 
+LARGE: Final = 1 << 19
+"""Bytes from which a block is decoded elsewhere."""
+_COMING: Final = Preview("", "·", "faint")
+
 T = TypeVar("T")
+Want = Callable[[Callable[[], None]], None]
+"""Takes what is to be done in another thread."""
 
 
 class Recent(Generic[T]):
@@ -47,29 +55,64 @@ class Recent(Generic[T]):
 
 
 class Readings:
-    """What the blocks of a session say, by node."""
+    """What the blocks of a session say, by node.
 
-    def __init__(self, session: Session, names: Names) -> None:
+    Large blocks take longer to decode than a frame may: with `want` their decoding is handed to it, to be done in
+    another thread, and until then they are not `ready`.
+    """
+
+    def __init__(self, session: Session, names: Names, want: Want | None = None) -> None:
         self._session = session
         self._names = names
+        self._want = want
+        self._wanted: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
+        self._large: Recent[tuple[Json, Reading]] = Recent(4)
+
+    def ready(self, node: int) -> bool:
+        """Whether the block can be read at once; asks for it otherwise."""
+        block = self._session.tree[node].block
+        if self._want is None or len(block.body) < LARGE or self._large.get(node) is not None:
+            return True
+        if node not in self._wanted:
+            self._wanted.add(node)
+            self._want(lambda: self._load(node))
+        return False
+
+    def _load(self, node: int) -> None:
+        self._decoded(node)
+        self._wanted.discard(node)
+
+    def _decoded(self, node: int) -> tuple[Json, Reading]:
+        block = self._session.tree[node].block
+        if len(block.body) < LARGE:
+            value = block.value()
+            return value, read_value(block.kind, value)
+        found = self._large.get(node)
+        if found is None:
+            value = long_json.loads(block.body)
+            found = self._large.put(node, (value, read_value(block.kind, value)))
+        return found
 
     def value(self, node: int) -> Json:
         """The block's JSON."""
-        return self._session.tree[node].block.value()
+        return self._decoded(node)[0]
 
     def reading(self, node: int) -> Reading:
         """What the block says."""
-        return read(self._session.tree[node].block)
+        return self._decoded(node)[1]
 
     def preview(self, node: int) -> Preview:
-        """The block in one line."""
+        """The block in one line; ``·`` while it is not ready."""
         found = self._previews.get(node)
-        return found if found is not None else self._previews.put(node, self._made(self._session.tree[node]))
+        if found is None:
+            if not self.ready(node):
+                return _COMING
+            found = self._previews.put(node, self._made(self._session.tree[node]))
+        return found
 
     def _made(self, node: Node) -> Preview:
-        value = node.block.value()
-        got = read_value(node.block.kind, value)
+        value, got = self._decoded(node.id)
         tool = ""
         if node.category == _RESULT and not got.name:
             call = self.call_of(node, got)
@@ -84,8 +127,8 @@ class Readings:
         at, steps = node.parent, 0
         while at != ROOT and steps < _BACK:
             here = tree[at]
-            if here.category == _CALL and wanted.encode() in here.block.body:
-                call = read(here.block)
+            if here.category == _CALL and wanted.encode() in here.block.body and self.ready(at):
+                call = self.reading(at)
                 if call.call_id == wanted:
                     return call
             at, steps = here.parent, steps + 1

@@ -10,7 +10,8 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views import call_strip, composition, context_map, header, this_call, threads
 from ctxtui.views.call_strip import Columns
-from ctxtui.views.composition import Part, fold
+from ctxtui.views.composition import fold
+from ctxtui.views.composition_row import Part
 from ctxtui.views.grid import Grid
 from ctxtui.views.header import Header
 from ctxtui.views.heaviest import Heaviest

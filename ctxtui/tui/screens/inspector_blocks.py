@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from textual.app import App
 
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import read
 from ctxtui.runtime.pager import NoPager, page
+from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views import safe_text
 from ctxtui.views.context_rows import ContextRows
@@ -16,6 +16,8 @@ from ctxtui.views.span import Span, Spans
 
 Say = Callable[[Spans], None]
 
+_TOO_MUCH = 1_000_000
+"""Characters that no terminal takes: `o` opens the pager."""
 _CLIPBOARD = 74_000
 """Bytes that common terminals take into the clipboard at once."""
 
@@ -76,7 +78,9 @@ class BlockActions:
         how = rows.is_open(self._pane.cursor)
         if how and how.raw:
             return block.body.decode("utf-8", "replace")
-        got = read(block)
+        if not rows.readings.ready(node):
+            return ""
+        got = rows.readings.reading(node)
         if CATEGORIES[rows.scene.session.tree[node].category] == "tool_call":
             return got.arguments
         return got.text or block.body.decode("utf-8", "replace")
@@ -85,6 +89,9 @@ class BlockActions:
         """Copy the block through the terminal."""
         text = self._text()
         if not text:
+            return
+        if len(text) > _TOO_MUCH:
+            self._say([Span("✗ ", "crit"), Span(f"{len(text):,} characters are too many for a clipboard", "crit")])
             return
         app.copy_to_clipboard(text)
         told = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
@@ -99,11 +106,43 @@ class BlockActions:
             return
         try:
             with app.suspend():
-                page(_visible(text), setting)
+                page(safe_text.lines(text), setting)
         except NoPager as error:
             self._say([Span("✗ ", "crit"), Span(str(error), "crit")])
         app.refresh()
 
 
-def _visible(text: str) -> Iterator[str]:
-    return safe_text.lines(text)
+class OnBlocks(Desk):
+    """The part of the Inspector that acts on the block under the cursor."""
+
+    pager = ""
+    """The user's setting."""
+
+    @property
+    def blocks(self) -> BlockActions:
+        """What can be done."""
+        return BlockActions(self.panels.transcript, self.say)
+
+    def action_open_block(self) -> None:
+        """Open or fold the block."""
+        self.blocks.toggle()
+
+    def action_more_lines(self) -> None:
+        """More lines of it."""
+        self.blocks.more()
+
+    def action_raw(self) -> None:
+        """Its JSON."""
+        self.blocks.turn_raw()
+
+    def action_copy(self) -> None:
+        """Copy it."""
+        self.blocks.copy(self.app)
+
+    def action_pager(self) -> None:
+        """Read it in the pager."""
+        self.blocks.page(self.app, self.pager)
+
+    def action_open_turn(self) -> None:
+        """Open the whole turn."""
+        self.blocks.toggle_turn()

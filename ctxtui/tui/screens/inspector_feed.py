@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from queue import SimpleQueue
 from typing import Final, Protocol
 
 from textual.message import Message
@@ -81,6 +82,10 @@ class Worked(Message):
         self.done = done
 
 
+class Read(Message):
+    """A large block that was wanted is read."""
+
+
 class Failed(Message):
     """Opening or reading ended in an error."""
 
@@ -103,6 +108,7 @@ class Feed:
         self._more = threading.Event()
         self._taken = threading.Event()
         self._study: Study | None = None
+        self._wanted: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._follower = Follower()
 
     def read(self) -> None:
@@ -147,13 +153,27 @@ class Feed:
         """There may be more to work out."""
         self._more.set()
 
+    def want(self, load: Callable[[], None]) -> None:
+        """Let the worker do `load`, which reads a large block, before anything else."""
+        self._wanted.put(load)
+        self._more.set()
+
+    def _fetch(self) -> bool:
+        found = False
+        while not self._wanted.empty():
+            self._wanted.get()()
+            found = True
+        if found:
+            self._post(Read())
+        return found
+
     def figure(self) -> None:
         """Work things out whenever there is something; for a worker thread."""
         while not self._stop.is_set():
             self._more.wait()
             self._more.clear()
             told = 0.0
-            while not self._stop.is_set() and self._study is not None and self._study.work():
+            while not self._stop.is_set() and (self._fetch() or (self._study is not None and self._study.work())):
                 if time.monotonic() - told > TELL:
                     told = time.monotonic()
                     self._post(Worked())

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from textual.widget import Widget
 
-from ctxtui.lab.figures import figures
 from ctxtui.runtime.study import Study, ThreadStudy
 from ctxtui.tui.highlight import highlight
+from ctxtui.tui.screens.inspector_sides import Sides
 from ctxtui.tui.widgets.calls_board import CallsBoard
 from ctxtui.tui.widgets.inspector_boards import (
     ContextBoard,
@@ -23,15 +23,13 @@ from ctxtui.tui.widgets.inspector_boards import (
 from ctxtui.tui.widgets.inspector_lists import HeaviestPane, ThreadsPane
 from ctxtui.tui.widgets.map_board import MapBoard
 from ctxtui.tui.widgets.transcript import Transcript
-from ctxtui.views import bars, call_strip, composition, growth_chart, header, layout, this_call, toolset
-from ctxtui.views.call_strip import CallStrip, Columns
+from ctxtui.views import bars, call_strip, composition, header, layout, this_call
+from ctxtui.views.call_strip import CallStrip
 from ctxtui.views.composition import Composition
 from ctxtui.views.context_map import context_map, here_of
 from ctxtui.views.context_rows import HIDDEN, LINE, ContextRows
-from ctxtui.views.growth_chart import GrowthChart
-from ctxtui.views.heaviest import Heaviest, Heavy
 from ctxtui.views.layout import Box, Layout, Wants
-from ctxtui.views.readings import Readings
+from ctxtui.views.readings import Readings, Want
 from ctxtui.views.scene import Scene
 from ctxtui.views.signs import CATEGORY
 from ctxtui.views.span import Span
@@ -42,12 +40,13 @@ from ctxtui.views.threads import thread_rows
 @dataclass(frozen=True, slots=True)
 class View:
     """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
-    header's word for the recording."""
+    header's word for the recording, `behind` the number of calls that came since, where it is live."""
 
     thread: str
     index: int
     shown: tuple[str, ...]
     state: str = "recorded"
+    behind: int = 0
 
 
 class Panels:
@@ -67,24 +66,19 @@ class Panels:
         self.scene: Scene | None = None
         self.layout = Layout()
         self._wants = Wants()
-        self._begin()
-
-    def _begin(self) -> None:
-        self._heavy = Heaviest()
-        self._columns: dict[str, Columns] = {}
         self.window: Window | None = None
-        self._counts: toolset.CallCounts | None = None
+        self.sides = Sides()
 
     def widgets(self) -> Iterator[Widget]:
         """All of them, in the order of the focus."""
         yield from (self.header, self.transcript, self.context, self.map, self.call, self.heaviest, self.threads)
         yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
 
-    def open(self, study: Study) -> None:
-        """Show another session from now on."""
-        self._begin()
-        self.transcript.data = ContextRows(Readings(study.session, study.book.names), highlight)
-        self._counts = toolset.CallCounts(study.session.tree)
+    def open(self, study: Study, want: Want) -> None:
+        """Show another session from now on; `want` reads large blocks in another thread."""
+        self.sides.begin(study.session.tree)
+        self.window = None
+        self.transcript.data = ContextRows(Readings(study.session, study.book.names, want), highlight)
 
     def boxes(self, width: int, height: int) -> dict[str, Box]:
         """Where everything stands on a screen of this size; tells map and strip how high they are."""
@@ -110,10 +104,11 @@ class Panels:
         rows = self.transcript.data
         assert rows is not None
         rows.show(scene, known.boundaries, known.ledger, view.shown)
-        self.note(study, view)
+        self.note(study, view.shown)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
-        self.header.show(header.header(scene, view.state, spent, scene.number < len(known.spent)))
-        what = self._composition(study, known, scene, view)
+        shown = header.header(scene, view.state, spent, scene.number < len(known.spent))
+        self.header.show(replace(shown, behind=view.behind))
+        what = self.sides.composed(study, known, scene, view.shown)
         self.context.show(what)
         self.call.show(this_call.this_call(scene))
         self._calls(known, scene)
@@ -138,9 +133,9 @@ class Panels:
         self.transcript.note = [Span(words, "dim"), *bars.progress(done, total, 8)]
         self.transcript.refresh_rule()
 
-    def note(self, study: Study, view: View) -> None:
+    def note(self, study: Study, shown: tuple[str, ...]) -> None:
         """How far counting is, which filters are on."""
-        self.transcript.note = _note(study, view)
+        self.transcript.note = _note(study, shown)
         self.transcript.refresh_rule()
 
     def draw_map(self) -> None:
@@ -154,17 +149,9 @@ class Panels:
         if self.scene is not None and self.shows("map"):
             self.map.here(here_of(self.scene, self.transcript.node))
 
-    def _composition(self, study: Study, known: ThreadStudy, scene: Scene, view: View) -> Composition:
-        before = figures(study.book, scene.calls[scene.index - 1]) if scene.index else None
-        ledger, money = known.ledger, None
-        if ledger is not None and ledger.done >= scene.number:
-            now, was = ledger.categories(scene.number), ledger.categories(scene.number - 1)
-            money = tuple(a - b for a, b in zip(now, was, strict=True)), now
-        return composition.composition(scene, before, money, view.shown)
-
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
-        columns = self._columns.setdefault(known.thread, Columns())
-        every = columns.show(known.calls, known.events, known.by_pause)
+        columns = self.sides.columns(known)
+        every = columns.columns
         self.window = window = call_strip.window(self.window, len(every), scene.index, self.calls.room)
         seen = tuple(every[window.first : window.last + 1])
         top = columns.top if self.calls.strip_rows > 1 else max(columns.top, 1.0)
@@ -176,46 +163,31 @@ class Panels:
         self.calls.show(what, range_, legend)
 
     def _lists(self, known: ThreadStudy, scene: Scene) -> None:
-        rows, ledger = self.transcript.data, known.ledger
-        if rows is None or self._counts is None:
+        rows, sides = self.transcript.data, self.sides
+        if rows is None:
             return
         if self.shows("heaviest"):
-            money = ledger is not None and known.priced > 0 and any(known.spent[-1:])
-            heavy = [self._heavy_row(rows, known, scene, node) for node in self._heavy.show(scene)]
-            self.heaviest.show(heavy, money)
+            self.heaviest.show(sides.heaviest(rows, known, scene), known.ledger is not None and any(known.spent[-1:]))
         if self.shows("growth"):
-            every = [column.total for column in self._columns[known.thread].columns]
-            self.growth.show(GrowthChart(growth_chart.thinned(every, 400), scene.limits.usable, scene.index))
-        self._counts.show(scene.head) if self.layout.boxes.get("tools") or self._wide else None
-        if self.shows("tools"):
-            self.tools.show(toolset.toolset(scene, self._counts))
-
-    @property
-    def _wide(self) -> bool:
-        return self.calls.size.width >= layout.WIDE
-
-    def _heavy_row(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Heavy:
-        tokens = scene.running.own(node)
-        usd = known.ledger.block(node, tokens, scene.number) if known.ledger else None
-        return Heavy(node, scene.session.tree[node].category, rows.readings.preview(node), tokens, usd)
+            self.growth.show(sides.growth(known, scene))
+        if self.calls.size.width >= layout.WIDE:
+            self.tools.show(sides.tools(scene))
 
     def _replan(self, what: Composition, threads: int) -> bool:
-        groups = 0
-        if self._wide and self._counts is not None and self.scene is not None:
-            groups = len(toolset.toolset(self.scene, self._counts).groups)
+        groups = len(self.tools.what.groups) if self.tools.what is not None else 0
         wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups)
         changed, self._wants = wants != self._wants, wants
         return changed
 
 
-def _note(study: Study, view: View) -> list[Span]:
+def _note(study: Study, shown: tuple[str, ...]) -> list[Span]:
     """What the transcript's rule says: how far counting is, which filters are on."""
     done, total = study.progress
     spans: list[Span] = []
     if done < total:
         spans += [Span(f"counting {done:,} of {total:,} ", "dim"), *bars.progress(done, total, 8)]
     for word, how in (("hidden", HIDDEN), ("full", "full")):
-        found = [sign for sign, shown in zip(CATEGORY, view.shown, strict=False) if shown == how]
+        found = [sign for sign, one in zip(CATEGORY, shown, strict=False) if one == how]
         if found:
             spans += [Span(f" {word} ", "dim"), *(sign.span for sign in found)]
     return spans

@@ -1,0 +1,61 @@
+"""The Inspector's desk: what the parts of its screen share."""
+
+from __future__ import annotations
+
+from textual.screen import Screen
+
+from ctxtui.core.session import MAIN
+from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.study import Study
+from ctxtui.tui.screens.inspector_feed import Feed, Source
+from ctxtui.tui.screens.inspector_panels import ALL_LINES, Panels
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.views.span import Spans
+
+
+class Desk(Screen[None]):
+    """The state of an Inspector: call `index` (from 0) of `thread` is wanted, each category `shown` in its way.
+
+    `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
+    says that the view goes along with a recording that grows, `live` that one is being written, `complete` that the
+    first reading is done, `asking` that the prompt is entered.
+    """
+
+    def __init__(self, source: Source, follow: bool) -> None:
+        super().__init__()
+        self.source = source
+        self.panels = Panels()
+        self.prompt = LineEdit(id="prompt")
+        self.feed = Feed(source, self.post_message)
+        self.study: Study | None = None
+        self.loaded: Loaded | None = None
+        self.glimpse: Study | None = None
+        self.thread = MAIN
+        self.index = 0
+        self.shown: tuple[str, ...] = ALL_LINES
+        self.follows = follow
+        self.live = False
+        self.complete = False
+        self.asking = False
+
+    @property
+    def count(self) -> int:
+        """How many calls the thread has."""
+        return len(self.study.thread(self.thread).calls) if self.study is not None else 0
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the view stands at the end of the recording: then it goes along."""
+        return self.study is None or (self.index >= self.count - 1 and self.panels.transcript.at_last)
+
+    def show(self, *, to_end: bool = False) -> None:
+        """Show what is wanted, as far as it is known."""
+        raise NotImplementedError
+
+    def say(self, words: Spans) -> None:
+        """Say something on the prompt's line; nothing clears it."""
+        raise NotImplementedError
+
+    def replan(self) -> None:
+        """The panes stand elsewhere now."""
+        raise NotImplementedError

@@ -1,0 +1,129 @@
+"""Opening in the Inspector: what its threads post is taken, shown, and followed as it grows."""
+
+from __future__ import annotations
+
+from ctxtui.core.session import MAIN, Session
+from ctxtui.tui.screens.inspector_desk import Desk
+from ctxtui.tui.screens.inspector_feed import Began, Brought, Complete, Failed, Glimpsed, Read, Worked
+from ctxtui.views.span import Span
+
+_LIVE_EVERY = 5.0
+"""Seconds between looks at whether a recording is still being written."""
+
+
+class Opening(Desk):
+    """The part of the Inspector that opens a session and follows it."""
+
+    known: tuple[object, ...] = ()
+    """What was known of the call when it was last shown."""
+
+    def start(self) -> None:
+        """Begin to read; the empty screen is there already."""
+        self.run_worker(self.feed.read, thread=True, group="feed", exit_on_error=True)
+        self.run_worker(self.feed.figure, thread=True, group="feed", exit_on_error=True)
+        self.set_interval(_LIVE_EVERY, self._look_alive)
+
+    def on_unmount(self) -> None:
+        """The threads and helpers end with the screen."""
+        self.feed.stop()
+
+    def on_glimpsed(self, message: Glimpsed) -> None:
+        """The end of a long recording: something to read until the whole of it is."""
+        self.glimpse = self.source.study(message.session)
+        self.thread = _first_thread(message.session)
+        self.panels.open(self.glimpse, self.feed.want)
+        self.show(to_end=True)
+        self.call_after_refresh(self.feed.taken)
+
+    def on_began(self, message: Began) -> None:
+        """The recording is open."""
+        self.loaded = message.loaded
+        self._open()
+
+    def _open(self) -> None:
+        assert self.loaded is not None
+        self.study = self.source.study(self.loaded.session)
+        if self.glimpse is None:
+            self.panels.open(self.study, self.feed.want)
+        self.feed.work_on(self.study)
+
+    def on_brought(self, message: Brought) -> None:
+        """There is more: take it, and show it if the view stands at the end."""
+        if self.loaded is None:
+            return
+        at_end = self.at_end
+        self.loaded.take(message.news)
+        if message.news.reading is not None:
+            self._open()
+        self.live = self.live or self.complete
+        self.session_grew(at_end=at_end)
+        self.feed.taken()
+
+    def session_grew(self, *, at_end: bool) -> None:
+        """The session has more than before; with `at_end` the view goes along while it follows."""
+        if self.study is None:
+            return
+        self.study.grew()
+        if self.glimpse is not None:
+            self._progress()
+            self.feed.work()
+            return
+        if self.thread not in self.study.session.threads and self.study.session.threads:
+            self.thread = _first_thread(self.study.session)
+        along = at_end and (self.follows or not self.complete)
+        if along:
+            self.index = self.count - 1
+        self.show(to_end=along)
+        self.feed.work()
+
+    def _progress(self) -> None:
+        if self.loaded is not None and self.loaded.paths:
+            self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
+
+    def on_complete(self, message: Complete) -> None:
+        """All that is there now is read."""
+        self.complete = True
+        if self.glimpse is not None and self.study is not None:
+            self.glimpse = None
+            self.panels.open(self.study, self.feed.want)
+            self.index = self.count - 1
+            self.session_grew(at_end=True)
+        self._look_alive()
+        if self.loaded is not None and self.study is not None and not self.panels.transcript.row_count:
+            self.session_grew(at_end=True)
+        skipped = len(self.loaded.skipped) if self.loaded else 0
+        if skipped:
+            self.say([Span("▲ ", "warn"), Span(f"{skipped:,} line{'s' if skipped != 1 else ''} skipped", "warn")])
+
+    def on_worked(self, message: Worked) -> None:
+        """Figures replace dots in place."""
+        study = self.study
+        if study is None or self.glimpse is not None or not study.session.threads:
+            return
+        known = study.known(self.thread, self.index)
+        if message.done and self.panels.transcript.data is not None:
+            self.panels.transcript.data.bodies.forget()
+        if message.done or known != self.known:
+            self.known = known
+            self.show()
+        else:
+            self.panels.note(study, self.shown)
+
+    def on_read(self, message: Read) -> None:
+        """A large block was read: its row and what is open of it can be drawn."""
+        if self.panels.transcript.data is not None:
+            self.panels.transcript.data.bodies.forget()
+        self.panels.transcript.reopen()
+
+    def on_failed(self, message: Failed) -> None:
+        """Opening or reading ended in an error: it is said, the rest stays."""
+        self.say([Span("✗ ", "crit"), Span(str(message.error), "crit")])
+
+    def _look_alive(self) -> None:
+        was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
+        if was != self.live:
+            self.show()
+
+
+def _first_thread(session: Session) -> str:
+    return MAIN if MAIN in session.threads else next(iter(session.threads))

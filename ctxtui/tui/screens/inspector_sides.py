@@ -1,0 +1,70 @@
+"""What the Inspector's side panes keep from one call to the next, so that each call costs only what is new in it."""
+
+from __future__ import annotations
+
+from ctxtui.core.tree import Tree
+from ctxtui.lab.figures import figures
+from ctxtui.runtime.study import Study, ThreadStudy
+from ctxtui.views import composition, growth_chart, toolset
+from ctxtui.views.call_strip import Columns
+from ctxtui.views.composition import Composition
+from ctxtui.views.context_rows import ContextRows
+from ctxtui.views.growth_chart import GrowthChart
+from ctxtui.views.heaviest import Heaviest, Heavy
+from ctxtui.views.scene import Scene
+from ctxtui.views.toolset import CallCounts, Toolset
+
+_POINTS = 400
+"""Points of the growth curve: more than it has dots."""
+
+
+class Sides:
+    """The view-models of composition, heaviest blocks, growth, tools and calls for one session after another."""
+
+    def __init__(self) -> None:
+        self._heavy = Heaviest()
+        self._columns: dict[str, Columns] = {}
+        self._counts: CallCounts | None = None
+
+    def begin(self, tree: Tree) -> None:
+        """Another session, with its `tree`."""
+        self._heavy = Heaviest()
+        self._columns = {}
+        self._counts = CallCounts(tree)
+
+    def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
+        """What the context is made of, with the change since the call before and the money."""
+        before = figures(study.book, scene.calls[scene.index - 1]) if scene.index else None
+        ledger, money = known.ledger, None
+        if ledger is not None and ledger.done >= scene.number:
+            now, was = ledger.categories(scene.number), ledger.categories(scene.number - 1)
+            money = tuple(a - b for a, b in zip(now, was, strict=True)), now
+        return composition.composition(scene, before, money, shown)
+
+    def columns(self, known: ThreadStudy) -> Columns:
+        """The strip's columns of a thread, with what it has now."""
+        columns = self._columns.setdefault(known.thread, Columns())
+        columns.show(known.calls, known.events, known.by_pause)
+        return columns
+
+    def heaviest(self, rows: ContextRows, known: ThreadStudy, scene: Scene) -> list[Heavy]:
+        """The heaviest blocks of the context, with what each has cost."""
+        return [_heavy(rows, known, scene, node) for node in self._heavy.show(scene)]
+
+    def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
+        """The growth of the thread."""
+        every = [column.total for column in self.columns(known).columns]
+        return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index)
+
+    def tools(self, scene: Scene) -> Toolset:
+        """The tools of the context."""
+        if self._counts is None:
+            return Toolset((), 0, 0)
+        self._counts.show(scene.head)
+        return toolset.toolset(scene, self._counts)
+
+
+def _heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Heavy:
+    tokens = scene.running.own(node)
+    usd = known.ledger.block(node, tokens, scene.number) if known.ledger else None
+    return Heavy(node, scene.session.tree[node].category, rows.readings.preview(node), tokens, usd)
