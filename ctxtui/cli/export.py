@@ -28,7 +28,7 @@ from ctxtui.runtime.exporting import FORMS, OWN, exported, write_private
 )
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (- is standard output, the default)."
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and lost (schema_version 1).")
