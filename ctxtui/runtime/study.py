@@ -6,76 +6,20 @@ grow and dictionaries only gain keys, so that both may happen at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.lab.book import Book
 from ctxtui.lab.ledger import Ledger
 from ctxtui.lab.running import Running
-from ctxtui.lab.story import CallEvent, events, misses
 from ctxtui.pricing.price import Cost
 from ctxtui.runtime.counting import Counter, count_on
 from ctxtui.runtime.pricing_apart import Pricer
-from ctxtui.views.path import Boundaries
-from ctxtui.views.scene import Scene, calls_of, scene_at
+from ctxtui.runtime.thread_study import ThreadStudy
+from ctxtui.views.scene import Scene, scene_at
 
 STEP: Final = 256
 """Nodes counted, or calls priced and entered, in one slice: a few milliseconds."""
-
-
-class ThreadStudy:
-    """What is known of one thread: its calls, its events, its epochs' boundaries, its costs."""
-
-    def __init__(self, session: Session, book: Book, thread: str) -> None:
-        self.thread = thread
-        self.calls: Sequence[Call] = ()
-        self.events: Sequence[CallEvent] = ()
-        self.by_pause: frozenset[int] = frozenset()
-        self.boundaries = Boundaries(session.tree)
-        self.ledger: Ledger | None = None
-        self.next_ledger: Ledger | None = None
-        """The ledger under newer weights, until it has come as far as the one that is shown."""
-        self.spent: list[float | None] = [0.0]
-        """USD of the first n calls, by n; None once a call without a known price is among them."""
-        self.priced = 0
-        """How many calls are priced."""
-        self._session = session
-        self._told: Sequence[Call] = ()
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Read the calls anew, because there are more, or fuller ones."""
-        before, self.calls = self.calls, calls_of(self._session, self.thread)
-        same = min(len(before), len(self.calls))
-        # Only calls near the end are ever replaced: what was worked out before them stays.
-        while same and before[same - 1] is not self.calls[same - 1]:
-            same -= 1
-        if same < len(before):
-            self.priced = min(self.priced, same)
-            del self.spent[same + 1 :]
-            for ledger in (self.ledger, self.next_ledger):
-                if ledger is not None:
-                    ledger.back(same)
-        self.boundaries.extend(self.calls)
-
-    def tell(self) -> bool:
-        """Find the events of the calls there are now; whether there was anything to do."""
-        calls = self.calls
-        if calls is self._told:
-            return False
-        self.events = events(self._session, self.thread)
-        self.by_pause = frozenset(m.number for m in misses(calls) if m.cause == "pause")
-        self._told = calls
-        return True
-
-    def spend(self, costs: Mapping[str, Cost | None]) -> None:
-        """Add up what the priced calls cost; a recording's own figure counts before a list price."""
-        for call in self.calls[len(self.spent) - 1 : self.priced]:
-            own, cost, before = call.usage.cost if call.usage else 0.0, costs[call.id], self.spent[-1]
-            usd = own if own is not None else cost.usd if cost else None
-            self.spent.append(None if before is None or usd is None else before + usd)
 
 
 class Study:
@@ -107,7 +51,7 @@ class Study:
         """What is known of a thread."""
         found = self._threads.get(id_)
         if found is None:
-            found = self._threads[id_] = ThreadStudy(self.session, self.book, id_)
+            found = self._threads[id_] = ThreadStudy(self.session, id_)
         return found
 
     def scene(self, thread: str, index: int) -> Scene:

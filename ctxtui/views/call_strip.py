@@ -50,6 +50,13 @@ class Columns:
             self._events = events
         return self.columns
 
+    def count(self, sizes: Sequence[int | None]) -> None:
+        """Give the calls that have no report the size that was counted (None: not yet)."""
+        for number, (call, size) in enumerate(zip(self._calls, sizes, strict=False)):
+            if call.usage is None and size and self.columns[number].total != size:
+                self.columns[number] = _column(call, self.columns[number].marks, size)
+        self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
+
     def _mark(self, events: Sequence[CallEvent], by_pause: frozenset[int]) -> None:
         marks: dict[int, tuple[str, ...]] = {}
         for event in events:
@@ -62,10 +69,10 @@ class Columns:
                 self.columns[number - 1] = replace(self.columns[number - 1], marks=names)
 
 
-def _column(call: Call, marks: tuple[str, ...]) -> Column:
+def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> Column:
     usage = call.usage
     if usage is None:
-        return Column(0, marks=marks)
+        return Column(counted or 0, marks=marks)
     if not usage.has_cache:
         # Without figures of the cache nothing can be said of it: all in the colour of what is plainly there.
         return Column(usage.input, marks=marks)

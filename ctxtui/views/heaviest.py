@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -84,8 +83,3 @@ def draw(row: Heavy, most: int, room: int, *, here: bool, money: bool) -> list[S
         return line
     usd = numbers.NONE if row.usd is None else numbers.money(row.usd)
     return [*line, Span(f"{usd:>{right - 1}}", "ink bold" if row.usd and row.usd >= 1 else "dim"), Span(" ")]
-
-
-def most_of(rows: Sequence[Heavy]) -> int:
-    """The tokens that a full bar stands for."""
-    return max((row.tokens for row in rows), default=0)

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, UNREADABLE
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, loads, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.reading import Media, Reading, arguments_value
 from ctxtui.views import safe_text
 from ctxtui.views.verdict import verdict
 
+_UNWRAPPED: Final = 1 << 18
+"""Characters of JSON around an output that are read for a row."""
 LIMIT: Final = 400
 """Characters of a one-line text: more than the widest row shows."""
 
@@ -23,6 +25,14 @@ _TELLING: Final = (
 """The argument that says most about a call, first of these that is there."""
 
 _NUMBERED: Final = re.compile(r"^\s*\d+(?:→|\t)")
+# What some clients put before a command's output: its ids, times, exit code.
+_PREAMBLE: Final = re.compile(
+    r"\A(?:(?:Chunk ID|Wall time|Process exited with code|Process running with|Exit code|Original token count|"
+    r"Total output lines|Session ID|Duration|Command|Status)\b[^\n]*\n)+(?:Output:[ \t]*\n?)?"
+)
+_EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:?) *(-?\d+)")
+_WRAPPED: Final = re.compile(r'\A\{"output":')
+
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
 
@@ -59,7 +69,8 @@ def preview(kind: str, category: int, value: Json, got: Reading, tool: str = "",
     if name == "tool_call":
         return Preview(_line(short_tool(got.name)), _line(telling(got, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":
-        return Preview(_line(short_tool(tool or got.name)), _result(got), "dim", failed=got.is_error)
+        said, failed = _result(got)
+        return Preview(_line(short_tool(tool or got.name)), said, "dim", failed=failed)
     if name == "tools":
         about = _described(value)
         return Preview(_line(short_tool(got.name)), _line(about), "dim", True)
@@ -118,15 +129,35 @@ def _shell(words: list[str]) -> str:
     return words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else " ".join(words)
 
 
-def _result(got: Reading) -> str:
-    said = verdict(got.text)
+def _result(got: Reading) -> tuple[str, bool]:
+    """A result's line, and whether it says that something failed."""
+    text, failed = _output(got.text)
+    said = verdict(text)
     if said:
-        return _line(said)
-    first = next((line for line in got.text[: 1 << 14].split("\n", 64) if line.strip()), "")
-    line = _line(_NUMBERED.sub("", first)) or ("" if got.text.strip() else "(empty)")
+        return _line(said), failed or got.is_error
+    first = next((line for line in text[: 1 << 14].split("\n", 64) if line.strip()), "")
+    line = _line(_NUMBERED.sub("", first)) or ("" if text[: 1 << 14].strip() else "(empty)")
     if got.media and not got.text.strip():
         line = _line(media_line(got.media[0]))
-    return line or _line(got.text)
+    return line or _line(text), failed or got.is_error
+
+
+def _output(text: str) -> tuple[str, bool]:
+    """What a command printed, without what its client wrote before it; whether it ended in failure."""
+    if _WRAPPED.match(text) and len(text) < _UNWRAPPED:
+        try:
+            value = loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, Mapping) and isinstance(value.get("output"), str):
+            about = value.get("metadata")
+            code = about.get("exit_code") if isinstance(about, Mapping) else 0
+            return value["output"], code not in (0, None)
+    told = _PREAMBLE.match(text)
+    if told is None:
+        return text, False
+    code = _EXIT.search(told[0])
+    return text[told.end() :], code is not None and int(code[1]) != 0
 
 
 def media_line(media: Media) -> str:

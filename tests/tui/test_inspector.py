@@ -195,7 +195,7 @@ async def test_pointing_at_map_strip_and_heavy_blocks() -> None:
         screen.panels.heaviest.focus()
         await pilot.press("enter")
         node = screen.panels.transcript.node
-        assert node == screen.panels.heaviest.rows[0].node
+        assert node == screen.panels.heaviest.nodes[0]
         assert screen.focused is screen.panels.transcript
 
 

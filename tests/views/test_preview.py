@@ -55,6 +55,26 @@ def test_a_result_shows_its_outcome_and_not_its_first_warning() -> None:
     assert failed.failed and failed.text == "boom"
 
 
+CODEX = "Chunk ID: 6e43b6\nWall time: 0.05 seconds\nProcess exited with code {}\nOriginal token count: 9\nOutput:\n{}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "failed"),
+    [
+        (CODEX.format(0, "abc def\nmore"), "abc def", False),
+        (CODEX.format(2, "grep: no"), "grep: no", True),
+        (CODEX.format(0, ""), "(empty)", False),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nboom", "boom", True),
+        ('{"output":"one\\ntwo","metadata":{"exit_code":1,"duration_seconds":0.1}}', "one", True),
+        ('{"output": 3}', '{"output": 3}', False),
+        ("Output is what it is", "Output is what it is", False),
+    ],
+)
+def test_what_a_client_writes_before_an_output_is_passed_over(text: str, expected: str, failed: bool) -> None:
+    got = line(result(text), "tool_result")
+    assert (got.text, got.failed) == (expected, failed)
+
+
 def test_thinking_is_quiet_and_what_is_withheld_is_said() -> None:
     assert line(thinking("Let me\n\nthink."), "thinking") == Preview("", "Let me think.", "dim italic")
     cipher = {"type": "reasoning", "encrypted_content": "x" * 1234, "summary": []}

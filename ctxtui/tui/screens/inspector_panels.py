@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from textual.widget import Widget
 
-from ctxtui.runtime.study import Study, ThreadStudy
+from ctxtui.runtime.study import Study
+from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.tui.highlight import highlight
-from ctxtui.tui.screens.inspector_sides import Sides
+from ctxtui.tui.screens.inspector_sides import Sides, heavy
 from ctxtui.tui.widgets.calls_board import CallsBoard
 from ctxtui.tui.widgets.inspector_boards import (
     ContextBoard,
@@ -150,7 +152,7 @@ class Panels:
             self.map.here(here_of(self.scene, self.transcript.node))
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
-        columns = self.sides.columns(known)
+        columns = self.sides.columns(known, scene)
         every = columns.columns
         self.window = window = call_strip.window(self.window, len(every), scene.index, self.calls.room)
         seen = tuple(every[window.first : window.last + 1])
@@ -167,7 +169,9 @@ class Panels:
         if rows is None:
             return
         if self.shows("heaviest"):
-            self.heaviest.show(sides.heaviest(rows, known, scene), known.ledger is not None and any(known.spent[-1:]))
+            nodes = sides.heaviest(scene)
+            most = scene.running.own(nodes[0]) if nodes else 0
+            self.heaviest.show(nodes, most, known.has_costs, partial(heavy, rows, known, scene))
         if self.shows("growth"):
             self.growth.show(sides.growth(known, scene))
         if self.calls.size.width >= layout.WIDE:

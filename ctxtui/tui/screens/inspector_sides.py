@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ctxtui.core.tree import Tree
 from ctxtui.lab.figures import figures
-from ctxtui.runtime.study import Study, ThreadStudy
+from ctxtui.runtime.study import Study
+from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.views import composition, growth_chart, toolset
 from ctxtui.views.call_strip import Columns
 from ctxtui.views.composition import Composition
@@ -41,19 +42,23 @@ class Sides:
             money = tuple(a - b for a, b in zip(now, was, strict=True)), now
         return composition.composition(scene, before, money, shown)
 
-    def columns(self, known: ThreadStudy) -> Columns:
+    def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
         """The strip's columns of a thread, with what it has now."""
         columns = self._columns.setdefault(known.thread, Columns())
         columns.show(known.calls, known.events, known.by_pause)
+        if not known.reported:
+            running = scene.running
+            heads = (call.sent_head for call in known.calls)
+            columns.count([running.read(head, head) if running.counted(head) else None for head in heads])
         return columns
 
-    def heaviest(self, rows: ContextRows, known: ThreadStudy, scene: Scene) -> list[Heavy]:
-        """The heaviest blocks of the context, with what each has cost."""
-        return [_heavy(rows, known, scene, node) for node in self._heavy.show(scene)]
+    def heaviest(self, scene: Scene) -> list[int]:
+        """The nodes of the heaviest blocks of the context."""
+        return self._heavy.show(scene)
 
     def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
         """The growth of the thread."""
-        every = [column.total for column in self.columns(known).columns]
+        every = [column.total for column in self.columns(known, scene).columns]
         return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index)
 
     def tools(self, scene: Scene) -> Toolset:
@@ -64,7 +69,8 @@ class Sides:
         return toolset.toolset(scene, self._counts)
 
 
-def _heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Heavy:
+def heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Heavy:
+    """One of the heaviest blocks, with what it has cost since it entered."""
     tokens = scene.running.own(node)
     usd = known.ledger.block(node, tokens, scene.number) if known.ledger else None
     return Heavy(node, scene.session.tree[node].category, rows.readings.preview(node), tokens, usd)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ctxtui.tui.look.pane import Pane
 from ctxtui.views import heaviest, threads
@@ -12,37 +12,38 @@ from ctxtui.views.threads import ThreadRow
 
 
 class HeaviestPane(Pane):
-    """The heaviest blocks of the context; Enter goes to one."""
+    """The heaviest blocks of the context; Enter goes to one. Only rows in view are made."""
 
     def __init__(self) -> None:
         super().__init__(title="heaviest", join="├", id="heaviest")
-        self.rows: Sequence[Heavy] = ()
+        self.nodes: Sequence[int] = ()
         self.money = False
+        self._make: Callable[[int], Heavy] | None = None
+        self._most = 0
 
-    def show(self, rows: Sequence[Heavy], money: bool) -> None:
-        """Other blocks; the cursor stays on its block where that is still among them."""
-        if tuple(rows) == tuple(self.rows) and money == self.money:
-            return
+    def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], Heavy]) -> None:
+        """Other blocks, heaviest first; `make` gives the row of a node, `most` are the tokens of a full bar. The cursor
+        stays on its block where that is still among them."""
         node = self.node
-        self.rows, self.money = rows, money
-        found = next((index for index, row in enumerate(rows) if row.node == node), 0)
-        self.cursor = min(found, max(0, len(rows) - 1))
+        self.nodes, self.money, self._most, self._make = nodes, money, most, make
+        self.cursor = nodes.index(node) if node in nodes else 0
         self.reload()
 
     @property
     def node(self) -> int | None:
         """The node under the cursor."""
-        return self.rows[self.cursor].node if self.cursor < len(self.rows) else None
+        return self.nodes[self.cursor] if self.cursor < len(self.nodes) else None
 
     @property
     def row_count(self) -> int:
         """How many blocks are listed."""
-        return len(self.rows)
+        return len(self.nodes)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """A block."""
+        assert self._make is not None
         here = index == self.cursor and self.has_focus
-        return heaviest.draw(self.rows[index], heaviest.most_of(self.rows), width, here=here, money=self.money)
+        return heaviest.draw(self._make(self.nodes[index]), self._most, width, here=here, money=self.money)
 
     def empty(self) -> Spans:
         """While tokens are being counted."""

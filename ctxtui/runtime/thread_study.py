@@ -1,0 +1,84 @@
+"""What is known of one thread of an open session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.lab.ledger import Ledger
+from ctxtui.lab.story import CallEvent, events, misses
+from ctxtui.pricing.price import Cost
+from ctxtui.views.path import Boundaries
+from ctxtui.views.scene import calls_of
+
+
+class ThreadStudy:
+    """What is known of one thread: its calls, its events, its epochs' boundaries, its costs."""
+
+    def __init__(self, session: Session, thread: str) -> None:
+        self.thread = thread
+        self.calls: Sequence[Call] = ()
+        self.events: Sequence[CallEvent] = ()
+        self.by_pause: frozenset[int] = frozenset()
+        self.boundaries = Boundaries(session.tree)
+        self.ledger: Ledger | None = None
+        self.next_ledger: Ledger | None = None
+        """The ledger under newer weights, until it has come as far as the one that is shown."""
+        self.spent: list[float | None] = [None]
+        """USD of the first n calls, by n; None before the first report, and once a report without a known price is
+        among them."""
+        self._reports = [0]
+        self.priced = 0
+        """How many calls are priced."""
+        self._session = session
+        self._told: Sequence[Call] = ()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the calls anew, because there are more, or fuller ones."""
+        before, self.calls = self.calls, calls_of(self._session, self.thread)
+        same = min(len(before), len(self.calls))
+        # Only calls near the end are ever replaced: what was worked out before them stays.
+        while same and before[same - 1] is not self.calls[same - 1]:
+            same -= 1
+        if same < len(before):
+            self.priced = min(self.priced, same)
+            del self.spent[same + 1 :], self._reports[same + 1 :]
+            for ledger in (self.ledger, self.next_ledger):
+                if ledger is not None:
+                    ledger.back(same)
+        self.boundaries.extend(self.calls)
+
+    def tell(self) -> bool:
+        """Find the events of the calls there are now; whether there was anything to do."""
+        calls = self.calls
+        if calls is self._told:
+            return False
+        self.events = events(self._session, self.thread)
+        self.by_pause = frozenset(m.number for m in misses(calls) if m.cause == "pause")
+        self._told = calls
+        return True
+
+    @property
+    def reported(self) -> bool:
+        """Whether the last calls have a report: where no client ever reports, sizes are counted."""
+        return any(call.usage is not None for call in self.calls[-20:])
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether blocks can be told what they cost: the ledger has begun and some money was spent."""
+        return self.ledger is not None and any(self.spent[-1:])
+
+    def spend(self, costs: Mapping[str, Cost | None]) -> None:
+        """Add up what the priced calls cost; a recording's own figure counts before a list price. A call without a
+        report adds nothing; before the first report nothing is known."""
+        for call in self.calls[len(self.spent) - 1 : self.priced]:
+            usage, cost, before = call.usage, costs[call.id], self.spent[-1]
+            usd = before
+            if usage is not None:
+                own = usage.cost if usage.cost is not None else cost.usd if cost else None
+                before = before if self._reports[-1] else 0.0
+                usd = None if before is None or own is None else before + own
+            self.spent.append(usd)
+            self._reports.append(self._reports[-1] + (usage is not None))
