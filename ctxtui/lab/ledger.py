@@ -156,8 +156,8 @@ class Ledger:
         first, made = self.entered.get(node), self.made.get(node)
         if first is None and made is None:
             return None
-        usd = tokens * self._charged[made].answer if made is not None and made < calls else 0.0
         here, last = self._book.session.tree[node], min(calls, self.done)
+        usd = tokens * self._charged[made].answer if made is not None and made < last else 0.0
         if here.category == _THINKING and self._running.strips_thinking and first is not None:
             last = min(last, bisect_right(self._turns, here.turn, lo=first))
         if first is not None and first < last:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -63,7 +65,6 @@ NO_CONTEXT = {
     "white space": b"\n \n\t\n",
     "a binary": bytes(range(256)) * 40,
     "a picture": b"\x89PNG\r\n\x1a\n" + bytes(100),
-    "a database": b"SQLite format 3\0" + bytes(100),
     "prose": b"Dear diary,\nnothing happened.\n",
     "3 MB of JSON in one line": json.dumps({"rows": [{"n": i, "name": f"row {i}"} for i in range(90_000)]}).encode(),
     "a HAR file": b'{"log":{"version":"1.2","creator":{"name":"x"},"entries":[]}}',
@@ -99,6 +100,18 @@ def test_what_holds_no_context_says_what_it_is(ctxtui: Run, tmp_path: Path, name
     assert ran.json["error"]["kind"] == "no context"
     assert "this is" in ran.err
     assert str(path) in ran.err
+
+
+def test_a_database_of_something_else_says_so_and_a_damaged_one_is_unreadable(ctxtui: Run, tmp_path: Path) -> None:
+    other, damaged = tmp_path / "other.db", tmp_path / "damaged.db"
+    with closing(sqlite3.connect(other)) as db:
+        db.execute("CREATE TABLE birds (name TEXT)")
+        db.commit()
+    damaged.write_bytes(b"SQLite format 3\0" + bytes(100))
+    ran = ctxtui("show", other, "--json")
+    assert (ran.code, ran.json["error"]["kind"]) == (3, "no context") and "database" in ran.err
+    ran = ctxtui("show", damaged, "--json")
+    assert ran.code == 4 and str(damaged) in ran.err and "Traceback" not in ran.err
 
 
 @pytest.mark.parametrize("cut", range(0, len(GOOD), 997))
