@@ -98,7 +98,8 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "cwd": one.cwd or None,
             "group": one.group,
             "size": one.size if one.path else None,
-            "modified": one.mtime,
+            # A sample is as old as its installation: that says nothing.
+            "modified": None if one.group == SAMPLES else one.mtime,
             "live": one.live,
             "tags": list(one.tags),
             **(_figures(one) if one.known else {}),
