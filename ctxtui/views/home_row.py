@@ -100,8 +100,7 @@ def _figure(head: str, s: SessionSummary) -> Span:
         case "total":
             return Span(numbers.tokens(s.total_tokens), "dim")
         case "cost":
-            bold = s.cost_usd is not None and s.cost_usd >= DEAR
-            return Span(numbers.money(s.cost_usd), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")
+            return _cost(s)
     return read_share(s.read_share)
 
 
@@ -130,3 +129,11 @@ def short_model(model: str) -> str:
     name = model.rpartition("/")[2].removeprefix("claude-")
     head, _, date = name.rpartition("-")
     return head if len(date) == _DATED and date.isdigit() and head else name
+
+
+def _cost(s: SessionSummary) -> Span:
+    """What a session cost; `≥` where some of its calls have no price, so that a part does not look like the whole."""
+    if s.cost_usd is None and (part := sum(call.cost or 0.0 for call in s.spent)):
+        return Span(f"≥{numbers.money(part)}", "dim")
+    bold = s.cost_usd is not None and s.cost_usd >= DEAR
+    return Span(numbers.money(s.cost_usd), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")

@@ -404,3 +404,9 @@ def test_the_welcome_has_three_lines_and_five_keys() -> None:
 )
 def test_the_preview_folds_away_on_small_screens(size: tuple[int, int], height: int) -> None:
     assert home_layout.preview(*size).height == height
+
+
+def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:
+    spent = (CallSpent("a", 10, cost=2.0), CallSpent("b", 10, cost=None))
+    assert "≥$2.00" in plain(home_row.row(one("x", cost_usd=None, spent=spent), 120, NOW))
+    assert "unknown" in plain(home_row.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))
