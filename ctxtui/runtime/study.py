@@ -6,17 +6,18 @@ grow and dictionaries only gain keys, so that both may happen at once.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.session import Session
 from ctxtui.lab.book import Book
-from ctxtui.lab.ledger import Ledger
 from ctxtui.lab.running import Running
-from ctxtui.pricing.price import Cost
 from ctxtui.runtime.counting import Counter, count_on
 from ctxtui.runtime.pricing_apart import Pricer
 from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.views.scene import Scene, scene_at
+
+if TYPE_CHECKING:
+    from ctxtui.pricing.price import Cost
 
 STEP: Final = 256
 """Nodes counted, or calls priced and entered, in one slice: a few milliseconds."""
@@ -119,6 +120,8 @@ class Study:
             running.advance(STEP * 8)
         if newer is not None and newer.done >= whole:
             self._running[model] = self._newer.pop(model)
+            from ctxtui.lab.ledger import Ledger
+
             for thread in self._threads.values():
                 thread.next_ledger = Ledger(self.book, self.running(thread.calls[-1].model))
         return moved or newer is not None
@@ -135,6 +138,8 @@ class Study:
 
     def _enter(self, thread: ThreadStudy) -> bool:
         if thread.ledger is None:
+            from ctxtui.lab.ledger import Ledger
+
             thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
         ledger = thread.next_ledger or thread.ledger
         before = ledger.done

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.lab.ledger import Ledger
-from ctxtui.lab.story import CallEvent, events, misses
-from ctxtui.pricing.price import Cost
 from ctxtui.views.path import Boundaries
 from ctxtui.views.scene import calls_of
+
+if TYPE_CHECKING:
+    from ctxtui.lab.ledger import Ledger
+    from ctxtui.lab.story import CallEvent
+    from ctxtui.pricing.price import Cost
 
 
 class ThreadStudy:
@@ -52,6 +55,9 @@ class ThreadStudy:
 
     def tell(self) -> bool:
         """Find the events of the calls there are now; whether there was anything to do."""
+        # Imported here, as the ledger where it begins: the first blocks are on screen before.
+        from ctxtui.lab.story import events, misses
+
         calls = self.calls
         if calls is self._told:
             return False

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.ledger import Ledger
 from ctxtui.views import numbers, transcript
 from ctxtui.views.body import Body
 from ctxtui.views.charge import Charge, charge
@@ -19,6 +18,9 @@ from ctxtui.views.path import MISSING, Boundaries, Rows, Rule, Trail
 from ctxtui.views.readings import Readings
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.lab.ledger import Ledger
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
 SHOWN: Final = (LINE, FULL, HIDDEN)

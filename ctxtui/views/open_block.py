@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.lab.figures import missing_block
-from ctxtui.lab.ledger import Ledger
-from ctxtui.views import content
 from ctxtui.views.body import Body
-from ctxtui.views.content import Content
 from ctxtui.views.markdown import Highlight
-from ctxtui.views.media_facts import facts
 from ctxtui.views.path import MISSING
 from ctxtui.views.readings import Readings, Recent
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.lab.ledger import Ledger
+    from ctxtui.views.content import Content
 
 MORE: Final = 8
 """By how much more of an opened block is shown each time more is asked for."""
@@ -51,6 +51,10 @@ class Bodies:
         self._kept.clear()
 
     def _content(self, scene: Scene, ledger: Ledger | None, entry: int, raw: bool) -> Content:
+        # Imported here: nothing is open on the first screen.
+        from ctxtui.views import content
+        from ctxtui.views.media_facts import facts
+
         if entry == MISSING:
             figure = missing_block(scene.book, scene.call, scene.missing)
             return content.missing(figure.tokens, figure.lo, figure.hi)

@@ -11,7 +11,6 @@ from ctxtui.core.canonical import Json, loads, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.reading import Media, Reading, arguments_value
 from ctxtui.views import safe_text
-from ctxtui.views.verdict import verdict
 
 _UNWRAPPED: Final = 1 << 18
 """Characters of JSON around an output that are read for a row."""
@@ -131,6 +130,9 @@ def _shell(words: list[str]) -> str:
 
 def _result(got: Reading) -> tuple[str, bool]:
     """A result's line, and whether it says that something failed."""
+    # Imported here: its patterns take longer to compile than the first frame has.
+    from ctxtui.views.verdict import verdict
+
     text, failed = _output(got.text)
     said = verdict(text)
     if said:

@@ -11,7 +11,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.reading import Reading, read_value
 from ctxtui.core.session import Session
-from ctxtui.core.tree import ROOT, Node
+from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.lab.labels import Names
 from ctxtui.views.preview import Preview, preview
 
@@ -68,6 +68,11 @@ class Readings:
         self._wanted: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
         self._large: Recent[tuple[Json, Reading]] = Recent(4)
+
+    @property
+    def tree(self) -> Tree:
+        """The session's tree."""
+        return self._session.tree
 
     def ready(self, node: int) -> bool:
         """Whether the block can be read at once; asks for it otherwise."""

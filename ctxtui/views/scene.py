@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Session
@@ -11,8 +12,10 @@ from ctxtui.core.tree import ROOT
 from ctxtui.lab.book import Book
 from ctxtui.lab.figures import CallFigures, figures
 from ctxtui.lab.running import Running
-from ctxtui.lab.story import CallEvent
-from ctxtui.pricing.price import Cost
+
+if TYPE_CHECKING:
+    from ctxtui.lab.story import CallEvent
+    from ctxtui.pricing.price import Cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
 from ctxtui.runtime.study import Study
 from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.tui.highlight import highlight
-from ctxtui.tui.screens.inspector_sides import Sides, heavy
+from ctxtui.tui.later import later
 from ctxtui.tui.widgets.calls_board import CallsBoard
 from ctxtui.tui.widgets.inspector_boards import (
     ContextBoard,
@@ -25,18 +26,24 @@ from ctxtui.tui.widgets.inspector_boards import (
 from ctxtui.tui.widgets.inspector_lists import HeaviestPane, ThreadsPane
 from ctxtui.tui.widgets.map_board import MapBoard
 from ctxtui.tui.widgets.transcript import Transcript
-from ctxtui.views import bars, call_strip, composition, header, layout, this_call
-from ctxtui.views.call_strip import CallStrip
-from ctxtui.views.composition import Composition
-from ctxtui.views.context_map import context_map, here_of
+from ctxtui.views import bars, header, layout
 from ctxtui.views.context_rows import HIDDEN, LINE, ContextRows
 from ctxtui.views.layout import Box, Layout, Wants
 from ctxtui.views.readings import Readings, Want
 from ctxtui.views.scene import Scene
 from ctxtui.views.signs import CATEGORY
 from ctxtui.views.span import Span
-from ctxtui.views.strip import Window
-from ctxtui.views.threads import thread_rows
+
+if TYPE_CHECKING:
+    from ctxtui.tui.screens import inspector_sides
+    from ctxtui.tui.screens.inspector_sides import Sides
+    from ctxtui.views import call_strip, composition, context_map, this_call, threads
+    from ctxtui.views.strip import Window
+else:
+    inspector_sides = later("ctxtui.tui.screens.inspector_sides")
+    call_strip, composition = later("ctxtui.views.call_strip"), later("ctxtui.views.composition")
+    context_map, this_call = later("ctxtui.views.context_map"), later("ctxtui.views.this_call")
+    threads = later("ctxtui.views.threads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class Panels:
         self.layout = Layout()
         self._wants = Wants()
         self.window: Window | None = None
-        self.sides = Sides()
+        self._sides: Sides | None = None
 
     def widgets(self) -> Iterator[Widget]:
         """All of them, in the order of the focus."""
@@ -78,7 +85,7 @@ class Panels:
 
     def open(self, study: Study, want: Want) -> None:
         """Show another session from now on; `want` reads large blocks in another thread."""
-        self.sides.begin(study.session.tree)
+        self._sides = None
         self.window = None
         self.transcript.data = ContextRows(Readings(study.session, study.book.names, want), highlight)
 
@@ -94,6 +101,14 @@ class Panels:
         if self.transcript.data is not None:
             self.transcript.data.preview_lines = 6 if height < 50 else 12
         return boxes
+
+    @property
+    def sides(self) -> Sides:
+        """What the side panes keep of the session that is open."""
+        assert self.transcript.data is not None
+        if self._sides is None:
+            self._sides = inspector_sides.Sides(self.transcript.data.readings.tree)
+        return self._sides
 
     def shows(self, name: str) -> bool:
         """Whether a pane has a place now."""
@@ -114,7 +129,7 @@ class Panels:
         self.context.show(what)
         self.call.show(this_call.this_call(scene))
         self._calls(known, scene)
-        listed = thread_rows(study.session) if len(study.session.threads) > 1 else []
+        listed = threads.thread_rows(study.session) if len(study.session.threads) > 1 else []
         self.threads.show(listed, view.thread)
         self._lists(known, scene)
         return self._replan(what, len(listed))
@@ -144,12 +159,12 @@ class Panels:
         """Show the map of the scene, in as many pixels as it has now."""
         rows, scene = self.transcript.data, self.scene
         if scene is not None and rows is not None and self.shows("map"):
-            self.map.show(context_map(scene, rows.path, rows.charge, self.map.pixels, self.transcript.node))
+            self.map.show(context_map.context_map(scene, rows.path, rows.charge, self.map.pixels, self.transcript.node))
 
     def point(self) -> None:
         """The transcript's cursor moved: the map's mark follows."""
         if self.scene is not None and self.shows("map"):
-            self.map.here(here_of(self.scene, self.transcript.node))
+            self.map.here(context_map.here_of(self.scene, self.transcript.node))
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
         columns = self.sides.columns(known, scene)
@@ -157,7 +172,7 @@ class Panels:
         self.window = window = call_strip.window(self.window, len(every), scene.index, self.calls.room)
         seen = tuple(every[window.first : window.last + 1])
         top = columns.top if self.calls.strip_rows > 1 else max(columns.top, 1.0)
-        what = CallStrip(seen, window.per, scene.index - window.first, top, scene.limits.usable)
+        what = call_strip.CallStrip(seen, window.per, scene.index - window.first, top, scene.limits.usable)
         range_ = [Span(f"{window.first + 1:,}–{window.last + 1:,}", "dim")] if len(every) > 1 else []
         kinds = [event.kind for event in known.events]
         folds = sum(kind.endswith("compaction") for kind in kinds)
@@ -171,13 +186,13 @@ class Panels:
         if self.shows("heaviest"):
             nodes = sides.heaviest(scene)
             most = scene.running.own(nodes[0]) if nodes else 0
-            self.heaviest.show(nodes, most, known.has_costs, partial(heavy, rows, known, scene))
+            self.heaviest.show(nodes, most, known.has_costs, partial(inspector_sides.heavy, rows, known, scene))
         if self.shows("growth"):
             self.growth.show(sides.growth(known, scene))
         if self.calls.size.width >= layout.WIDE:
             self.tools.show(sides.tools(scene))
 
-    def _replan(self, what: Composition, threads: int) -> bool:
+    def _replan(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.groups) if self.tools.what is not None else 0
         wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups)
         changed, self._wants = wants != self._wants, wants

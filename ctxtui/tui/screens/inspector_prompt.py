@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.screens.inspector_panels import ALL_LINES
 from ctxtui.tui.widgets.inspector_boards import ContextBoard
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views import travel
 from ctxtui.views.context_rows import HIDDEN, LINE, SHOWN
 from ctxtui.views.span import Span, Spans
-from ctxtui.views.travel import Go, Seek, Show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from ctxtui.views import travel
+else:
+    travel = later("ctxtui.views.travel")
 
 _TYPE: Sequence[Span] = (Span("esc", "accent bold"), Span(" leave ", "dim"))
 _HINT: Sequence[Span] = (Span("call number, event or category", "faint"),)
@@ -70,11 +72,11 @@ class Asking(Desk):
         """Do what was typed."""
         wish = travel.asked(message.edit.text, self.count)
         self.leave_prompt()
-        if isinstance(wish, Go):
+        if isinstance(wish, travel.Go):
             self.go(wish.number - 1)
-        elif isinstance(wish, Seek):
+        elif isinstance(wish, travel.Seek):
             self.action_seek(wish.kind, wish.step)
-        elif isinstance(wish, Show):
+        elif isinstance(wish, travel.Show):
             self.filter(travel.filtered(wish, LINE, HIDDEN))
         else:
             self.say([Span("✗ ", "crit"), Span(wish.message, "crit")])

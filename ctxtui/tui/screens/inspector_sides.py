@@ -20,17 +20,11 @@ _POINTS = 400
 
 
 class Sides:
-    """The view-models of composition, heaviest blocks, growth, tools and calls for one session after another."""
+    """The view-models of composition, heaviest blocks, growth, tools and calls of one session, whose `tree` it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: Tree) -> None:
         self._heavy = Heaviest()
         self._columns: dict[str, Columns] = {}
-        self._counts: CallCounts | None = None
-
-    def begin(self, tree: Tree) -> None:
-        """Another session, with its `tree`."""
-        self._heavy = Heaviest()
-        self._columns = {}
         self._counts = CallCounts(tree)
 
     def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
@@ -63,8 +57,6 @@ class Sides:
 
     def tools(self, scene: Scene) -> Toolset:
         """The tools of the context."""
-        if self._counts is None:
-            return Toolset((), 0, 0)
         self._counts.show(scene.head)
         return toolset.toolset(scene, self._counts)
 

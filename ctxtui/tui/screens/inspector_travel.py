@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ctxtui.core.tree import ROOT
+from ctxtui.tui.later import later
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.widgets.calls_board import CallsBoard
 from ctxtui.tui.widgets.map_board import MapBoard
-from ctxtui.views import context_map, travel
 from ctxtui.views.span import Span
-from ctxtui.views.threads import thread_rows
+
+if TYPE_CHECKING:
+    from ctxtui.views import context_map, threads, travel
+else:
+    context_map = later("ctxtui.views.context_map")
+    threads = later("ctxtui.views.threads")
+    travel = later("ctxtui.views.travel")
 
 
 class Travel(Desk):
@@ -63,7 +71,7 @@ class Travel(Desk):
         """To the next thread, or back."""
         if self.study is None:
             return
-        ids = [row.id for row in thread_rows(self.study.session)]
+        ids = [row.id for row in threads.thread_rows(self.study.session)]
         at = ids.index(self.thread) if self.thread in ids else 0
         self.to_thread(ids[(at + step) % len(ids)])
 

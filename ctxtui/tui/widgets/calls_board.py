@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from ctxtui.tui.later import later
 from ctxtui.tui.look.board import Board
-from ctxtui.views import call_strip
-from ctxtui.views.call_strip import CallStrip
 from ctxtui.views.span import Spans
+
+if TYPE_CHECKING:
+    from ctxtui.views import call_strip
+else:
+    call_strip = later("ctxtui.views.call_strip")
 
 
 class CallsBoard(Board, can_focus=True):
@@ -36,7 +40,7 @@ class CallsBoard(Board, can_focus=True):
         super().__init__(title="calls", id="calls")
         self.strip_rows = 4
         self.marked = True
-        self._what: CallStrip | None = None
+        self._what: call_strip.CallStrip | None = None
         self._range: Spans = ()
         self._legend: Spans = ()
 
@@ -45,7 +49,7 @@ class CallsBoard(Board, can_focus=True):
         """Columns for calls."""
         return call_strip.room_for(self.size.width, self.strip_rows)
 
-    def show(self, what: CallStrip, range_: Spans, legend: Spans) -> None:
+    def show(self, what: call_strip.CallStrip, range_: Spans, legend: Spans) -> None:
         """Other calls, or another one of them shown."""
         if (what, range_, legend) != (self._what, self._range, self._legend):
             self._what, self._range, self._legend = what, range_, legend

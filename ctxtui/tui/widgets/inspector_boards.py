@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ctxtui.tui.later import later
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.theme import look_of
-from ctxtui.views import cells, composition, growth_chart, header, this_call, toolset
-from ctxtui.views.composition import Composition
-from ctxtui.views.growth_chart import GrowthChart
+from ctxtui.views import cells, header
 from ctxtui.views.header import Header
 from ctxtui.views.span import Span, Spans
-from ctxtui.views.this_call import ThisCall
-from ctxtui.views.toolset import Toolset
+
+if TYPE_CHECKING:
+    from ctxtui.views import composition, growth_chart, this_call, toolset
+else:
+    composition = later("ctxtui.views.composition")
+    growth_chart = later("ctxtui.views.growth_chart")
+    this_call = later("ctxtui.views.this_call")
+    toolset = later("ctxtui.views.toolset")
 
 T = TypeVar("T")
 
@@ -97,7 +102,7 @@ class ViewBoard(Board, Generic[T]):
         return self._noted(self.what, self.body_width) if self.what is not None else ()
 
 
-class ContextBoard(ViewBoard[Composition]):
+class ContextBoard(ViewBoard["composition.Composition"]):
     """What the context is made of; a click on a category filters by it."""
 
     class Picked(Message):
@@ -108,7 +113,9 @@ class ContextBoard(ViewBoard[Composition]):
             self.category = category
 
     def __init__(self) -> None:
-        super().__init__("context", "┬", composition.lines, composition.notes)
+        super().__init__(
+            "context", "┬", lambda *given: composition.lines(*given), lambda *given: composition.notes(*given)
+        )
 
     def on_click(self, event: events.Click) -> None:
         """Filter by the category under the mouse."""
@@ -119,12 +126,12 @@ class ContextBoard(ViewBoard[Composition]):
             self.post_message(self.Picked(part.category))
 
 
-def call_board() -> ViewBoard[ThisCall]:
+def call_board() -> ViewBoard[this_call.ThisCall]:
     """How the call shown was charged."""
-    return ViewBoard("this call", "├", this_call.lines, lambda what, _: this_call.notes(what))
+    return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda what, _: this_call.notes(what))
 
 
-def tools_board() -> ViewBoard[Toolset]:
+def tools_board() -> ViewBoard[toolset.Toolset]:
     """The tools of the context, by server."""
     return ViewBoard(
         "tools",
@@ -134,6 +141,6 @@ def tools_board() -> ViewBoard[Toolset]:
     )
 
 
-def growth_board() -> ViewBoard[GrowthChart]:
+def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
     """The growth of the context."""
-    return ViewBoard("growth", "├", growth_chart.lines, lambda what, _: growth_chart.notes(what))
+    return ViewBoard("growth", "├", lambda *given: growth_chart.lines(*given), lambda what, _: growth_chart.notes(what))

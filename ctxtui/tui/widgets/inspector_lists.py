@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from ctxtui.tui.later import later
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views import heaviest, threads
-from ctxtui.views.heaviest import Heavy
 from ctxtui.views.span import Span, Spans
-from ctxtui.views.threads import ThreadRow
+
+if TYPE_CHECKING:
+    from ctxtui.views import heaviest, threads
+else:
+    heaviest = later("ctxtui.views.heaviest")
+    threads = later("ctxtui.views.threads")
 
 
 class HeaviestPane(Pane):
@@ -18,10 +23,10 @@ class HeaviestPane(Pane):
         super().__init__(title="heaviest", join="├", id="heaviest")
         self.nodes: Sequence[int] = ()
         self.money = False
-        self._make: Callable[[int], Heavy] | None = None
+        self._make: Callable[[int], heaviest.Heavy] | None = None
         self._most = 0
 
-    def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], Heavy]) -> None:
+    def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.Heavy]) -> None:
         """Other blocks, heaviest first; `make` gives the row of a node, `most` are the tokens of a full bar. The cursor
         stays on its block where that is still among them."""
         node = self.node
@@ -59,10 +64,10 @@ class ThreadsPane(Pane):
 
     def __init__(self) -> None:
         super().__init__(title="threads", join="├", id="threads")
-        self.rows: Sequence[ThreadRow] = ()
+        self.rows: Sequence[threads.ThreadRow] = ()
         self.current = ""
 
-    def show(self, rows: Sequence[ThreadRow], current: str) -> None:
+    def show(self, rows: Sequence[threads.ThreadRow], current: str) -> None:
         """Other threads, or another one shown."""
         if tuple(rows) == tuple(self.rows) and current == self.current:
             return

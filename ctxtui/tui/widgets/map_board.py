@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 
+from ctxtui.tui.later import later
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
-from ctxtui.views import context_map, raster, scale
-from ctxtui.views.context_map import ContextMap
 from ctxtui.views.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.views import context_map, raster, scale
+else:
+    context_map = later("ctxtui.views.context_map")
+    raster = later("ctxtui.views.raster")
+    scale = later("ctxtui.views.scale")
 
 
 class MapBoard(Board, can_focus=True):
@@ -39,7 +45,7 @@ class MapBoard(Board, can_focus=True):
         super().__init__(title="map", join="├", id="map")
         self.raster_rows = 4
         self.scaled = True
-        self._what: ContextMap | None = None
+        self._what: context_map.ContextMap | None = None
 
     @property
     def raster_width(self) -> int:
@@ -52,7 +58,7 @@ class MapBoard(Board, can_focus=True):
         look = self.look
         return raster.pixel_count(self.raster_width, self.raster_rows, colour=look.coloured, letters=look.ascii)
 
-    def show(self, what: ContextMap) -> None:
+    def show(self, what: context_map.ContextMap) -> None:
         """Another map."""
         if what != self._what:
             self._what = what
