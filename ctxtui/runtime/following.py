@@ -19,7 +19,7 @@ from ctxtui.runtime.loaded import Loaded, News
 
 ACTIVE: Final = 0.05
 """Seconds between looks at a recording that has just grown."""
-QUIET: Final = 0.1
+QUIET: Final = 0.125
 """Seconds between looks at one that rests: what it then gets must still be on screen within 0.2 s."""
 _TOGETHER: Final = ACTIVE / 2
 """Recordings due within so many seconds are looked at together: waking up costs more than looking."""
