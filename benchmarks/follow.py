@@ -12,7 +12,6 @@ from benchmarks.measure import Result
 from benchmarks.sessions import MARK, home, session
 from benchmarks.terminal import CTXTUI, Terminal
 
-
 _COOLED = 6.0
 """Seconds without growth after which a recording is at rest, and looked at as often as any."""
 
