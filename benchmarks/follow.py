@@ -1,4 +1,4 @@
-"""A growing session: how soon a write is on screen, what idle following costs (issue: follow)."""
+"""A growing session: how soon a write is on screen, what idle following costs."""
 
 from __future__ import annotations
 
