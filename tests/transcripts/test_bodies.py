@@ -213,3 +213,23 @@ def test_deep_nesting_is_skipped_and_the_rest_is_read(depth: int) -> None:
         session.fold(feed(BodiesReader(session.tree, "openai_chat"), [data]))
         assert "n" in {call.model for call in session.calls.values()}
         assert len(session.calls) + len(session.skipped) == 2
+
+
+def test_a_string_alone_is_a_responses_request_and_an_embedding_is_none() -> None:
+    session, _, _ = read(b'{"model": "gpt-5", "input": "just a string"}')
+    assert kinds(session, session.thread_calls()[-1].raw_head) == ["user header", "user text"]
+    for other in ("text-embedding-3-small", "omni-moderation-latest", "tts-1"):
+        assert detect(json.dumps({"model": other, "input": "just a string"}).encode(), "x.json") is None
+    assert detect(b'{"model": "m", "input": "a word", "encoding_format": "float"}', "x.json") is None
+
+
+def test_requests_that_a_stand_in_answers_with_one_id_are_all_told_and_copies_are_not() -> None:
+    said = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
+    said.append({"role": "user", "content": "three"})
+    answer = {"id": "chatcmpl-123", "choices": [{"message": {"role": "assistant", "content": "same"}}]}
+    pairs = [{"request": {"model": "m", "messages": said[:n]}, "response": answer} for n in (1, 3)]
+    data = "".join(json.dumps(pair) + "\n" for pair in [*pairs, *pairs]).encode()
+    session, _, _ = read(data)
+    calls = session.thread_calls()
+    assert [call.id for call in calls] == ["chatcmpl-123", "chatcmpl-123#2"]
+    assert [len(kinds(session, call.raw_head)) for call in calls] == [2, 6]

@@ -136,6 +136,7 @@ class BodiesReader:
         self._asking.answered(call)
         place = (text.start, text.start + len(text.raw))
         call = replace(call, started=pair.started or call.started, ended=pair.ended, line=text.line, bytes_=place)
+        call = self._talks.own(call)
         yield from self._talks.add(self._talks.find(asked.items, asked.previous), call)
 
     def _message(self, value: Json, text: Text) -> Iterator[Event]:

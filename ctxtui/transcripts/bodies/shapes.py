@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
@@ -35,6 +36,9 @@ _MEMBERS: Final = {
         "parallel_tool_calls": 0.5,
     },
 }  # fmt: skip
+
+_PLAIN: Final = frozenset("model input temperature top_p text metadata user service_tier prompt_cache_key".split())
+_NO_TALK: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", re.IGNORECASE)
 
 
 class Sort(StrEnum):
@@ -83,9 +87,11 @@ def _is_request(value: Mapping[str, Json]) -> bool:
         return False
     if isinstance(given, list):
         return any(map(is_message, given[:LOOKED_AT]))
-    return isinstance(given, str) and bool(
-        value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
-    )
+    if not isinstance(given, str):
+        return False
+    told = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
+    # Embeddings, moderations and speech take a model and an input as well.
+    return bool(told) or (value.keys() <= _PLAIN and not _NO_TALK.search(word(value["model"])))
 
 
 def is_message(value: Json) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.reading import read
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
@@ -29,6 +29,11 @@ class Talk:
     label: str = ""
     calls: list[str] = field(default_factory=list)
     tip: int = ROOT
+
+
+def _other_request(told: Call, call: Call) -> bool:
+    """Whether two calls of one id are surely two: both requests are here whole, and they differ."""
+    return told.fidelity == call.fidelity == Fidelity.WIRE and told.raw_head != call.raw_head
 
 
 def _digests(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
@@ -93,6 +98,15 @@ class Talks:
             self._main = self._main or best
         best.system, best.said = system, said
         return best
+
+    def own(self, call: Call) -> Call:
+        """`call` under an id of its own: stand-ins for a provider answer every request with one id, and what only
+        repeats a call is the same request."""
+        wanted, number = call.id, 1
+        while (told := self._calls.get(call.id)) is not None and _other_request(told, call):
+            number += 1
+            call = replace(call, id=f"{wanted}#{number}")
+        return call
 
     def add(self, talk: Talk, call: Call) -> list[Event]:
         """A call of `talk`; told once, however often it is recorded."""
