@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from ctxtui.pricing.price import Cost
 
 STEP: Final = 256
-"""Nodes counted, or calls priced and entered, in one slice: a few milliseconds."""
+"""Nodes counted, or calls priced, in one slice: a few milliseconds."""
+FEW: Final = 32
+"""Calls entered into the ledger in one slice: the screen may have to wait for it."""
 
 
 class Study:
@@ -122,28 +124,30 @@ class Study:
             self._running[model] = self._newer.pop(model)
             from ctxtui.lab.ledger import Ledger
 
-            for thread in self._threads.values():
-                thread.next_ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+            for thread in list(self._threads.values()):
+                with thread.lock:
+                    thread.next_ledger = Ledger(self.book, self.running(thread.calls[-1].model))
         return moved or newer is not None
 
     def _price(self, thread: ThreadStudy) -> bool:
-        todo = thread.calls[thread.priced : thread.priced + STEP]
+        calls = thread.calls
+        todo = calls[thread.priced : thread.priced + STEP]
         for call, (cost, whole) in zip(todo, self._pricer(todo) if todo else (), strict=True):
             self.costs[call.id] = cost
             if whole is not None:
                 self.uncached[call.id] = whole.usd
-        thread.priced += len(todo)
-        thread.spend(self.costs)
+        thread.price(calls, len(todo), self.costs)
         return bool(todo)
 
     def _enter(self, thread: ThreadStudy) -> bool:
-        if thread.ledger is None:
-            from ctxtui.lab.ledger import Ledger
+        from ctxtui.lab.ledger import Ledger
 
-            thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
-        ledger = thread.next_ledger or thread.ledger
-        before = ledger.done
-        moved = ledger.advance(thread.calls, self.costs, STEP) > before
-        if thread.next_ledger is not None and (not moved or ledger.done >= thread.ledger.done):
-            thread.ledger, thread.next_ledger = ledger, None
+        with thread.lock:
+            if thread.ledger is None:
+                thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+            ledger = thread.next_ledger or thread.ledger
+            before = ledger.done
+            moved = ledger.advance(thread.calls, self.costs, FEW) > before
+            if thread.next_ledger is not None and (not moved or ledger.done >= thread.ledger.done):
+                thread.ledger, thread.next_ledger = ledger, None
         return moved

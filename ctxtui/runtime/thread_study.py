@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 
 
 class ThreadStudy:
-    """What is known of one thread: its calls, its events, its epochs' boundaries, its costs."""
+    """What is known of one thread: its calls, its events, its epochs' boundaries, its costs.
+
+    The screen's thread refreshes it, a worker adds to it: both hold `lock` while they change what belongs together.
+    """
 
     def __init__(self, session: Session, thread: str) -> None:
         self.thread = thread
+        self.lock = threading.Lock()
         self.calls: Sequence[Call] = ()
         self.events: Sequence[CallEvent] = ()
         self.by_pause: frozenset[int] = frozenset()
@@ -40,7 +45,12 @@ class ThreadStudy:
 
     def refresh(self) -> None:
         """Read the calls anew, because there are more, or fuller ones."""
-        before, self.calls = self.calls, calls_of(self._session, self.thread)
+        calls = calls_of(self._session, self.thread)
+        with self.lock:
+            self._take(calls)
+
+    def _take(self, calls: Sequence[Call]) -> None:
+        before, self.calls = self.calls, calls
         same = min(len(before), len(self.calls))
         # Only calls near the end are ever replaced: what was worked out before them stays.
         while same and before[same - 1] is not self.calls[same - 1]:
@@ -76,7 +86,14 @@ class ThreadStudy:
         """Whether blocks can be told what they cost: the ledger has begun and some money was spent."""
         return self.ledger is not None and any(self.spent[-1:])
 
-    def spend(self, costs: Mapping[str, Cost | None]) -> None:
+    def price(self, calls: Sequence[Call], many: int, costs: Mapping[str, Cost | None]) -> None:
+        """Take in that the next `many` of `calls` are priced, unless the calls are others by now."""
+        with self.lock:
+            if self.calls is calls:
+                self.priced += many
+                self._spend(costs)
+
+    def _spend(self, costs: Mapping[str, Cost | None]) -> None:
         """Add up what the priced calls cost; a recording's own figure counts before a list price. A call without a
         report adds nothing; before the first report nothing is known."""
         for call in self.calls[len(self.spent) - 1 : self.priced]:

@@ -95,3 +95,31 @@ def test_a_session_without_calls_has_one_to_show() -> None:
     study = study_of(story.session)
     scene = study.scene(MAIN, 0)
     assert scene.counted and scene.figures.reported is None and scene.head == story.head
+
+
+def test_calls_that_come_while_others_are_priced_are_priced_too() -> None:
+    story = Story().user("a").call("one")
+    session = story.session
+    grown: list[int] = []
+
+    def pricer(calls):  # type: ignore[no-untyped-def]
+        if not grown:
+            grown.append(1)
+            story.user("b").call("two").user("c").call("three")
+            study.grew()
+        return price_here(PriceTable())(calls)
+
+    study = Study(session, book_of(session, counted=False), None, pricer)
+    known = study.thread(MAIN)
+    finish(study)
+    assert known.priced == 3 and len(known.spent) == 4 and known.ledger is not None and known.ledger.done == 3
+
+
+def test_a_list_of_messages_may_become_calls() -> None:
+    story = Story().user("a").tip()
+    study = study_of(story.session)
+    assert study.thread(MAIN).calls[0].id == ""
+    story.call("one").tip()
+    study.grew()
+    finish(study)
+    assert [call.id for call in study.thread(MAIN).calls] == ["main-1"] and study.thread(MAIN).priced == 1
