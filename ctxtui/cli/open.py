@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
+from ctxtui.cli.output import write_json
 from ctxtui.cli.screen import need_terminal, start
 from ctxtui.core.errors import NotFound
 
@@ -28,8 +29,9 @@ def open_(context: click.Context, name: str | None) -> int:
 
 
 @click.command("last")
+@click.option("--json", "as_json", is_flag=True, help="Print which session it is (schema_version 1), open nothing.")
 @click.pass_context
-def last(context: click.Context) -> Any:
+def last(context: click.Context, as_json: bool) -> Any:
     """Open this directory's newest session and follow it.
 
     \b
@@ -43,4 +45,6 @@ def last(context: click.Context) -> Any:
     here = newest_here(find(cwd), related(cwd, os.environ))
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
+    if as_json:
+        return write_json({"session": {"id": here.id, "source": here.source, "path": str(here.path)}})
     return context.invoke(open_, name=str(here.path))

@@ -31,7 +31,8 @@ def need_terminal(name: str | None) -> None:
 def start(name: str | None, settings: Settings) -> int:
     """Run the screen on what `name` stands for, or on the list of sessions; returns the exit code when it is left.
 
-    Raises `WrongUse` where there is no keyboard, `ScreenCrash` where the screen broke.
+    Raises `WrongUse` where there is no keyboard, `ScreenCrash` where the screen broke, and what opening raises where
+    `name` cannot be opened.
     """
     if not sys.stdin.isatty():
         _keyboard()
@@ -43,6 +44,8 @@ def start(name: str | None, settings: Settings) -> int:
     app.run()
     if app.crash is not None:
         raise ScreenCrash(app.crash, app.crashed_in)
+    if app.refused is not None:
+        raise app.refused
     return app.return_code or 0
 
 

@@ -53,7 +53,7 @@ def commands() -> list[tuple[str, click.Command]]:
 
 @pytest.mark.parametrize(("name", "command"), commands())
 def test_json_everywhere(name: str, command: click.Command) -> None:
-    if name not in ("open", "last", "export", "completion", "help"):
+    if name not in ("open", "export", "help"):
         assert any("--json" in parameter.opts for parameter in command.params), name
 
 
@@ -160,6 +160,12 @@ def test_a_terminal_that_is_not_utf8_gets_ascii(tmp_path: Path, home: Path) -> N
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_name_the_program(ctxtui: Run, shell: str) -> None:
     assert "ctxtui" in ctxtui("completion", shell).out
+
+
+def test_json_of_last_and_completion(ctxtui: Run, home: Path) -> None:
+    assert "ctxtui" in ctxtui("completion", "bash", "--json").json["script"]
+    missing = ctxtui("last", "--json")
+    assert missing.code == 5 and missing.json["error"]["kind"] == "not found"
 
 
 def test_completion_completes_commands(home: Path) -> None:
