@@ -10,9 +10,10 @@ from typing import Any
 from textual.app import App
 from textual.screen import Screen
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, bindings
 from ctxtui.tui.look.theme import dress, native_colours
-from ctxtui.tui.messages import GoHome, Open
+from ctxtui.tui.messages import GoHome, Open, Refused
 
 MakeScreen = Callable[[], Screen[Any]]
 
@@ -54,6 +55,8 @@ class CtxtuiApp(App[None]):
         self._target = target
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
+        self.refused: CtxtuiError | None = None
+        """Why what the user named could not be opened; the app has left then."""
         self.crashed_in = ""
         """The session that was open then."""
         dress(self, os.environ, theme, glyphs)
@@ -75,6 +78,12 @@ class CtxtuiApp(App[None]):
     def on_open(self, message: Open) -> None:
         """Open a session over Home."""
         self.push_screen(self._make_inspector(message.target))
+
+    def on_refused(self, message: Refused) -> None:
+        """What the user named cannot be opened: there is nothing to look at, so it is said where it was named."""
+        if len(self.screen_stack) == 1 and self._target is not None:
+            self.refused = message.error
+            self.exit(return_code=1)
 
     def on_go_home(self, message: GoHome) -> None:
         """Back to the list; it is made anew where the app began with a session."""

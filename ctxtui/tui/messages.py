@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.message import Message
 
+from ctxtui.core.errors import CtxtuiError
+
 
 class Open(Message):
     """Open a session: `target` is a path or the id of a stored session."""
@@ -15,3 +17,11 @@ class Open(Message):
 
 class GoHome(Message):
     """Leave this screen for the list of sessions."""
+
+
+class Refused(Message):
+    """What this screen was to show cannot be opened, and there is nothing else on it."""
+
+    def __init__(self, error: CtxtuiError) -> None:
+        self.error = error
+        super().__init__()

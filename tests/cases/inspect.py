@@ -45,8 +45,13 @@ class HandMade:
         self.closed = True
 
 
-def app_on(session: Session, *, theme: str = "dark", glyphs: str = "unicode", live: bool = False) -> CtxtuiApp:
-    source = HandMade(session, live=live)
+def app_of(source: HandMade, *, theme: str = "dark", glyphs: str = "unicode") -> CtxtuiApp:
+    """The app on an Inspector of `source`."""
     return CtxtuiApp(
         lambda: InspectorScreen(source), lambda target: InspectorScreen(source), "x", theme=theme, glyphs=glyphs
     )
+
+
+def app_on(session: Session, *, theme: str = "dark", glyphs: str = "unicode", live: bool = False) -> CtxtuiApp:
+    """The app on an Inspector of a session."""
+    return app_of(HandMade(session, live=live), theme=theme, glyphs=glyphs)

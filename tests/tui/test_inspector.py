@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.runtime.loaded import News
 from ctxtui.tui.screens.inspector import InspectorScreen
 from ctxtui.tui.screens.inspector_feed import Brought
-from tests.cases.inspect import app_on
+from tests.cases.inspect import HandMade, app_of, app_on
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, use, with_subagents
 
 Opened = tuple[InspectorScreen, Pilot[None]]
@@ -333,3 +333,16 @@ def test_the_pager_gets_safe_text(tmp_path: Any) -> None:
         page([], "/no/such/pager")
     with pytest.raises(NoPager):
         page([], "'unbalanced")
+
+
+async def test_what_cannot_be_opened_is_said_where_it_was_named() -> None:
+    from ctxtui.core.errors import NoContext
+
+    class Broken(HandMade):
+        def open(self) -> Any:
+            raise NoContext("no model context: this is a HAR file")
+
+    app = app_of(Broken(every_category()))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.refused is not None)
+    assert isinstance(app.refused, NoContext) and app.return_code == 1

@@ -127,6 +127,7 @@ class Feed:
                 self._taken.clear()
                 self._post(Brought(news))
                 self._taken.wait(_PATIENCE)
+            loaded.check()
         except CtxtuiError as error:
             self._post(Failed(error))
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.core.session import MAIN, Session
+from ctxtui.tui.messages import Refused
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.screens.inspector_feed import Began, Brought, Complete, Failed, Glimpsed, Read, Worked
 from ctxtui.views.span import Span
@@ -116,8 +117,10 @@ class Opening(Desk):
         self.panels.transcript.reopen()
 
     def on_failed(self, message: Failed) -> None:
-        """Opening or reading ended in an error: it is said, the rest stays."""
+        """Opening or reading ended in an error: it is said, what is shown stays."""
         self.say([Span("✗ ", "crit"), Span(str(message.error), "crit")])
+        if not self.panels.transcript.row_count:
+            self.post_message(Refused(message.error))
 
     def _look_alive(self) -> None:
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
