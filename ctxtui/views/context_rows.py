@@ -109,8 +109,8 @@ class ContextRows:
         row = self.index_of(start)
         return row if row < index and self.entry(row) == start else None
 
-    def row(self, index: int) -> transcript.Row | Rule:
-        """Row `index` as a view-model."""
+    def row(self, index: int, *, history: bool = True) -> transcript.Row | Rule:
+        """Row `index` as a view-model, with its call and what it has cost so far only for `history`."""
         assert self._rows is not None and self.scene is not None
         entry, scene = self._rows[index], self.scene
         if entry < 0:
@@ -118,7 +118,7 @@ class ContextRows:
         if entry == MISSING:
             return transcript.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
-        call, cost = self._history(entry)
+        call, cost = self._history(entry) if history else ("", transcript.NOTHING)
         return transcript.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
 
     def _history(self, node: int) -> tuple[str, Span]:
@@ -138,6 +138,11 @@ class ContextRows:
         return str(number or 1), unknown if usd is None else Span(
             numbers.money(usd), "dim" if usd >= 0.0005 else "faint"
         )
+
+    def asks(self, index: int) -> bool:
+        """Whether row `index` is a user's."""
+        entry = self.entry(index)
+        return entry > 0 and self.scene is not None and transcript.asks(self.scene.session.tree[entry])
 
     def is_open(self, index: int) -> Opened | None:
         """How row `index` is open, None where it is one line."""
@@ -173,7 +178,7 @@ class ContextRows:
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
-        row = self.row(index)
+        row = self.row(index, history=grid.call > 0)
         if isinstance(row, Rule):
             return transcript.draw_rule(row, grid, cursor)
         how = self.is_open(index)

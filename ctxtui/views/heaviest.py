@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,21 +29,20 @@ class Heaviest:
         self._head = ROOT
         self._running: object = None
 
-    def show(self, scene: Scene) -> list[int]:
-        """The nodes of the heaviest blocks of the context shown, heaviest first; none while tokens are not counted."""
+    def show(self, scene: Scene, path: Sequence[int]) -> list[int]:
+        """The nodes of the heaviest blocks of the context shown, whose nodes are `path`, heaviest first; none while
+        tokens are not counted."""
         if not scene.counted:
             return []
         tree, head = scene.session.tree, scene.head
         # What is not read changes with the turn, so another turn or branch is looked at from the start.
-        grows = (
-            self._running is scene.running
-            and tree.common(self._head, head) == self._head
-            and tree[self._head].turn == tree[head].turn
-        )
+        seen = tree[self._head].depth
+        on_path = seen == 0 or (seen <= len(path) and path[seen - 1] == self._head)
+        grows = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
         if not grows:
-            self._top, self._head = [], ROOT
+            self._top, seen = [], 0
         strips, own = scene.running.strips_thinking, scene.running.own
-        for node in tree.path(head, self._head):
+        for node in path[seen:]:
             tokens = own(node)
             heavy = tokens and (len(self._top) < KEEP or -tokens < self._top[-1][0])
             if heavy and is_read(tree, head, node, strips_thinking=strips):

@@ -48,7 +48,6 @@ class Row:
     tokens: Span
     weight: float
     style: str
-    ground: str = ""
     call: str = ""
     cost: Span = NOTHING
 
@@ -64,19 +63,22 @@ def block_row(
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     own = scene.running.own(node.id) if counted else 0
-    asks = node.category == _USER and node.place.mark != "meta"
     return Row(
         _gutter(charge, node, sent and read),
         str(node.turn) if node.opens_turn and not scene.partial else "",
         glyph,
-        _words(says, sign.style, read=read, asks=asks),
+        _words(says, sign.style, read=read, asks=asks(node)),
         _tokens(own, counted=counted, read=read),
         own if read else 0,
         sign.style,
-        "on-turn" if asks else "",
         call,
         cost,
     )
+
+
+def asks(node: Node) -> bool:
+    """Whether a block is a person's words: its row is bold, on a ground of its own."""
+    return node.category == _USER and node.place.mark != "meta"
 
 
 def missing_row(scene: Scene, charge: Charge | None) -> Row:

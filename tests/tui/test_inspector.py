@@ -222,9 +222,9 @@ async def test_a_row_is_made_only_when_it_is_seen(monkeypatch: pytest.MonkeyPatc
 
 
 def counted(function: Callable[..., Any], calls: list[int]) -> Callable[..., Any]:
-    def wrapper(*arguments: Any) -> Any:
+    def wrapper(*arguments: Any, **named: Any) -> Any:
         calls.append(1)
-        return function(*arguments)
+        return function(*arguments, **named)
 
     return wrapper
 

@@ -245,8 +245,9 @@ def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
     travelled = Heaviest()
     for number in (0, 1, 2, 4, 1, 3, 2):
         scene = study.scene(MAIN, number)
-        assert travelled.show(scene) == Heaviest().show(scene)
-        sizes = [scene.running.own(node) for node in travelled.show(scene)]
+        path = scene.session.tree.path(scene.head)
+        assert travelled.show(scene, path) == Heaviest().show(scene, path)
+        sizes = [scene.running.own(node) for node in travelled.show(scene, path)]
         assert sizes == sorted(sizes, reverse=True) and sizes
 
 

@@ -184,7 +184,7 @@ class Panels:
         if rows is None:
             return
         if self.shows("heaviest"):
-            nodes = sides.heaviest(scene)
+            nodes = sides.heaviest(scene, rows.path)
             most = scene.running.own(nodes[0]) if nodes else 0
             self.heaviest.show(nodes, most, known.has_costs, partial(inspector_sides.heavy, rows, known, scene))
         if self.shows("growth"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ctxtui.core.tree import Tree
 from ctxtui.lab.figures import figures
 from ctxtui.runtime.study import Study
@@ -46,9 +48,9 @@ class Sides:
             columns.count([running.read(head, head) if running.counted(head) else None for head in heads])
         return columns
 
-    def heaviest(self, scene: Scene) -> list[int]:
-        """The nodes of the heaviest blocks of the context."""
-        return self._heavy.show(scene)
+    def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
+        """The nodes of the heaviest blocks of the context, whose nodes are `path`."""
+        return self._heavy.show(scene, path)
 
     def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
         """The growth of the thread."""

@@ -108,9 +108,7 @@ class Transcript(Pane):
 
     def row_ground(self, index: int, line: int) -> str:
         """A user's rows have a ground of their own."""
-        if line or self.data is None:
-            return ""
-        return getattr(self.data.row(index), "ground", "")
+        return "on-turn" if line == 0 and self.data is not None and self.data.asks(index) else ""
 
     def selectable(self, index: int) -> bool:
         """Rules are passed over."""
