@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from ctxtui.views import cells
 from ctxtui.views.span import Span, Spans, width
 
+_COUNTED = 200
+"""Further lines that are made to count what is not shown."""
+
 
 class Body:
     """The content of one block as lines of at most `room` cells.
@@ -36,7 +39,7 @@ class Body:
 
     def more(self, shown: int) -> int | None:
         """How many lines of the content come after the first `shown` wrapped ones; None where that is not known."""
-        self._reach(shown + 1)
+        self._reach(shown + _COUNTED)
         if len(self._lines) <= shown:
             return 0
         if self._ended:

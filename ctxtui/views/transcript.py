@@ -78,7 +78,7 @@ def block_row(
 
 def asks(node: Node) -> bool:
     """Whether a block is a person's words: its row is bold, on a ground of its own."""
-    return node.category == _USER and node.place.mark != "meta"
+    return node.category == _USER and node.place.mark != "meta" and node.block.kind != UNREADABLE
 
 
 def missing_row(scene: Scene, charge: Charge | None) -> Row:

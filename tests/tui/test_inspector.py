@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ctxtui.core.category import INDEX
-from ctxtui.core.session import Session
+from ctxtui.core.session import Session, Skipped
 from ctxtui.runtime.loaded import News
 from ctxtui.tui.screens.inspector import InspectorScreen
 from ctxtui.tui.screens.inspector_feed import Brought
@@ -346,3 +346,21 @@ async def test_what_cannot_be_opened_is_said_where_it_was_named() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.refused is not None)
     assert isinstance(app.refused, NoContext) and app.return_code == 1
+
+
+async def test_what_was_skipped_is_marked_and_listed() -> None:
+    session = every_category()
+    session.apply(Skipped(812, "not JSON: \x1b[31m"))
+    async with opened(session) as (screen, pilot):
+        assert "\u25b2 1 skipped" in text(screen)
+        await screen.run_action("skipped")
+        await pilot.pause(0.1)
+        assert "line      812  not JSON: \u241b[31m" in text(screen.app.screen)  # type: ignore[arg-type]
+        await pilot.press("escape")
+        assert screen.app.screen is screen
+
+
+async def test_a_click_enters_the_prompt() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.click("#prompt", offset=(5, 0))
+        assert screen.asking and screen.focused is screen.prompt

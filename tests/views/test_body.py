@@ -32,9 +32,10 @@ def test_lines_left_are_counted_without_reading_them() -> None:
 
 
 def test_of_an_unknown_number_nothing_is_claimed() -> None:
-    body = Body(iter([[Span("x")] for _ in range(50)]), 10)
+    body = Body(iter([[Span("x")] for _ in range(900)]), 10)
     assert body.more(5) is None
-    assert body.height(100) == 50 and body.more(30) == 20
+    assert body.height(1000) == 900 and body.more(880) == 20
+    assert Body(iter([[Span("x")] for _ in range(90)]), 10).more(5) == 85
 
 
 def test_ten_megabytes_open_as_fast_as_ten_lines() -> None:

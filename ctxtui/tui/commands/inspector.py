@@ -17,10 +17,10 @@ from ctxtui.tui.commands.inspector_calls import (
 )
 from ctxtui.views.signs import CATEGORY
 
-__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "THREADS"]
+__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "SKIPPED", "THREADS"]
 
-FOLLOWS, THREADS, FILTERED = "follows", "threads", "filtered"
-"""Facts: the recording may grow; there are several threads; a filter is on."""
+FOLLOWS, THREADS, FILTERED, SKIPPED = "follows", "threads", "filtered", "skipped"
+"""Facts: the recording may grow; there are several threads; a filter is on; not all of it could be read."""
 BLOCK = "block"
 """The kind of row on which block commands work."""
 
@@ -129,6 +129,17 @@ class ShowAll(Command):
         return FILTERED in at.facts
 
 
+class SkippedLines(Command):
+    """What of the recording could not be read: every line, and why."""
+
+    name, action, group = "skipped lines", "skipped", "what is shown"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Where something was skipped."""
+        return SKIPPED in at.facts
+
+
 class Prompt(Command):
     """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
 
@@ -149,5 +160,6 @@ class Home(Command):
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll, GoToCall,
-    Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, Prompt, Leave,
+    Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
+    Prompt, Leave,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from textual.layout import Layout
 from textual.timer import Timer
 
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
-from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, THREADS
+from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, SKIPPED, THREADS
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
@@ -143,6 +143,7 @@ class InspectorScreen(Travel, OnBlocks, Asking, Opening):
         study, facts = self.study, set[str]()
         if study is not None:
             facts |= {CALLS} if self.count > 1 else set()
+            facts |= {SKIPPED} if study.session.skipped else set()
             facts |= {THREADS} if len(study.session.threads) > 1 else set()
         facts |= {FILTERED} if self.shown != ALL_LINES else set()
         facts |= {FOLLOWS} if self.loaded is not None and self.loaded.follows else set()
@@ -156,6 +157,13 @@ class InspectorScreen(Travel, OnBlocks, Asking, Opening):
             self._situation = situation
             shown = [each for each in self.commands_now() if each.label and not each.always]
             self.keys.keys = [Key(each.key_shown(), each.label, each.short) for each in shown]
+
+    def action_skipped(self) -> None:
+        """What could not be read."""
+        from ctxtui.tui.screens.skipped import SkippedScreen
+
+        if self.loaded is not None:
+            self.app.push_screen(SkippedScreen(self.loaded.skipped))
 
     def action_home(self) -> None:
         """Back to the list."""

@@ -92,9 +92,6 @@ class Opening(Desk):
         self._look_alive()
         if self.loaded is not None and self.study is not None and not self.panels.transcript.row_count:
             self.session_grew(at_end=True)
-        skipped = len(self.loaded.skipped) if self.loaded else 0
-        if skipped:
-            self.say([Span("▲ ", "warn"), Span(f"{skipped:,} line{'s' if skipped != 1 else ''} skipped", "warn")])
 
     def on_worked(self, message: Worked) -> None:
         """Figures replace dots in place."""

@@ -200,9 +200,10 @@ class Panels:
 
 
 def _note(study: Study, shown: tuple[str, ...]) -> list[Span]:
-    """What the transcript's rule says: how far counting is, which filters are on."""
+    """What the transcript's rule says: lines that could not be read, how far counting is, which filters are on."""
     done, total = study.progress
-    spans: list[Span] = []
+    skipped = len(study.session.skipped)
+    spans = [Span(f"▲ {skipped:,} skipped ", "warn")] if skipped else []
     if done < total:
         spans += [Span(f"counting {done:,} of {total:,} ", "dim"), *bars.progress(done, total, 8)]
     for word, how in (("hidden", HIDDEN), ("full", "full")):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from textual import events
+
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.screens.inspector_panels import ALL_LINES
@@ -50,6 +52,11 @@ class Asking(Desk):
     def action_go(self) -> None:
         """Ask for a call's number."""
         self.action_prompt()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the prompt enters it."""
+        if event.widget is self.prompt and not self.asking:
+            self.action_prompt()
 
     def on_line_edit_left(self, message: LineEdit.Left) -> None:
         """`esc` leaves the prompt."""
