@@ -37,13 +37,12 @@ from ctxtui.views.span import Span
 if TYPE_CHECKING:
     from ctxtui.tui.screens import inspector_sides
     from ctxtui.tui.screens.inspector_sides import Sides
-    from ctxtui.views import call_strip, composition, context_map, this_call, threads
+    from ctxtui.views import composition, context_map, this_call, threads
     from ctxtui.views.strip import Window
 else:
     inspector_sides = later("ctxtui.tui.screens.inspector_sides")
-    call_strip, composition = later("ctxtui.views.call_strip"), later("ctxtui.views.composition")
-    context_map, this_call = later("ctxtui.views.context_map"), later("ctxtui.views.this_call")
-    threads = later("ctxtui.views.threads")
+    composition, context_map = later("ctxtui.views.composition"), later("ctxtui.views.context_map")
+    this_call, threads = later("ctxtui.views.this_call"), later("ctxtui.views.threads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +166,9 @@ class Panels:
             self.map.here(context_map.here_of(self.scene, self.transcript.node))
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
-        columns = self.sides.columns(known, scene)
-        every = columns.columns
-        self.window = window = call_strip.window(self.window, len(every), scene.index, self.calls.room)
-        seen = tuple(every[window.first : window.last + 1])
-        top = columns.top if self.calls.strip_rows > 1 else max(columns.top, 1.0)
-        what = call_strip.CallStrip(seen, window.per, scene.index - window.first, top, scene.limits.usable)
-        range_ = [Span(f"{window.first + 1:,}–{window.last + 1:,}", "dim")] if len(every) > 1 else []
-        kinds = [event.kind for event in known.events]
-        folds = sum(kind.endswith("compaction") for kind in kinds)
-        legend = call_strip.legend(kinds.count("miss"), folds, kinds.count("error"), self.calls.size.width)
-        self.calls.show(what, range_, legend)
+        strip, self.window = self.sides.strip(known, scene, self.window, self.calls.room)
+        range_ = self.sides.range_of(self.window, len(known.calls))
+        self.calls.show(strip, range_, self.sides.legend(known, self.calls.size.width))
 
     def _lists(self, known: ThreadStudy, scene: Scene) -> None:
         rows, sides = self.transcript.data, self.sides

@@ -8,13 +8,15 @@ from ctxtui.core.tree import Tree
 from ctxtui.lab.figures import figures
 from ctxtui.runtime.study import Study
 from ctxtui.runtime.thread_study import ThreadStudy
-from ctxtui.views import composition, growth_chart, toolset
-from ctxtui.views.call_strip import Columns
+from ctxtui.views import call_strip, composition, growth_chart, toolset
+from ctxtui.views.call_strip import CallStrip, Columns
 from ctxtui.views.composition import Composition
 from ctxtui.views.context_rows import ContextRows
 from ctxtui.views.growth_chart import GrowthChart
 from ctxtui.views.heaviest import Heaviest, Heavy
 from ctxtui.views.scene import Scene
+from ctxtui.views.span import Span
+from ctxtui.views.strip import Window
 from ctxtui.views.toolset import CallCounts, Toolset
 
 _POINTS = 400
@@ -47,6 +49,23 @@ class Sides:
             heads = (call.sent_head for call in known.calls)
             columns.count([running.read(head, head) if running.counted(head) else None for head in heads])
         return columns
+
+    def strip(self, known: ThreadStudy, scene: Scene, window: Window | None, room: int) -> tuple[CallStrip, Window]:
+        """The strip of calls in `room` columns, and the window of calls that it shows; `window` is the one before."""
+        columns = self.columns(known, scene)
+        seen = call_strip.window(window, len(columns.columns), scene.index, room)
+        shown = tuple(columns.columns[seen.first : seen.last + 1])
+        return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
+
+    def range_of(self, window: Window, calls: int) -> list[Span]:
+        """Which of the `calls` are in view, for the rule."""
+        return [Span(f"{window.first + 1:,}–{window.last + 1:,}", "dim")] if calls > 1 else []
+
+    def legend(self, known: ThreadStudy, room: int) -> list[Span]:
+        """What the marks mean and how many there are, for the rule."""
+        kinds = [event.kind for event in known.events]
+        folds = sum(kind.endswith("compaction") for kind in kinds)
+        return call_strip.legend(kinds.count("miss"), folds, kinds.count("error"), room)
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """The nodes of the heaviest blocks of the context, whose nodes are `path`."""
