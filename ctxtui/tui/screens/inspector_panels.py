@@ -26,13 +26,12 @@ from ctxtui.tui.widgets.inspector_boards import (
 from ctxtui.tui.widgets.inspector_lists import HeaviestPane, ThreadsPane
 from ctxtui.tui.widgets.map_board import MapBoard
 from ctxtui.tui.widgets.transcript import Transcript
-from ctxtui.views import bars, header, layout
-from ctxtui.views.context_rows import HIDDEN, LINE, ContextRows
+from ctxtui.views import header, layout, note
+from ctxtui.views.context_rows import LINE, ContextRows
 from ctxtui.views.layout import Box, Layout, Wants
 from ctxtui.views.readings import Readings, Want
 from ctxtui.views.scene import Scene
 from ctxtui.views.signs import CATEGORY
-from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.tui.screens import inspector_sides
@@ -145,13 +144,12 @@ class Panels:
 
     def reading(self, done: int, total: int) -> None:
         """How much of a long recording is read, in bytes."""
-        words = f"reading {done / 1e6:,.0f} of {total / 1e6:,.0f} MB "
-        self.transcript.note = [Span(words, "dim"), *bars.progress(done, total, 8)]
+        self.transcript.note = note.reading(done, total)
         self.transcript.refresh_rule()
 
     def note(self, study: Study, shown: tuple[str, ...]) -> None:
         """How far counting is, which filters are on."""
-        self.transcript.note = _note(study, shown)
+        self.transcript.note = note.note(*study.progress, len(study.session.skipped), shown)
         self.transcript.refresh_rule()
 
     def draw_map(self) -> None:
@@ -188,20 +186,6 @@ class Panels:
         wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups)
         changed, self._wants = wants != self._wants, wants
         return changed
-
-
-def _note(study: Study, shown: tuple[str, ...]) -> list[Span]:
-    """What the transcript's rule says: lines that could not be read, how far counting is, which filters are on."""
-    done, total = study.progress
-    skipped = len(study.session.skipped)
-    spans = [Span(f"▲ {skipped:,} skipped ", "warn")] if skipped else []
-    if done < total:
-        spans += [Span(f"counting {done:,} of {total:,} ", "dim"), *bars.progress(done, total, 8)]
-    for word, how in (("hidden", HIDDEN), ("full", "full")):
-        found = [sign for sign, one in zip(CATEGORY, shown, strict=False) if one == how]
-        if found:
-            spans += [Span(f" {word} ", "dim"), *(sign.span for sign in found)]
-    return spans
 
 
 ALL_LINES = (LINE,) * (len(CATEGORY) - 1)
