@@ -40,24 +40,20 @@ def composition(
     if not got.counted:
         return Composition(total, got.reported is not None, weights.half_width, (), 0)
     known = dict(enumerate(got.categories.get(name, 0) for name in CATEGORIES)) | {NOT_RECORDED: scene.missing}
-    was = before if before and before.counted else None
-    parts = []
-    for category, tokens in known.items():
-        hidden = bool(shown) and category < NOT_RECORDED and shown[category] != "line"
-        if not tokens and not hidden:
-            continue
-        earlier = was.categories.get(CATEGORIES[category], 0) if was and category < NOT_RECORDED else None
-        parts.append(
-            Part(
-                category,
-                tokens,
-                tokens / total if total else 0.0,
-                None if earlier is None else tokens - earlier,
-                money[0][category] if money else None,
-                money[1][category] if money else None,
-                shown[category] if hidden else "line",
-            )
+    was = before.categories if before and before.counted else None
+    parts = [
+        Part(
+            category,
+            tokens,
+            tokens / total if total else 0.0,
+            None if was is None or category == NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
+            money[0][category] if money else None,
+            money[1][category] if money else None,
+            shown[category] if category < len(shown) else "line",
         )
+        for category, tokens in known.items()
+        if tokens or (category < len(shown) and shown[category] != "line")
+    ]
     return Composition(total, got.reported is not None, weights.half_width, tuple(parts), got.residual)
 
 
