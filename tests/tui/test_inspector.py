@@ -49,7 +49,7 @@ async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
 
 
 async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(1500):  # half a minute: the counting process shares the cores with other tests
         if there():
             return
         await pilot.pause(0.02)
