@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.lab.figures import missing_block
 from ctxtui.views.body import Body
 from ctxtui.views.markdown import Highlight
 from ctxtui.views.path import MISSING
@@ -52,6 +51,7 @@ class Bodies:
 
     def _content(self, scene: Scene, ledger: Ledger | None, entry: int, raw: bool) -> Content:
         # Imported here: nothing is open on the first screen.
+        from ctxtui.lab.figures import missing_block
         from ctxtui.views import content
         from ctxtui.views.media_facts import facts
 

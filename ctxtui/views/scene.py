@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.book import Book
-from ctxtui.lab.figures import CallFigures, figures
-from ctxtui.lab.running import Running
 
 if TYPE_CHECKING:
+    from ctxtui.lab.book import Book
+    from ctxtui.lab.figures import CallFigures
+    from ctxtui.lab.running import Running
     from ctxtui.lab.story import CallEvent
     from ctxtui.pricing.price import Cost
 
@@ -123,6 +123,9 @@ def scene_at(
     uncached: Mapping[str, float] | None = None,
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them."""
+    # Imported here: a screen has its first frame before any figure is asked for.
+    from ctxtui.lab.figures import figures
+
     index = min(max(index, 0), len(calls) - 1)
     call = calls[index]
     limits = limits_of(book, call.model, usable_share)

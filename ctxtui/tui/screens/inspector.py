@@ -65,12 +65,12 @@ class InspectorScreen(Travel, OnBlocks, Asking, Opening):
         yield self.prompt  # on a tiny screen it stands over the keys
 
     def on_mount(self) -> None:
-        """The empty screen is the first frame; reading begins behind it."""
+        """The empty screen is the first frame; a worker reads while it is painted."""
         self.prompt.can_focus = False
         self.prompt.lead = [Span(" › ", "accent")]
         self.say(())
         self._offer()
-        self.call_after_refresh(self.start)
+        self.start()
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
         boxes = dict(self.panels.boxes(width, height))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.screen import Screen
 
 from ctxtui.core.session import MAIN
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.study import Study
 from ctxtui.tui.screens.inspector_feed import Feed, Source
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, Panels
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.span import Spans
+
+if TYPE_CHECKING:
+    from ctxtui.runtime.loaded import Loaded
+    from ctxtui.runtime.study import Study
 
 
 class Desk(Screen[None]):

@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Session
-from ctxtui.runtime.following import Follower, run
-from ctxtui.runtime.loaded import Loaded, News
-from ctxtui.runtime.study import Study
+
+if TYPE_CHECKING:
+    from ctxtui.core.session import Session
+    from ctxtui.runtime.loaded import Loaded, News
+    from ctxtui.runtime.study import Study
 
 TELL: Final = 0.1
 """Seconds between two posts about figures: often enough to see them come."""
@@ -109,7 +110,6 @@ class Feed:
         self._taken = threading.Event()
         self._study: Study | None = None
         self._wanted: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._follower = Follower()
 
     def read(self) -> None:
         """Open and read to the end, then follow; for a worker thread."""
@@ -132,8 +132,12 @@ class Feed:
             self._post(Failed(error))
             return
         self._post(Complete())
-        self._follower.watch(loaded)
-        run(self._follower, self._heard, self._stop)
+        # Imported here: nothing is followed before it is read.
+        from ctxtui.runtime.following import Follower, run
+
+        follower = Follower()
+        follower.watch(loaded)
+        run(follower, self._heard, self._stop)
 
     def _heard(self, heard: object) -> None:
         from ctxtui.runtime.following import Heard

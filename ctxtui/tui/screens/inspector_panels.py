@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from ctxtui.runtime.study import Study
-from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.later import later
 from ctxtui.tui.widgets.calls_board import CallsBoard
@@ -34,6 +32,8 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.signs import CATEGORY
 
 if TYPE_CHECKING:
+    from ctxtui.runtime.study import Study
+    from ctxtui.runtime.thread_study import ThreadStudy
     from ctxtui.tui.screens import inspector_sides
     from ctxtui.tui.screens.inspector_sides import Sides
     from ctxtui.views import composition, context_map, this_call, threads
