@@ -1,0 +1,101 @@
+"""Two sequences side by side, in time that stays near linear.
+
+Equal ends are taken off, then items that occur once on both sides are anchors (patience diff); only short stretches
+between them are searched for the longest match, which is quadratic.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Final
+
+_SEARCHED: Final = 40_000
+"""Pairs of items up to which the longest match between two stretches is searched."""
+
+Range = tuple[int, int]
+"""First index, and the one behind the last."""
+
+
+def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[Range, Range]]:
+    """Ranges of `a` and `b` in order that cover both: each pair is equal throughout, or shares nothing that was found.
+
+    Time is near linear in the length of both.
+    """
+    todo = [((0, len(a)), (0, len(b)))]
+    while todo:
+        (start, end), (first, last) = todo.pop()
+        head = _equal(a, b, start, first, min(end - start, last - first))
+        if head:
+            yield (start, start + head), (first, first + head)
+            start, first = start + head, first + head
+        tail = _equal_back(a, b, end, last, min(end - start, last - first))
+        if tail:
+            todo.append(((end - tail, end), (last - tail, last)))
+            end, last = end - tail, last - tail
+        if start == end and first == last:
+            continue
+        cuts = _cuts(a, b, (start, end), (first, last))
+        if not cuts:
+            yield (start, end), (first, last)
+            continue
+        todo += reversed(_between(cuts, (start, end), (first, last)))
+
+
+def _equal(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
+    count = 0
+    while count < most and a[i + count] == b[j + count]:
+        count += 1
+    return count
+
+
+def _equal_back(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
+    count = 0
+    while count < most and a[i - count - 1] == b[j - count - 1]:
+        count += 1
+    return count
+
+
+def _between(cuts: Sequence[tuple[int, int]], one: Range, other: Range) -> list[tuple[Range, Range]]:
+    """The ranges that begin at each cut, and the one before the first."""
+    starts = [(one[0], other[0]), *cuts] if cuts[0] != (one[0], other[0]) else list(cuts)
+    ends = [*starts[1:], (one[1], other[1])]
+    return [((i, end), (j, last)) for (i, j), (end, last) in zip(starts, ends, strict=True)]
+
+
+def _cuts(a: Sequence[Hashable], b: Sequence[Hashable], one: Range, other: Range) -> list[tuple[int, int]]:
+    """Places of equal items, rising on both sides: those that occur once, else the longest match of a short stretch."""
+    (start, end), (first, last) = one, other
+    here, there = Counter(a[start:end]), Counter(b[first:last])
+    at = {item: j for j, item in enumerate(b[first:last], first) if there[item] == 1}
+    pairs = [(i, at[item]) for i, item in enumerate(a[start:end], start) if here[item] == 1 and item in at]
+    if pairs:
+        return _rising(pairs)
+    if (end - start) * (last - first) > _SEARCHED or here.keys().isdisjoint(there):
+        return []
+    # Imported here: it is needed for few texts, and not at all by most screens.
+    from difflib import SequenceMatcher
+
+    match = SequenceMatcher(None, a[start:end], b[first:last], autojunk=False).find_longest_match()
+    return [(start + match.a, first + match.b)] if match.size else []
+
+
+def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest part of `pairs` (rising in the first place) that rises in the second one too."""
+    tops: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, (_, j) in enumerate(pairs):
+        rank = bisect_left(tops, j)
+        before.append(ends[rank - 1] if rank else -1)
+        if rank == len(tops):
+            tops.append(j)
+            ends.append(number)
+        else:
+            tops[rank], ends[rank] = j, number
+    chain, at = [], ends[-1]
+    while at >= 0:
+        chain.append(pairs[at])
+        at = before[at]
+    return chain[::-1]

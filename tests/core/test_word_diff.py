@@ -1,0 +1,63 @@
+"""Word diffs: what they say makes up both texts, and long texts cost no more than they should."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core.aligning import aligned
+from ctxtui.core.word_diff import ADDED, REMOVED, SAME, Piece, word_diff
+from tests.cases.words import Words
+
+texts = st.lists(st.sampled_from(["a", "bb ", " ", "\n", "c-d", "é", "\r\n", "x=1;"]), max_size=30).map("".join)
+
+
+@given(texts, texts)
+def test_the_pieces_make_up_both_texts(before: str, after: str) -> None:
+    pieces = word_diff(before, after)
+    assert "".join(p.text for p in pieces if p.kind != ADDED) == before
+    assert "".join(p.text for p in pieces if p.kind != REMOVED) == after
+    assert all(p.text for p in pieces)
+    assert all(a.kind != b.kind for a, b in pairwise(pieces))
+    assert (pieces == [Piece(SAME, before)] or not before) if before == after else any(p.kind != SAME for p in pieces)
+
+
+@given(st.lists(st.integers(0, 5), max_size=25), st.lists(st.integers(0, 5), max_size=25))
+def test_aligned_ranges_cover_both_sides_in_order(a: list[int], b: list[int]) -> None:
+    at = (0, 0)
+    for (start, end), (first, last) in aligned(a, b):
+        assert (start, first) == at and (end > start or last > first)
+        equal = a[start:end] == b[first:last]
+        assert equal or not set(a[start:end]) & set(b[first:last])
+        at = (end, last)
+    assert at == (len(a), len(b))
+
+
+def test_a_date_that_changed_is_one_word() -> None:
+    assert word_diff("Today is 2026-01-01. Be brief.\n", "Today is 2026-01-02. Be brief.\n") == [
+        Piece(SAME, "Today is 2026-01-"),
+        Piece(REMOVED, "01"),
+        Piece(ADDED, "02"),
+        Piece(SAME, ". Be brief.\n"),
+    ]
+
+
+def test_words_that_changed_side_by_side_are_one_change() -> None:
+    assert word_diff("kept in an env variable.", "kept in a new file.") == [
+        Piece(SAME, "kept in "),
+        Piece(REMOVED, "an env variable"),
+        Piece(ADDED, "a new file"),
+        Piece(SAME, "."),
+    ]
+
+
+def test_long_texts_take_time_as_their_length() -> None:
+    words = Words(1)
+    one, other = words.text(400_000), words.text(400_000)
+    began = time.process_time()
+    assert word_diff(one, other)
+    assert word_diff(one.replace(" ", "\n"), other.replace(" ", "\n"))
+    assert time.process_time() - began < 4.0
