@@ -1,0 +1,106 @@
+"""An independent reader of resumable files: plain `json`, none of the house's own readers.
+
+It follows the records as the client does and says what a client would trip over.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def records(data: bytes) -> list[Record]:
+    """The lines of a file; raises where one is no JSON object."""
+    assert data.endswith(b"\n")
+    found = [json.loads(line) for line in data.decode().split("\n")[:-1]]
+    assert all(isinstance(one, dict) for one in found)
+    return found
+
+
+def claude_code_faults(data: bytes, original: bytes, session_id: str) -> list[str]:
+    """What is wrong with a resumed Claude Code file, beside the file that it was made from."""
+    found, faults = records(data), []
+    uuids = [one["uuid"] for one in found if one.get("uuid")]
+    old = {one["uuid"]: one for one in _lenient(original) if one.get("uuid")}
+    known = set(uuids)
+    if len(known) != len(uuids):
+        faults.append("a uuid stands twice")
+    faults += [f"session {one['sessionId']}" for one in found if one.get("sessionId", session_id) != session_id]
+    for one in found:
+        parent = one.get("parentUuid")
+        was = old.get(one.get("uuid", ""), {}).get("parentUuid")
+        if parent and parent not in known and not (parent == was and parent not in old):
+            faults.append(f"{one['uuid']} hangs on {parent}, which is not there")
+    spans: dict[str, set[str]] = {}
+    for one in found:
+        if one.get("type") == "assistant" and one["uuid"] not in old:
+            spans.setdefault(one["message"]["id"], set()).add(one["uuid"])
+    taken = {one["message"].get("id") for one in old.values() if isinstance(one.get("message"), dict)}
+    faults += [f"message id {name} is not its own" for name, who in spans.items() if len(who) > 1 or name in taken]
+    return faults
+
+
+def untouched(data: bytes, original: bytes, session_id: str) -> set[str]:
+    """The uuids of records that stand in both files byte for byte, but for the session's id."""
+    new = {json.loads(line).get("uuid"): line for line in data.splitlines()}
+    same = set()
+    for line in original.splitlines():
+        try:
+            one = json.loads(line)
+        except ValueError:
+            continue
+        if not one.get("uuid") or one["uuid"] not in new:
+            continue
+        renamed = line.replace(f'"sessionId":"{one.get("sessionId")}"'.encode(), f'"sessionId":"{session_id}"'.encode())
+        if new[one["uuid"]] == renamed:
+            same.add(one["uuid"])
+    return same
+
+
+def claude_code_context(data: bytes) -> list[tuple[str, Any]]:
+    """(role, part) of the context that the client resumes with: from the last record that speaks up to the root, with
+    the results of parallel calls that hang beside the chain."""
+    found = [one for one in records(data) if not one.get("isSidechain")]
+    by_id = {one["uuid"]: one for one in found if one.get("uuid")}
+    speaking = [one for one in found if one.get("type") in ("user", "assistant")]
+    chain: list[Record] = []
+    at: Record | None = speaking[-1] if speaking else None
+    while at is not None:
+        chain.append(at)
+        at = by_id.get(at.get("parentUuid") or "")
+    chain.reverse()
+    on = {one["uuid"] for one in chain}
+    messages = {one["message"]["id"] for one in chain if one.get("type") == "assistant"}
+    beside = [one for one in speaking if one["uuid"] not in on and _belongs(one, by_id, messages)]
+    order = {one["uuid"]: n for n, one in enumerate(found) if one.get("uuid")}
+    parts: list[tuple[str, Any]] = []
+    for one in sorted([*chain, *beside], key=lambda one: order[one["uuid"]]):
+        if isinstance(one.get("message"), dict):
+            content = one["message"]["content"]
+            listed = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            parts += [(one["message"]["role"], part) for part in listed]
+    return parts
+
+
+def _belongs(one: Record, by_id: dict[str, Record], messages: set[str]) -> bool:
+    if one["type"] == "assistant":
+        return one["message"].get("id") in messages
+    above = by_id.get(one.get("parentUuid") or "")
+    is_result = (
+        isinstance(one["message"]["content"], list) and one["message"]["content"][0].get("type") == "tool_result"
+    )
+    return is_result and above is not None and above.get("type") == "assistant" and above["message"]["id"] in messages
+
+
+def _lenient(data: bytes) -> list[Record]:
+    found = []
+    for line in data.splitlines():
+        try:
+            one = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(one, dict):
+            found.append(one)
+    return found
