@@ -104,3 +104,35 @@ def _lenient(data: bytes) -> list[Record]:
         if isinstance(one, dict):
             found.append(one)
     return found
+
+
+def codex_faults(data: bytes, original: bytes, session_id: str) -> list[str]:
+    """What is wrong with a resumed rollout: its id, and calls of tools without their outputs or the other way round."""
+    found = records(data)
+    faults = []
+    if found[0]["payload"]["id"] != session_id:
+        faults.append(f"the first record names {found[0]['payload']['id']}")
+    old = set(original.split(b"\n"))
+    new = [line for line in data.split(b"\n") if line and line not in old]
+    calls, outputs = set(), set()
+    for one in found:
+        payload = one.get("payload") or {}
+        if one.get("type") == "response_item" and payload.get("call_id"):
+            (outputs if str(payload["type"]).endswith("_output") else calls).add(payload["call_id"])
+    if not any(b'"compacted"' in line for line in data.split(b"\n")):
+        faults += [f"no output of {name}" for name in calls - outputs]
+        faults += [f"an output of {name}, which was never called" for name in outputs - calls]
+    if any(json.loads(line).get("type") not in ("session_meta", "response_item", "compacted") for line in new):
+        faults.append("an event was changed")
+    return faults
+
+
+def codex_context(data: bytes) -> list[Any]:
+    """The items of the context that the client resumes with."""
+    items: list[Any] = []
+    for one in records(data):
+        if one.get("type") == "response_item":
+            items.append(one["payload"])
+        elif one.get("type") == "compacted" and isinstance(one["payload"].get("replacement_history"), list):
+            items = list(one["payload"]["replacement_history"])
+    return items

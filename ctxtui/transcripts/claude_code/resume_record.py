@@ -14,7 +14,16 @@ from ctxtui.transcripts.claude_code.records import decode
 from ctxtui.transcripts.pieces import Found
 from ctxtui.transcripts.records import RecordStream
 
-_ABOUT: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+_ABOUT: Final[tuple[str, ...]] = (
+    "isSidechain",
+    "userType",
+    "entrypoint",
+    "cwd",
+    "sessionId",
+    "version",
+    "gitBranch",
+    "slug",
+)
 _FEW: Final = 12
 """Hex digits of a record's uuid that name a new answer."""
 

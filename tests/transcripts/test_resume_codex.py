@@ -1,0 +1,151 @@
+"""Codex rollouts written so that the client can resume them, held against a reader of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtui.core import block, reading
+from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Session
+from ctxtui.transcripts.codex.resume import name_of, resume
+from ctxtui.transcripts.resume import Kept, Resumed, told
+from tests.cases.codex import Script, generate
+from tests.corpus import corpus_params
+from tests.transcripts.driving import read
+from tests.transcripts.resumable import codex_context, codex_faults
+
+NEW = "019f0000-0000-7000-8000-00000000abcd"
+
+
+def path_of(session: Session) -> list[Item]:
+    return list(session.tree.items(session.threads["main"].tip))
+
+
+def as_is(path: list[Item]) -> list[Kept]:
+    return [Kept(item, at) for at, item in enumerate(path)]
+
+
+def resumed(data: bytes, path: list[Item], sent: list[Kept]) -> Resumed:
+    made = resume(data, path, sent, NEW)
+    assert codex_faults(made.data, data, NEW) == []
+    return made
+
+
+def shown(items: list[Item]) -> list[str]:
+    return [f"{item.place.role} {item.block.digest}" for _, item in told(enumerate(items))]
+
+
+def spoken(items: list[Item]) -> list[str]:
+    """The blocks as a person reads them: a text put in is spelled as the Responses API spells texts."""
+    return [f"{item.place.role} {reading.read(item.block).text}" for _, item in told(enumerate(items))]
+
+
+def small() -> Script:
+    script = Script()
+    script.meta()
+    script.context()
+    script.user("fix the shop")
+    script.calls("call_0000000000000001")
+    script.output("call_0000000000000001", "long " * 40)
+    script.says("Fixed.")
+    script.counts(1000, 0, 20)
+    script.user("and now?")
+    script.says("Done.")
+    return script
+
+
+def test_as_it_is_every_line_but_the_first_stays_byte_for_byte() -> None:
+    data = small().dump()
+    path = path_of(read(data).session)
+    made = resumed(data, path, as_is(path))
+    assert made.data.split(b"\n")[1:] == data.split(b"\n")[1:]
+    assert made.lost == ()
+
+
+def test_a_dropped_pair_goes_with_its_lines_and_a_shortened_text_stays_in_its_own() -> None:
+    data = small().dump()
+    path = path_of(read(data).session)
+    sent = [one for one in as_is(path) if not one.item.block.kind.startswith("function_call")]
+    sent = [
+        Kept(Item(block.make("output_text", {"type": "output_text", "text": "Ok."}), one.item.place), one.at)
+        if one.item.block.value().get("text") == "Fixed."
+        else one
+        for one in sent
+    ]
+    made = resumed(data, path, sent)
+    assert [item["content"][0]["text"] for item in codex_context(made.data)] == [
+        "fix the shop",
+        "Ok.",
+        "and now?",
+        "Done.",
+    ]
+
+
+def test_a_note_is_a_line_of_its_own() -> None:
+    data = small().dump()
+    path = path_of(read(data).session)
+    at = next(n for n, item in enumerate(path) if item.block.value().get("text") == "and now?")
+    note = Kept(Item(block.text("Mind the gap."), Place("messages", "user")))
+    made = resumed(data, path, [*as_is(path)[: at - 1], note, *as_is(path)[at - 1 :]])
+    words = [item["content"][0]["text"] for item in codex_context(made.data)[3:]]
+    assert words == ["Fixed.", "Mind the gap.", "and now?", "Done."]
+
+
+def test_what_a_compaction_kept_is_changed_inside_it() -> None:
+    script = small()
+    kept = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "fix the shop"}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Summary: fixed."}]},
+    ]
+    script.put("compacted", {"message": "", "replacement_history": kept})
+    script.user("go on")
+    data = script.dump()
+    path = path_of(read(data).session)
+    sent = [one for one in as_is(path) if one.item.block.value().get("text") != "Summary: fixed."]
+    made = resumed(data, path, sent)
+    assert [item["content"][0]["text"] for item in codex_context(made.data)] == ["fix the shop", "go on"]
+
+
+@given(st.integers(0, 6), st.sets(st.integers(0, 120)), st.sets(st.integers(0, 6), max_size=3))
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(seed: int, drop: set[int], notes: set[int]) -> None:
+    data = generate(40, seed=seed)
+    path = path_of(read(data).session)
+    sent: list[Kept] = []
+    turns = 0
+    for at, item in enumerate(path):
+        if item.block.kind == HEADER and item.place.role == "user":
+            if turns in notes:
+                sent.append(Kept(Item(block.text(f"note {at}"), Place("messages", "user"))))
+            turns += 1
+        if at not in drop or item.block.kind == HEADER or item.place.section == "system" or "call" in item.block.kind:
+            sent.append(Kept(item, at))
+    made = resumed(data, path, sent)
+    found = path_of(read(made.data).session)
+    assert spoken(found) == spoken([one.item for one in sent])
+
+
+@pytest.mark.parametrize("file", corpus_params("codex", "*.jsonl"))
+def test_recordings_resume(file: Path) -> None:
+    data = file.read_bytes()
+    session = read(data, name=file.name).session
+    path = path_of(session) if "main" in session.threads else []
+    if not path:
+        pytest.skip("holds no context")
+    sent = [one for one in as_is(path) if one.item.block.kind != "reasoning"]
+    try:
+        made = resume(data, path, sent, NEW)
+    except CtxtuiError as error:
+        assert "first format" in str(error)
+        return
+    if not made.lost:
+        assert shown(path_of(read(made.data, name=file.name).session)) == shown([one.item for one in sent])
+
+
+def test_its_name_is_the_clients() -> None:
+    assert name_of(NEW, "2026-06-22T12:00:00") == f"rollout-2026-06-22T12-00-00-{NEW}.jsonl"
