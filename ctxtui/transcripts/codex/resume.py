@@ -43,7 +43,8 @@ def resume(source: bytes, path: Sequence[Item], sent: Sequence[Kept], session_id
 
 def _read(source: bytes, until: int) -> tuple[list[Line], list[str]]:
     stream = RecordStream()
-    lines, lost = [], []
+    lines: list[Line] = []
+    lost: list[str] = []
     for piece in [*stream.feed(source), *stream.settle()]:
         if until and piece.line >= until:
             break

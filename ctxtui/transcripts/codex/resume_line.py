@@ -157,7 +157,7 @@ def _payload_of(line: Line) -> dict[str, Any]:
 
 def _named(line: Line, session_id: str) -> bytes:
     payload = _payload_of(line)
-    new = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
+    new: dict[str, Any] = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
     for slot in line.slots:
         if slot.changed:
             value = slot.value if isinstance(slot.value, str) else _text(slot.value)
