@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.crash import ScreenCrash
-from ctxtui.cli.output import report_error
+from ctxtui.cli.output import note, report_error
 from ctxtui.cli.table import ENTRIES
 from ctxtui.core.errors import CtxtuiError
 
@@ -46,6 +46,15 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
     except CtxtuiError as error:
         code = exit_codes.code_for(error)
         return report_error(code, error.message, place=error.place, way_out=error.way_out, as_json=as_json)
+    finally:
+        _name_troubles()
+
+
+def _name_troubles() -> None:
+    """Say which third parties' parts did not work in this run."""
+    loaded = sys.modules.get("ctxtui.runtime.plugins")
+    for place, trouble in loaded.troubles() if loaded else ():
+        note(f"plug-in {place}: {trouble}; it is left out")
 
 
 def _opens(arguments: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.transcripts.registry import detect
+from ctxtui.runtime.formats import detect
 from ctxtui.transcripts.rows import HEAD
 
 MAGIC: Final = b"SQLite format 3\0"

@@ -56,6 +56,7 @@ def checks(cwd: Path, data_dir: str, env: Mapping[str, str]) -> Iterator[Check]:
     yield from _vocabularies()
     yield _database(database(data_dir, env))
     yield from _sessions(cwd, env)
+    yield from _plugins(env)
 
 
 def _python() -> Check:
@@ -121,3 +122,20 @@ def _sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[Check]:
     samples = sum(f.group == "samples" for f in found)
     yield Check("samples", OK if samples else WARNING, f"{samples} shipped", "" if samples else "install ctxtui again")
     yield Check("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
+
+
+def _plugins(env: Mapping[str, str]) -> Iterator[Check]:
+    from ctxtui.runtime.formats import format_of
+    from ctxtui.runtime.plugins import GROUPS, READERS, plugins, troubles
+
+    for group in GROUPS:
+        found = plugins(group, env)
+        for part in found if group == READERS else ():
+            if not part.trouble:
+                format_of(part)
+        bad = dict(troubles())
+        good = ", ".join(f"{part.name} from {part.place}" for part in found if part.place not in bad)
+        yield Check(f"plug-ins: {group}", OK, good or "none")
+        for part in found:
+            if part.place in bad:
+                yield Check(f"plug-ins: {group}", WARNING, f"{part.place}: {bad[part.place]}", "mend it or remove it")

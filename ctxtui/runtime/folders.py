@@ -9,10 +9,10 @@ from typing import Final
 
 from ctxtui.core.errors import NotFound
 from ctxtui.runtime.discover import find
+from ctxtui.runtime.formats import detect
 from ctxtui.runtime.tail import unreadable
 from ctxtui.runtime.whereabouts import placed
 from ctxtui.transcripts.glance import HEAD_BYTES
-from ctxtui.transcripts.registry import detect
 
 _HEADS: Final = 400
 """Files that are looked into at most: the likeliest names first, then the newest."""

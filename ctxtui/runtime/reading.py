@@ -11,10 +11,11 @@ from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.core.tree import ROOT
 from ctxtui.runtime.companions import RECENT, Folders, Part, folders_of
+from ctxtui.runtime.formats import detect, what_is
 from ctxtui.runtime.tail import Change, Tail
 from ctxtui.transcripts.glance import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
-from ctxtui.transcripts.registry import Format, detect, what_is
+from ctxtui.transcripts.registry import Format
 
 
 def no_context(head: bytes, name: str, place: str = "") -> NoContext:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from typing import Any, Final
 
 from ctxtui.core.tree import Tree
@@ -29,6 +30,9 @@ class Format:
     companions: tuple[str, ...] = ()
     bare: str = ""
 
+
+Further = Callable[[], Iterable[Format]]
+"""Gives formats that others wrote."""
 
 SURE: Final = 0.99
 """A sniff of at least this much settles it: no later format is asked, nor its module imported."""
@@ -98,11 +102,14 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 
 
-def detect(head: bytes, name: str = "") -> Format | None:
-    """The format of a file from its first 64 KiB (cut anywhere) and, between equals, its name; None if none fits."""
+def detect(head: bytes, name: str = "", further: Further = tuple) -> Format | None:
+    """The format of a file from its first 64 KiB (cut anywhere) and, between equals, its name; None if none fits.
+
+    `further` gives more formats; it is asked only where none of ours is sure.
+    """
     head = head[:HEAD_BYTES]
     best, best_score = None, 0.0
-    for form in FORMATS:
+    for form in chain(FORMATS, _later(further)):
         score = form.sniff(head, name)
         if score > best_score:
             best, best_score = form, score
@@ -111,9 +118,13 @@ def detect(head: bytes, name: str = "") -> Format | None:
     return best
 
 
-def what_is(head: bytes, name: str = "") -> str:
+def _later(further: Further) -> Iterable[Format]:
+    yield from further()
+
+
+def what_is(head: bytes, name: str = "", further: Further = tuple) -> str:
     """What a file that gave no context is: ``Claude Code history without any message``, ``a HAR file``."""
-    form = detect(head, name)
+    form = detect(head, name, further)
     if form is not None:
         return form.bare or f"a {form.name} file without any message"
     return _what_is(head, name)

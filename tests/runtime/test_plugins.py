@@ -1,0 +1,163 @@
+"""Third parties' parts: found in the user's folder and in packages, and no harm done by broken ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxtui.cli.run import run
+from ctxtui.core.errors import Unreadable
+from ctxtui.runtime import formats, plugins
+from ctxtui.runtime.loading import load
+from ctxtui.runtime.plugins import LABELS, POLICIES, READERS
+
+READER = """
+from ctxtui.core import block
+from ctxtui.core.block import Place
+from ctxtui.core.session import MAIN, Described, ThreadSeen, TipMoved
+
+NAME = "diary"
+BARE = "an empty diary"
+
+def sniff(head, name):
+    if b"trap" in head[:20]:
+        raise RuntimeError("no idea")
+    return 0.9 if head.startswith(b"diary:") else 0.0
+
+class reader:
+    tail = None
+
+    def __init__(self, tree):
+        self.tree, self.head = tree, 0
+
+    def feed(self, data):
+        if b"boom" in data:
+            raise KeyError("boom")
+        if b"odd" in data:
+            return ["odd"]
+        for line in data.decode().splitlines()[1:]:
+            self.head = self.tree.child(self.head, block.text(line), Place("messages", "user"))
+        return [Described(source=NAME), ThreadSeen(MAIN), TipMoved(MAIN, self.head)]
+
+    def settle(self):
+        return []
+
+    def part(self, name):
+        return self
+"""
+
+Put = Callable[[str, str, str], Path]
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
+    monkeypatch.setattr(plugins, "_said", {})
+    plugins._loaded.cache_clear()
+
+    def write(group: str, name: str, text: str) -> Path:
+        (tmp_path / group).mkdir(exist_ok=True)
+        (tmp_path / group / name).write_text(text)
+        return tmp_path / group / name
+
+    yield write
+    plugins._loaded.cache_clear()
+
+
+def test_a_file_in_the_readers_folder_reads_its_format(put: Put, tmp_path: Path) -> None:
+    put(READERS, "diary.py", READER)
+    (tmp_path / "d.txt").write_text("diary:\ndear me\nit rained\n")
+    loaded = load(tmp_path / "d.txt")
+    assert loaded.source == "diary"
+    assert [node.block.value()["text"] for node in loaded.session.tree.nodes(1)] == ["dear me", "it rained"]
+
+
+def test_a_sure_format_of_ours_asks_no_plugin(put: Put, tmp_path: Path) -> None:
+    put(READERS, "loud.py", "raise RuntimeError('loaded')")
+    (tmp_path / "s.jsonl").write_text('{"ctxtui":1,"minor":0}\n{"thread":"main"}\n')
+    assert formats.detect((tmp_path / "s.jsonl").read_bytes(), "s.jsonl")
+    assert plugins.troubles() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("import nothing_of_this_name", "line 1: ModuleNotFoundError: No module named 'nothing_of_this_name'"),
+        ("x = 1\ny = = 2\n", "line 2: SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit(3)", "line 2: SystemExit: 3"),
+        ("def sniff(head, name): return 1.0", "a reader needs the functions sniff and reader; there is no reader"),
+    ],
+)
+def test_a_broken_reader_is_named_and_the_others_go_on(put: Put, tmp_path: Path, text: str, why: str) -> None:
+    put(READERS, "diary.py", READER)
+    bad = put(READERS, "bad.py", text)
+    (tmp_path / "d.txt").write_text("diary:\ndear me\n")
+    assert load(tmp_path / "d.txt").source == "diary"
+    assert plugins.troubles() == [(str(bad), why)]
+
+
+def test_a_sniff_that_fails_fits_nothing(put: Put) -> None:
+    place = put(READERS, "diary.py", READER)
+    assert formats.detect(b"a trap", "x") is None
+    assert plugins.troubles() == [(str(place), "line 11: RuntimeError: no idea")]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("boom", "line 22: KeyError: 'boom'"), ("odd", "it gave a str, which is no event")]
+)
+def test_a_reader_that_fails_is_an_unreadable_file(put: Put, tmp_path: Path, text: str, why: str) -> None:
+    place = put(READERS, "diary.py", READER)
+    (tmp_path / "d.txt").write_text(f"diary:\n{text}\n")
+    with pytest.raises(Unreadable) as caught:
+        load(tmp_path / "d.txt")
+    assert (caught.value.message, caught.value.place) == (f"the reader diary failed: {why}", str(place))
+
+
+def test_entry_points_come_after_the_users_files(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site"
+    (package / "notes-1.0.dist-info").mkdir(parents=True)
+    (package / "notes_reader.py").write_text("RULES = {}\n")
+    (package / "notes-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: notes\nVersion: 1.0\n")
+    (package / "notes-1.0.dist-info" / "entry_points.txt").write_text(
+        "[ctxtui.labels]\nnotes = notes_reader:RULES\ngone = notes_reader:MISSING\n"
+    )
+    monkeypatch.syspath_prepend(str(package))
+    put(LABELS, "mine.py", "RULES = {}")
+    found = plugins.plugins(LABELS)
+    assert [(one.name, bool(one.trouble)) for one in found] == [("mine", False), ("gone", True), ("notes", False)]
+    assert found[1].place == "notes (notes_reader:MISSING)"
+    assert found[2].value == {}
+
+
+def test_a_policy_is_loaded_like_everything_else(put: Put) -> None:
+    put(POLICIES, "mine.py", "def policy(context, edits, budget): return []")
+    (one,) = plugins.plugins(POLICIES)
+    assert one.value.policy(None, [], 0) == []
+
+
+def test_nothing_of_a_project_is_run(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    for folder in (project / "readers", project / ".config" / "ctxtui" / "readers"):
+        folder.mkdir(parents=True)
+        (folder / "evil.py").write_text("raise SystemExit(9)")
+    monkeypatch.chdir(project)
+    assert plugins.plugins(READERS) == ()
+
+
+def test_doctor_lists_them_and_a_command_names_the_broken_ones(
+    put: Put, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(READERS, "diary.py", READER)
+    bad = put(READERS, "bad.py", "1 / 0")
+    run(["doctor", "--json"])
+    checks = {(one["name"], one["state"]): one for one in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["plug-ins: readers", "ok"]["text"] == f"diary from {tmp_path / 'readers' / 'diary.py'}"
+    assert "ZeroDivisionError" in checks["plug-ins: readers", "warning"]["text"]
+    (tmp_path / "d.txt").write_text("diary:\ndear me\n")
+    assert run(["show", str(tmp_path / "d.txt"), "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["session"]["source"] == "diary"
+    assert f"plug-in {bad}: line 1: ZeroDivisionError" in told.err
