@@ -1,0 +1,141 @@
+"""Diffs of contexts: where they part, what entered, left and changed, and blocks that change within a run."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.session import CallSeen, Session
+from ctxtui.core.tree import ROOT
+from ctxtui.lab.chosen import choose
+from ctxtui.lab.diff import CHANGED, ENTERED, LEFT, RESPELLED, Diff, Side, diff
+from ctxtui.lab.unsteady import unsteady
+from tests.cases.sessions import Story, book_of, every_category, use
+
+
+KIND = {"function": "tool_call"}
+"""How the Chat dialect's calls are named."""
+
+
+def side(session: Session, number: int = 0) -> Side:
+    return Side(book_of(session), choose(session, "", number))
+
+
+def told(got: Diff) -> list[tuple[str, int]]:
+    return [(change.kind, change.at) for change in got.changes]
+
+
+def asked(system: str, *messages: str) -> Session:
+    """One call per message, each with the whole history behind `system`."""
+    session = Session()
+    send(session, system, list(messages))
+    return session
+
+
+def send(session: Session, system: str, messages: list[str], number: int = 1, epoch: Epoch | None = None) -> None:
+    items = [Item(blocks.text(system), Place("system", "system"))]
+    for at, message in enumerate(messages):
+        place = Place("messages", "assistant" if at % 2 else "user")
+        items += [Item(blocks.header(place.role), place), Item(blocks.text(message), place)]
+    head = session.tree.extend(ROOT, items)
+    from ctxtui.core.call import Call
+
+    session.apply(CallSeen(Call(f"c{number}", "main", head, head, head, epoch=epoch or Epoch())))
+
+
+def test_a_context_that_only_grew_entered_blocks_and_nothing_else() -> None:
+    session = every_category()
+    last = len(session.thread_calls())
+    book = book_of(session)
+    one, other = Side(book, choose(session, "", last - 1)), Side(book, choose(session, "", last))
+    got = diff(one, other)
+    assert got.shared == len(one.rows()) and {kind for kind, _ in told(got)} == {ENTERED}
+    assert [at for _, at in told(got)] == list(range(got.shared + 1, len(other.rows()) + 1))
+    back = diff(other, one)
+    assert {kind for kind, _ in told(back)} == {LEFT} and not back.same
+    assert diff(one, one).same and diff(one, one).shared == len(one.rows())
+
+
+def test_a_changed_date_is_one_change_and_what_follows_is_kept() -> None:
+    got = diff(
+        side(asked("Be brief. Today is Monday.", "hi", "yes")), side(asked("Be brief. Today is Friday.", "hi", "yes"))
+    )
+    assert told(got) == [(CHANGED, 1)] and got.shared == 0 and got.kept == 2
+    assert got.first is not None and got.first.before is not None and got.first.after is not None
+
+
+def test_the_same_words_in_another_dialect_are_the_same() -> None:
+    chat, messages, responses = Session(), Session(), Session()
+    call = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"b": 2, "a": 1}'}}
+    item = {"type": "function_call", "call_id": "fc", "name": "ls", "arguments": '{"a":1,"b":2}'}
+    tool = {"name": "ls", "description": "Lists.", "input_schema": {"type": "object"}}
+    chat_tool = {
+        "type": "function",
+        "function": {"name": "ls", "description": "Lists.", "parameters": {"type": "object"}},
+    }
+    outcome = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.py"}
+    output = {"type": "function_call_output", "call_id": "fc", "output": "a.py"}
+    shapes = (
+        (chat, chat_tool, call, Item(blocks.text("a.py"), Place("messages", "tool"))),
+        (messages, tool, use("toolu_1", "ls", a=1, b=2), Item(blocks.of(outcome), Place("messages", "user"))),
+        (responses, {"type": "function", **tool}, item, Item(blocks.of(output), Place("messages", "user"))),
+    )
+    for session, definition, made, result in shapes:
+        story = Story(session=session)
+        story.add(Item(blocks.make("tool", definition), Place("tools"))).user("look")
+        story.add(
+            Item(blocks.make(KIND.get(made["type"], made["type"]), made), Place("messages", "assistant")), result
+        ).user("so?").call("done")
+    for other in (messages, responses):
+        assert told(diff(side(chat), side(other))) == []
+
+
+def test_another_id_for_the_same_call_is_a_respelling_and_another_result_a_change() -> None:
+    one, other = Story(), Story()
+    for story, id_, result in ((one, "t1", "a\nb\nc d e"), (other, "t2", "a\nb\nc d f")):
+        story.user("go").call(use(id_, "Bash", command="ls")).results((id_, result)).call("ok")
+    assert told(diff(side(one.session), side(other.session))) == [(RESPELLED, 2), (CHANGED, 3)]
+
+
+def test_a_cleared_result_is_the_other_version_of_the_block_with_its_id() -> None:
+    one, other = Story(), Story()
+    for story, result in ((one, "a long listing " * 50), (other, "[cleared]")):
+        story.user("go").call(use("t1", "Bash", command="ls")).results(("t1", result)).call("ok")
+    got = diff(side(one.session), side(other.session))
+    assert told(got) == [(CHANGED, 3)]
+    before, after = got.total(CHANGED)[1:]
+    assert before > after > 0
+
+
+texts = st.lists(st.sampled_from(["a b c", "d e f", "g", "h i j k"]), min_size=1, max_size=6)
+
+
+@settings(max_examples=60)
+@given(texts, texts)
+def test_what_entered_and_left_accounts_for_both_contexts(one: list[str], other: list[str]) -> None:
+    a, b = side(asked("s", *one)), side(asked("s", *other))
+    got = diff(a, b)
+    count = {kind: got.total(kind)[0] for kind in (CHANGED, ENTERED, LEFT)}
+    assert got.shared + got.kept + count[CHANGED] + count[LEFT] == len(a.rows())
+    assert got.shared + got.kept + count[CHANGED] + count[ENTERED] == len(b.rows())
+    assert got.same == (one == other)
+
+
+def test_a_date_in_the_system_prompt_is_a_block_that_changes_within_a_run() -> None:
+    session = Session()
+    history = ["hello"]
+    for number, day in enumerate(["Monday", "Monday", "Tuesday", "Wednesday"], 1):
+        send(session, f"Be brief. Today is {day}.", history, number)
+        history += [f"answer {number}", f"more {number}"]
+    [found] = unsteady(session, "main")
+    assert found.calls == (1, 3, 4) and found.changes == 2
+    assert [session.tree[node].block.value()["text"][-8:-1] for node in found.nodes] == [
+        " Monday",
+        "Tuesday",
+        "dnesday",
+    ]
+    send(session, "Be brief. Today is Sunday.", ["summary"], 5, Epoch(2, EpochStart.COMPACTION))
+    assert unsteady(session, "main") == [found]
