@@ -5,22 +5,46 @@ Prices are list prices in USD; what a subscription pays is another matter. An un
 
 from __future__ import annotations
 
-import re
-import tomllib
-import warnings
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.pricing.rates import Rates, rates
+from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
+from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of
+from ctxtui.wire.usage import anthropic_passes
 
-_MILLION: Final = 1_000_000
+__all__ = [
+    "COUNTED",
+    "Cost",
+    "Override",
+    "PriceTable",
+    "call_rates",
+    "essence",
+    "parse_prices",
+    "price",
+    "price_call",
+    "uncached",
+]
+
+COUNTED: Final = "count_tokens"
+"""Stop reason of a request that only counts: it costs nothing (facts §1)."""
+
+_PRICED_BY: Final = (
+    "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations",
+)  # fmt: skip
+"""What of `Call.extra` decides a price."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a call costs: USD in total and by part; the parts add up to the total. `version` names the price table."""
+    """What a call costs: USD in total and by part; the parts add up to the total. `version` names the price table.
+
+    `other` is what no token of the context stands for: web searches, further passes of the provider (compaction).
+    """
 
     usd: float
     fresh: float
@@ -28,139 +52,97 @@ class Cost:
     write: float
     output: float
     version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    """One row of the override table: rates in USD per million tokens, or another model to be priced `like`."""
-
-    match: str
-    like: str = ""
-    input: float | None = None
-    output: float | None = None
-    cache_read: float | None = None
-    cache_write_5m: float | None = None
-    cache_write_1h: float | None = None
-    source: str = ""
-    date: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PriceTable:
-    """The override table and its version."""
-
-    version: str = ""
-    rows: tuple[Override, ...] = ()
-
-    def find(self, model: str) -> Override | None:
-        """The first row whose pattern matches the whole of `model`."""
-        return next((row for row in self.rows if re.fullmatch(row.match, model)), None)
-
-
-def parse_prices(toml: str) -> PriceTable:
-    """The override table from its TOML text. Raises `TypeError` on an unknown key, which names it."""
-    data = tomllib.loads(toml)
-    return PriceTable(str(data.get("version", "")), tuple(Override(**row) for row in data.get("model", ())))
+    other: float = 0.0
 
 
 def price(
-    usage: Usage, model: str, provider: str = "", at: float | None = None, table: PriceTable = PriceTable()
+    usage: Usage,
+    model: str,
+    provider: str = "",
+    at: float | None = None,
+    table: PriceTable = EMPTY,
+    terms: Terms = STANDARD,
 ) -> Cost | None:
     """What `usage` of `model` costs in USD by the prices at `at` (Unix seconds; None: today's table).
 
     Returns None where no price is known (local models, new ids). `provider` is the provider's id as in genai-prices
     (``anthropic``, ``openai``), "" to have it found by the model's name.
     """
-    row = table.find(model)
-    if row and row.input is not None:
-        return _by_row(usage, row, table.version)
-    return _by_library(usage, row.like if row else model, provider, at)
+    found = rates(model, provider, at, usage.input, table, terms)
+    return None if found is None else _cost(usage, found)
 
 
-def _by_row(usage: Usage, row: Override, version: str) -> Cost:
-    rate = (row.input or 0.0) / _MILLION
-    read = rate * 0.1 if row.cache_read is None else row.cache_read / _MILLION
-    short = rate * 1.25 if row.cache_write_5m is None else row.cache_write_5m / _MILLION
-    long = rate * 2 if row.cache_write_1h is None else row.cache_write_1h / _MILLION
-    parts = (
-        usage.fresh * rate,
-        usage.cache_read * read,
-        (usage.write_5m + usage.write_30m) * short + (usage.write_1h + usage.write_12h) * long,
-        usage.output * (row.output or 0.0) / _MILLION,
-    )
-    return Cost(sum(parts), *parts, version=f"override {version}")
+def _cost(usage: Usage, by: Rates, other: float = 0.0) -> Cost:
+    parts = (usage.fresh * by.fresh, usage.cache_read * by.read, by.written(usage), usage.output * by.output)
+    return Cost(sum(parts) + other, *parts, version=by.version, other=other)
 
 
-def _by_library(usage: Usage, model: str, provider: str, at: float | None) -> Cost | None:
-    day = _day(at)
-    # Rates are the same between two of a model's length steps, so one question per stretch is enough.
-    steps = _steps(model, provider, day)
-    beyond = [step for step in steps if step < usage.input]
-    rates = _rates_at(model, provider, day, max(beyond) + 1 if beyond else 1)
-    if rates is None:
+def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
+    """What `call` costs by list price at its own time and on the terms that its record names; None where it has no
+    report or its model no price."""
+    usage = call.usage
+    if usage is None:
         return None
-    fresh, read, short, long, output, version = rates
-    parts = (
-        usage.fresh * fresh,
-        usage.cache_read * read,
-        (usage.write_5m + usage.write_30m) * short + (usage.write_1h + usage.write_12h) * long,
-        usage.output * output,
-    )
-    return Cost(sum(parts), *parts, version=version)
-
-
-def _day(at: float | None) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
-
-
-@cache
-def _steps(model: str, provider: str, day: str) -> tuple[int, ...]:
-    """Prompt lengths (tokens) above which some rate of the model changes."""
-    from genai_prices import Usage as Tokens
-    from genai_prices import calc_price
-
-    when = datetime.fromisoformat(day).replace(tzinfo=UTC) if day else None
-    try:
-        rates = calc_price(Tokens(input_tokens=1), model, provider_id=provider or None, genai_request_timestamp=when)
-    except LookupError:
-        return ()
-    kinds = vars(rates.model_price).values()
-    return tuple(sorted({tier.start for kind in kinds for tier in getattr(kind, "tiers", ())}))
-
-
-@cache
-def _rates_at(model: str, provider: str, day: str, length: int) -> tuple[float, float, float, float, float, str] | None:
-    """USD per token of (fresh, read, 5m write, 1h write, output) for a prompt of `length` tokens, and the version.
-
-    The length matters: some models cost more per token above a prompt length (facts §3, §4)."""
-    from genai_prices import Usage as Tokens
-    from genai_prices import calc_price
-
-    when = datetime.fromisoformat(day).replace(tzinfo=UTC) if day else None
-
-    def total(**tokens: int) -> float:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = calc_price(Tokens(**tokens), model, provider_id=provider or None, genai_request_timestamp=when)
-        return float(found.total_price)
-
-    n = length
-    try:
-        fresh = total(input_tokens=n) / n
-        read = total(input_tokens=n, cache_read_tokens=n) / n
-        short = total(input_tokens=n, cache_write_tokens=n) / n
-        output = (total(input_tokens=n, output_tokens=_MILLION) - fresh * n) / _MILLION
-    except LookupError:
+    if call.stop_reason == COUNTED:
+        return Cost(0.0, 0.0, 0.0, 0.0, 0.0, version="free of charge")
+    billed = _billed_units(usage, call.extra)
+    found = call_rates(call, table)
+    if found is None:
         return None
-    try:
-        long = total(input_tokens=n, cache_write_tokens=n, cache_write_1h_tokens=n) / n
-    except ValueError:
-        long = short
-    return fresh, read, short, long, output, _version()
+    return _cost(billed, found, _passes(call.extra, found) + searches_of(call.extra) * found.search)
 
 
-@cache
-def _version() -> str:
-    from importlib.metadata import version
+def essence(call: Call) -> Call:
+    """`call` less everything that its price does not depend on: small enough to be sent to another process."""
+    extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_BY if key in call.extra}
+    return Call(
+        call.id,
+        call.thread,
+        provider=call.provider,
+        model=call.model,
+        started=call.started,
+        usage=call.usage,
+        stop_reason=call.stop_reason,
+        extra=extra,
+    )
 
-    return f"genai-prices {version('genai-prices')}"
+
+def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
+    """What `call` would have cost had nothing been read from the cache or written to it; None as for `price_call`."""
+    if call.usage is None:
+        return None
+    plain = Usage(fresh=call.usage.input, output=call.usage.output, has_cache=False)
+    return price_call(replace(call, usage=plain), table)
+
+
+def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
+    """The rates that `call` is charged by; None where its model has no price."""
+    length = call.usage.input if call.usage else 1
+    return rates(call.model, call.provider, call.started, length, table, terms_of(call.extra))
+
+
+def _passes(extra: Mapping[str, Json], by: Rates) -> float:
+    """What passes other than the one that answered cost (facts §1: top-level totals leave compaction out)."""
+    report = extra.get("usage")
+    if not isinstance(report, dict) or "iterations" not in report:
+        listed = extra.get("iterations")
+        report = {"input_tokens": 0, "iterations": listed} if isinstance(listed, list) else None
+    if report is None:
+        return 0.0
+    answered, every = anthropic_passes(report)
+    if answered is None or not every:
+        return 0.0
+    whole = sum(_cost(one, by).usd for one in every)
+    return max(0.0, whole - _cost(answered, by).usd)
+
+
+def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
+    """Cohere bills other counts than it reports for the context: what it adds itself is free."""
+    report = extra.get("usage")
+    units = report.get("billed_units") if isinstance(report, dict) else None
+    if not isinstance(units, dict):
+        return usage
+    input_, output = units.get("input_tokens"), units.get("output_tokens")
+    if not isinstance(input_, int | float) or not isinstance(output, int | float):
+        return usage
+    return Usage(fresh=int(input_), output=int(output), has_cache=usage.has_cache)

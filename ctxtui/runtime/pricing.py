@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import Cost, Override, PriceTable, price
+from ctxtui.pricing.price import Cost, Override, PriceTable, price_call
 from ctxtui.runtime.packaged import price_table
 from ctxtui.runtime.settings import Settings
 
@@ -20,11 +20,7 @@ def prices_for(settings: Settings) -> PriceTable:
 
 def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:
     """The function that prices a call at its own time; None where its model has no price."""
-
-    def priced(call: Call) -> Cost | None:
-        return price(call.usage, call.model, call.provider, call.started, table) if call.usage else None
-
-    return priced
+    return lambda call: price_call(call, table)
 
 
 def _override(model: str, rates: Mapping[str, float]) -> Override:

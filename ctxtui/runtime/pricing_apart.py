@@ -5,37 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxtui.core.call import Call
-from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import Cost, PriceTable, price
+from ctxtui.pricing.price import Cost, PriceTable, essence, price_call, uncached
 from ctxtui.runtime.apart import Child, ChildGone
 
-Question = tuple[Usage | None, str, str, float | None]
-"""Usage, model, provider, time: what a price depends on."""
 Priced = tuple[Cost | None, Cost | None]
 """What a call costs, and what it would cost without a cache (None where that is the same or unknown)."""
 Pricer = Callable[[Sequence[Call]], list[Priced]]
 """Prices calls."""
 
 
-def question(call: Call) -> Question:
-    """What the price of `call` depends on."""
-    return call.usage, call.model, call.provider, call.started
-
-
-def answer(asked: Question, table: PriceTable) -> Priced:
-    """The prices for one question."""
-    usage, model, provider, at = asked
-    if usage is None:
-        return None, None
-    cost = price(usage, model, provider, at, table)
-    if cost is None or not usage.has_cache:
+def answer(call: Call, table: PriceTable) -> Priced:
+    """The prices of one call."""
+    cost = price_call(call, table)
+    if cost is None or call.usage is None or not call.usage.has_cache:
         return cost, None
-    return cost, price(Usage(fresh=usage.input, output=usage.output), model, provider, at, table)
+    return cost, uncached(call, table)
 
 
 def price_here(table: PriceTable) -> Pricer:
     """A pricer of this process."""
-    return lambda calls: [answer(question(call), table) for call in calls]
+    return lambda calls: [answer(call, table) for call in calls]
 
 
 class PricesApart:
@@ -50,7 +39,7 @@ class PricesApart:
         """The prices of `calls`."""
         if not self._gone:
             try:
-                found: list[Priced] = self._child.ask((self._table, [question(call) for call in calls]))
+                found: list[Priced] = self._child.ask((self._table, [essence(call) for call in calls]))
             except ChildGone:
                 self._gone = True
             else:
@@ -62,10 +51,10 @@ class PricesApart:
         self._child.close()
 
 
-def make() -> Callable[[tuple[PriceTable, list[Question]]], list[Priced]]:
+def make() -> Callable[[tuple[PriceTable, list[Call]]], list[Priced]]:
     """What the child answers with."""
 
-    def answers(asked: tuple[PriceTable, list[Question]]) -> list[Priced]:
+    def answers(asked: tuple[PriceTable, list[Call]]) -> list[Priced]:
         table, questions = asked
         return [answer(one, table) for one in questions]
 

@@ -19,6 +19,8 @@ from ctxtui.wire.stream import Delta, answer_value, error_words, merge
 from ctxtui.wire.usage import anthropic_passes
 
 _TOLD: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
+_TERMS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use")
+"""What a report tells of how the call was bought."""
 _WORDS: Final = ("text", "thinking", "partial_json", "content")
 
 
@@ -45,6 +47,8 @@ def decode_response(body: bytes | Json) -> Response:
     usage, passes = anthropic_passes(value.get("usage"))
     parts = split({"role": value.get("role", "assistant"), "content": value["content"]}, "$", PLAIN_SHAPE)
     extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
+    report = value.get("usage")
+    extra |= {key: report[key] for key in _TERMS if isinstance(report, dict) and report.get(key) is not None}
     if passes:
         extra["usage"] = value["usage"]
     return Response(

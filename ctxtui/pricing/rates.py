@@ -1,0 +1,178 @@
+"""Rates: what one token of each kind costs, from the override table or the price library (facts §2, §4, §7)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import Final
+
+from ctxtui.core.usage import Usage
+from ctxtui.pricing.names import candidates
+from ctxtui.pricing.table import EMPTY, Override, PriceTable
+from ctxtui.pricing.terms import STANDARD, Terms
+
+_MILLION: Final = 1_000_000
+READ: Final = 0.1
+"""Cache reads as a share of the input rate, where a row of ours names none (facts §2)."""
+WRITE_SHORT: Final = 1.25
+"""Writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
+WRITE_LONG: Final = 2.0
+"""Writes that live an hour, times the input rate (facts §2)."""
+WRITE_12H: Final = 2.0
+"""Writes that live 12 hours, times the 30-minute ones; the price library lacks them (facts §4: 2.50 against 1.25)."""
+BATCH: Final = 0.5
+"""Batches, times the standard rate, where the price library has no rate of its own (facts §2)."""
+FAST: Final = 2.0
+"""Fast mode, times the standard rate, where the price library has no rate of its own (facts §3)."""
+US_ONLY: Final = 1.1
+"""Inference in the US alone, times all rates; the price library lacks it (facts §2)."""
+
+_TOKENS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """USD per token of each kind, and per web search; `version` names the price table."""
+
+    fresh: float
+    read: float
+    write_5m: float
+    write_1h: float
+    write_30m: float
+    write_12h: float
+    output: float
+    search: float = 0.0
+    version: str = ""
+
+    def written(self, usage: Usage) -> float:
+        """What the tokens that `usage` wrote to the cache cost, all lifetimes."""
+        return (
+            usage.write_5m * self.write_5m
+            + usage.write_1h * self.write_1h
+            + usage.write_30m * self.write_30m
+            + usage.write_12h * self.write_12h
+        )
+
+    def times(self, factor: float) -> Rates:
+        """All token rates multiplied; a search costs the same on all terms."""
+        return replace(self, **{kind: getattr(self, kind) * factor for kind in _TOKENS})
+
+
+def rates(
+    model: str,
+    provider: str = "",
+    at: float | None = None,
+    length: int = 1,
+    table: PriceTable = EMPTY,
+    terms: Terms = STANDARD,
+) -> Rates | None:
+    """The rates of `model` for a prompt of `length` input tokens, by the prices at `at` (Unix seconds; None: today's).
+
+    `provider` is the provider's id as in genai-prices (``anthropic``, ``openai``), "" to have it found by the model's
+    name. None where no price is known: local models, new ids.
+    """
+    row = table.find(model)
+    if row and row.input is not None:
+        return _on_terms(_of_row(row, table.version), terms, known=False)
+    return _of_library(row.like if row else model, provider, _day(at), length, terms)
+
+
+def _of_row(row: Override, version: str) -> Rates:
+    rate = (row.input or 0.0) / _MILLION
+    read = rate * READ if row.cache_read is None else row.cache_read / _MILLION
+    short = rate * WRITE_SHORT if row.cache_write_5m is None else row.cache_write_5m / _MILLION
+    long = rate * WRITE_LONG if row.cache_write_1h is None else row.cache_write_1h / _MILLION
+    output = (row.output or 0.0) / _MILLION
+    return Rates(rate, read, short, long, short, long, output, version=f"override {version}")
+
+
+def _on_terms(standard: Rates, terms: Terms, *, known: bool) -> Rates:
+    """`standard` on other terms by the providers' published multiples; `known`: the table has told batch and speed."""
+    factor = US_ONLY if terms.us else 1.0
+    if not known:
+        factor *= (BATCH if terms.batch else 1.0) * (FAST if terms.fast else 1.0)
+    return standard if factor == 1.0 else standard.times(factor)
+
+
+def _day(at: float | None) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
+
+
+def _of_library(model: str, provider: str, day: str, length: int, terms: Terms) -> Rates | None:
+    for name, maker in candidates(model, provider):
+        # Rates are the same between two of a model's length steps, so one question per stretch is enough.
+        steps = _steps(name, maker, day)
+        if steps is None:
+            continue
+        step = max((step for step in steps if step < length), default=0) + 1
+        standard = _rates_at(name, maker, day, step, STANDARD)
+        if standard is None:
+            continue
+        own = _rates_at(name, maker, day, step, terms) if terms.context else standard
+        known = own is not None and own != standard
+        return _on_terms(own if known and own is not None else standard, terms, known=known)
+    return None
+
+
+@cache
+def _steps(model: str, provider: str, day: str) -> tuple[int, ...] | None:
+    """Prompt lengths (tokens) above which some rate of the model changes; None for a model without a price."""
+    from genai_prices import Usage as Tokens
+    from genai_prices import calc_price
+
+    try:
+        found = calc_price(
+            Tokens(input_tokens=1), model, provider_id=provider or None, genai_request_timestamp=_moment(day)
+        )
+    except LookupError:
+        return None
+    kinds = vars(found.model_price).values()
+    return tuple(sorted({tier.start for kind in kinds for tier in getattr(kind, "tiers", ())}))
+
+
+def _moment(day: str) -> datetime | None:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC) if day else None
+
+
+@cache
+def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) -> Rates | None:
+    """As `rates`, asked of the library with prompts of `length` tokens: some models cost more per token above a
+    length, and then all of the prompt does (facts §3, §4)."""
+    from genai_prices import Usage as Tokens
+    from genai_prices import calc_price
+
+    def total(**tokens: int) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = calc_price(
+                Tokens(**tokens),
+                model,
+                provider_id=provider or None,
+                genai_request_timestamp=_moment(day),
+                price_context=terms.context or None,
+            )
+        return float(found.total_price)
+
+    n = length
+    try:
+        fresh = total(input_tokens=n) / n
+        read = total(input_tokens=n, cache_read_tokens=n) / n
+        short = total(input_tokens=n, cache_write_tokens=n) / n
+        output = (total(input_tokens=n, output_tokens=_MILLION) - fresh * n) / _MILLION
+        search = total(input_tokens=n, web_searches=1) - fresh * n
+    except LookupError:
+        return None
+    try:
+        long = total(input_tokens=n, cache_write_tokens=n, cache_write_1h_tokens=n) / n
+    except ValueError:
+        long = short
+    return Rates(fresh, read, short, long, short, short * WRITE_12H, output, search, _version())
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"genai-prices {version('genai-prices')}"

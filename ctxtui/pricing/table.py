@@ -1,0 +1,49 @@
+"""The override table: prices that the price library lacks or has wrong, and the user's own, asked first."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """One row of the override table: rates in USD per million tokens, or another model to be priced `like`.
+
+    What a row with an `input` rate leaves out follows from that: reads a tenth, 5-minute (30-minute) writes 1.25 times,
+    1-hour (12-hour) writes twice (facts §2, §4).
+    """
+
+    match: str
+    like: str = ""
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write_5m: float | None = None
+    cache_write_1h: float | None = None
+    source: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """The override table and its version."""
+
+    version: str = ""
+    rows: tuple[Override, ...] = ()
+
+    def find(self, model: str) -> Override | None:
+        """The first row whose pattern matches the whole of `model`."""
+        return next((row for row in self.rows if re.fullmatch(row.match, model)), None)
+
+
+EMPTY: Final = PriceTable()
+"""No row: the price library alone."""
+
+
+def parse_prices(toml: str) -> PriceTable:
+    """The override table from its TOML text. Raises `TypeError` on an unknown key, which names it."""
+    data = tomllib.loads(toml)
+    return PriceTable(str(data.get("version", "")), tuple(Override(**row) for row in data.get("model", ())))
