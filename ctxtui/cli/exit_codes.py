@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ctxtui.core.errors import BadConfig, CtxtuiError, Malformed, NoContext, NotFound, Several, Unreadable
+from ctxtui.core.errors import BadConfig, BadPattern, CtxtuiError, Malformed, NoContext, NotFound, Several, Unreadable
 
 
 class ExitCode(NamedTuple):
@@ -21,9 +21,11 @@ class WrongUse(CtxtuiError):
 
 
 OK: Final = ExitCode(0, "ok", "done; skipped lines, if any, are listed")
-UNEXPECTED: Final = ExitCode(1, "unexpected", "a fault in ctxtui: the message names the log file")
+UNEXPECTED: Final = ExitCode(
+    1, "unexpected", "a fault in ctxtui: the message names the log file; of `search`, silent: nothing found"
+)
 USAGE: Final = ExitCode(
-    2, "usage", "a wrong option, argument or setting; no terminal for the screen", (BadConfig, WrongUse)
+    2, "usage", "a wrong option, argument or setting; no terminal for the screen", (BadConfig, BadPattern, WrongUse)
 )
 NO_CONTEXT: Final = ExitCode(3, "no context", "readable, but it holds no model context: says what it is", (NoContext,))
 UNREADABLE: Final = ExitCode(4, "unreadable", "no permission, or the file is damaged", (Unreadable, Malformed))

@@ -47,3 +47,27 @@ class Several(CtxtuiError):
 
 class BadConfig(CtxtuiError):
     """A setting is unknown or has a value that it cannot have, at `place` (``file:line``, a variable or a flag)."""
+
+
+class BadPattern(CtxtuiError):
+    """A text to be searched for that is no regular expression, or one that takes too long."""
+
+
+class ProviderError(CtxtuiError):
+    """A provider refused a request or could not be reached. `status` is the HTTP status (0: no answer at all), `retry`
+    whether trying again may help, `after` the seconds it asked to wait (None: it did not say)."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        retry: bool = False,
+        after: float | None = None,
+        place: str = "",
+        way_out: str = "",
+    ) -> None:
+        super().__init__(message, place=place, way_out=way_out)
+        self.status = status
+        self.retry = retry
+        self.after = after

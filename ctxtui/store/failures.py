@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from ctxtui.core.errors import CtxtuiError, Unreadable
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
 
@@ -45,3 +49,23 @@ def in_words(error: sqlite3.Error, path: Path) -> CtxtuiError:
         if part in said:
             return kind(f"{words} ({said})", place=str(path), way_out=way_out.format(ELSEWHERE))
     return CtxtuiError(f"the database refused: {said}", place=str(path))
+
+
+class OfAFile(Protocol):
+    """Something that works on the database `path`."""
+
+    path: Path
+
+
+F = TypeVar("F", bound=OfAFile)
+
+
+def told(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[F, P], R]:
+    """`method`, raising errors about the database in words."""
+
+    @wraps(method)
+    def wrapped(self: F, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with explained(self.path):
+            return method(self, *args, **kwargs)
+
+    return wrapped

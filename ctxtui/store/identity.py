@@ -41,7 +41,7 @@ class Identity(NamedTuple):
 
 def identify(conn: sqlite3.Connection, session: Session, source: SourceInfo) -> Identity:
     """Find out which stored session, if any, `session` read from `source` is."""
-    first = _own_id(session, source)
+    first = own_id(session, source)
     for attempt in count():
         id_ = first if not attempt else f"{first}-{_short(source.path, *list(session.calls)[:1], attempt)}"
         row = conn.execute("SELECT key FROM sessions WHERE id = ?", (id_,)).fetchone()
@@ -72,7 +72,8 @@ def _grew(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
     return bool(source.path and conn.execute(f"SELECT 1 FROM sources WHERE {where}", values).fetchone())
 
 
-def _own_id(session: Session, source: SourceInfo) -> str:
+def own_id(session: Session, source: SourceInfo) -> str:
+    """The name by which a recording goes, stored or not: its own id, else one made of its path."""
     own = session.about.id
     if _SPEAKABLE.match(own):
         return own

@@ -8,7 +8,8 @@ from typing import Final
 from ctxtui.core.block import Block
 from ctxtui.core.reading import read
 
-LENGTH: Final = 200
+LENGTH: Final = 80
+"""Characters: a line. 200 would be a ninth of the database where messages are small."""
 
 _LARGE: Final = 1 << 18
 """Bytes above which a body is not parsed for its preview: an image, or a file whose JSON's head says as much."""

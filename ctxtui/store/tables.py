@@ -1,4 +1,4 @@
-"""The tables as migration 1 makes them. Never changed: a later schema is a later migration.
+"""The tables as the migrations make them. Never changed: a later schema is a later migration.
 
 SQLite keeps the comments, so `.schema` explains itself. Times are Unix seconds (REAL), tokens whole numbers, money
 USD. A digest is 16 bytes (`lower(hex(digest))` is what screens show): as text it would cost 16 bytes more in the
@@ -23,7 +23,7 @@ CREATE TABLE blocks (        -- each part of a context once, by its digest
   kind TEXT NOT NULL,        -- the provider's word, or header, tool, not_recorded, unreadable
   size INTEGER NOT NULL,     -- bytes of the body before packing
   codec INTEGER NOT NULL REFERENCES codecs(key),
-  preview TEXT,              -- first 200 characters of what it says; NULL where the body itself is readable
+  preview TEXT,              -- the first characters of what it says; NULL where the body itself is readable
   body BLOB NOT NULL         -- canonical JSON: TEXT if plain, else packed
 );
 CREATE TABLE places (        -- where in a request a block stands
@@ -179,5 +179,35 @@ CREATE TABLE token_counts (  -- raw features of a block by way of counting, also
 CREATE TABLE file_summaries (-- what Home shows of a file, until the file changes
   path TEXT PRIMARY KEY,
   size INTEGER NOT NULL, mtime, version TEXT NOT NULL, summary TEXT NOT NULL, at REAL NOT NULL
+);
+"""
+
+SEARCH: Final = """
+CREATE TABLE indexed (       -- recordings whose text is in the full-text index `texts`: case-folded, in pieces, by
+                             -- its sequences of three characters; the index holds no text
+  key INTEGER PRIMARY KEY,
+  session INTEGER REFERENCES sessions(key) ON DELETE SET NULL,  -- a stored session, or
+  path TEXT,                 -- a file; neither: replaced since, or not finished
+  size INTEGER NOT NULL, mtime NOT NULL,  -- as it was then; for a stored session its calls and when it was changed
+  version INTEGER NOT NULL,  -- of the way in which blocks become text
+  first INTEGER NOT NULL, last INTEGER NOT NULL  -- its rows in `texts`
+);
+CREATE UNIQUE INDEX indexed_path ON indexed(path) WHERE path IS NOT NULL;
+CREATE UNIQUE INDEX indexed_session ON indexed(session) WHERE session IS NOT NULL;
+CREATE VIRTUAL TABLE texts USING fts5(
+  words, content='', detail=none, columnsize=0, tokenize='trigram case_sensitive 1'
+);
+"""
+
+NOTES: Final = """
+CREATE TABLE notes (         -- what a user wrote about a block or a call, or marked; the session need not be stored
+  key INTEGER PRIMARY KEY,
+  session TEXT NOT NULL,     -- the recording's own id; where it has none, made of its path
+  call TEXT NOT NULL,        -- a call's id, "" for a block
+  digest BLOB NOT NULL, occurrence INTEGER NOT NULL,  -- a block: which of its equals on the path; x'' for a call
+  bookmark INTEGER NOT NULL, text TEXT NOT NULL, at REAL NOT NULL,
+  about TEXT NOT NULL,       -- the beginning of what it is about
+  path TEXT NOT NULL,        -- where the recording was
+  UNIQUE (session, call, digest, occurrence)
 );
 """

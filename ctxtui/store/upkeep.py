@@ -10,7 +10,8 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.store.connect import copy_into, schema_version
 from ctxtui.store.rows import Info
 
-_INTERNAL = ("sqlite_", "_sqlite_")
+_INTERNAL = ("sqlite_", "_sqlite_", "texts")
+"""What is SQLite's own: the full-text index and its parts among them, whose rows say nothing."""
 
 
 def info(conn: sqlite3.Connection, path: Path) -> Info:

@@ -1,0 +1,119 @@
+"""Searching a session: what the text of a block is, which blocks hold it, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core import long_json
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.reading import arguments_value, read_value
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+
+VERSION: Final = 1
+"""Raised when `words_of` gives other words: what was indexed before is then indexed anew."""
+
+Find = Callable[[str], Iterable[tuple[int, int]]]
+"""Gives the hits in a text, from left to right: (first character, character behind the last)."""
+MayHold = Callable[[bytes], bool]
+"""Whether a block with this body may have a hit: cheaper than decoding it."""
+
+_AROUND: Final = 60
+"""Characters of a snippet before and after the first hit."""
+
+
+def words_of(block: Block) -> str:
+    """The text of `block` that is searched: what its reading says, a call's name and input by name. Neither images nor
+    ciphers; "" for a message's header."""
+    if block.kind == HEADER:
+        return ""
+    value = long_json.loads(block.body)
+    got = read_value(block.kind, value)
+    if not got.arguments:
+        return got.text
+    return "\n".join([got.name, *_arguments(arguments_value(got))])
+
+
+def _arguments(given: Json) -> Iterator[str]:
+    if not isinstance(given, Mapping):
+        yield given if isinstance(given, str) else text_of(given)
+        return
+    for key, item in given.items():
+        yield f"{key}  {item if isinstance(item, str) else text_of(item)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a block first stands: call `call` (from 1) of `thread` is the first to have it in its context or answer,
+    None where no call has it yet; `turn` counts the user's turns, `category` is its name."""
+
+    node: int
+    thread: str
+    call: int | None
+    turn: int
+    category: str
+
+
+def places(session: Session) -> dict[str, Place]:
+    """The first place of every block by digest, in order of the calls."""
+    found: dict[str, Place] = {}
+    seen = {ROOT}
+    for thread, ids in session.order.items():
+        for number, id_ in enumerate(ids, 1):
+            call = session.calls[id_]
+            for head in (call.sent_head, call.raw_head, call.response_head):
+                _place(session, head, thread, number, seen, found)
+    for thread, known in session.threads.items():
+        _place(session, known.tip, thread, None, seen, found)
+    return found
+
+
+def _place(session: Session, head: int, thread: str, call: int | None, seen: set[int], found: dict[str, Place]) -> None:
+    tree, fresh = session.tree, []
+    while head not in seen:
+        seen.add(head)
+        fresh.append(head)
+        head = tree[head].parent
+    for node in reversed(fresh):
+        here = tree[node]
+        found.setdefault(here.block.digest, Place(node, thread, call, here.turn, CATEGORIES[here.category]))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A block with hits: how many, where it first stands, and the words around its first hit, of which the characters
+    from `at` to `end` are the hit."""
+
+    block: Block
+    place: Place
+    hits: int
+    snippet: str
+    at: int
+    end: int
+
+
+def search(session: Session, find: Find, may_hold: MayHold, wanted: Callable[[Place], bool]) -> Iterator[Found]:
+    """The blocks of `session` with hits at a place that is `wanted`, in order of their first calls."""
+    blocks = session.tree.blocks
+    for digest, place in places(session).items():
+        block = blocks[digest]
+        if not wanted(place) or not may_hold(block.body):
+            continue
+        text = words_of(block)
+        spans = list(find(text))
+        if spans:
+            yield Found(block, place, len(spans), *snippet(text, *spans[0]))
+
+
+def snippet(text: str, start: int, end: int) -> tuple[str, int, int]:
+    """The line around a hit, without the rest of a long one, and where in it the hit is."""
+    first = max(text.rfind("\n", 0, start) + 1, start - _AROUND)
+    stop = text.find("\n", end)
+    last = min(len(text) if stop < 0 else stop, max(end, start + 2 * _AROUND) + _AROUND)
+    while first < start and text[first].isspace():
+        first += 1
+    return text[first:last], start - first, min(end, last) - first

@@ -1,0 +1,82 @@
+"""Notes and bookmarks on blocks and calls, by content: the recording need not be stored, and may be read anew."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ctxtui.core.edit import Target
+from ctxtui.store.connect import writing
+from ctxtui.store.failures import told
+from ctxtui.store.rows import py_text, sql_text
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a user wrote or marked in `session` (`identity.own_id`): about the call `call` (its id), or about a block
+    (`target`). `text` is "" for a bookmark alone, `at` in Unix seconds; `about` is the beginning of what it is about,
+    `path` where the recording was ("" where it was no file)."""
+
+    session: str
+    call: str = ""
+    target: Target | None = None
+    bookmark: bool = False
+    text: str = ""
+    at: float = 0.0
+    about: str = ""
+    path: str = ""
+
+
+_COLUMNS = "session, call, digest, occurrence, bookmark, text, at, about, path"
+
+
+class Notes:
+    """The notes of the database `path`, on its connection."""
+
+    def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
+        self.path = path
+        self._conn = conn
+
+    @told
+    def put(self, note: Note) -> None:
+        """Keep `note` in place of what was kept about the same; one that says nothing is removed."""
+        key = _key(note)
+        with writing(self._conn):
+            where = "session = ? AND call = ? AND digest = ? AND occurrence = ?"
+            self._conn.execute(f"DELETE FROM notes WHERE {where}", key)
+            if note.bookmark or note.text:
+                rest = (note.bookmark, sql_text(note.text), note.at, sql_text(note.about), sql_text(note.path))
+                self._conn.execute(f"INSERT INTO notes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*key, *rest))
+
+    @told
+    def of(self, session: str) -> list[Note]:
+        """The notes of one session, oldest first."""
+        query = f"SELECT {_COLUMNS} FROM notes WHERE session = ? ORDER BY at, key"
+        return [_note(row) for row in self._conn.execute(query, (sql_text(session),))]
+
+    @told
+    def all(self) -> list[Note]:
+        """Every note, newest first."""
+        return [_note(row) for row in self._conn.execute(f"SELECT {_COLUMNS} FROM notes ORDER BY at DESC, key DESC")]
+
+
+def _key(note: Note) -> tuple[Any, ...]:
+    target = note.target or Target("", 0)
+    return sql_text(note.session), sql_text(note.call), bytes.fromhex(target.digest), target.occurrence
+
+
+def _note(row: tuple[Any, ...]) -> Note:
+    session, call, digest, occurrence, bookmark, text, at, about, path = row
+    made = Note(py_text(session), py_text(call), None, bool(bookmark), py_text(text), at, py_text(about), py_text(path))
+    return replace(made, target=Target(digest.hex(), occurrence)) if digest else made
+
+
+def forget_words(conn: sqlite3.Connection, session: int) -> None:
+    """Drop what notes quote of the stored session with that key, which is deleted; what the user wrote stays."""
+    conn.execute(
+        "UPDATE notes SET about = '' WHERE session IN (SELECT id FROM sessions WHERE key = :key"
+        " UNION SELECT recorded_id FROM sessions WHERE key = :key)",
+        {"key": session},
+    )

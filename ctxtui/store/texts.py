@@ -1,0 +1,193 @@
+"""The full-text index: which recordings may hold a text, without the text.
+
+Recordings are indexed in pieces of some 64 KB by their sequences of three characters, so that any part of a word, an
+identifier or a text without blanks is found. A piece that has all sequences of a text may hold it: whoever searches
+looks. With smaller pieces the index would be larger, with larger ones it would say less.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ctxtui.store.connect import writing
+from ctxtui.store.failures import told
+from ctxtui.store.rows import py_text, sql_text
+
+SHORTEST: Final = 3
+"""Characters of a text about which the index knows anything."""
+LONGEST: Final = 256
+"""Characters of a text that the index is asked about: the pieces of a long text overlap by as many."""
+PIECE: Final = 1 << 16
+"""Characters of a piece."""
+_TERMS: Final = 24
+"""Sequences asked for at most: more would hardly exclude any further piece."""
+_AT_ONCE: Final = 8
+"""Pieces per transaction: half a megabyte of text, some 40 ms in which others must wait."""
+
+# What UTF-8 cannot hold, and what ends a text for SQLite.
+_NOT_INDEXED: Final = re.compile("[\ud800-\udfff\x00]")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A recording to be indexed: the file `path` of `size` bytes, changed at `mtime`, or the session `stored`."""
+
+    path: str = ""
+    size: int = 0
+    mtime: float = 0.0
+    stored: str = ""
+
+    @property
+    def name(self) -> str:
+        """What names it among all."""
+        return self.path or self.stored
+
+
+def folded(words: str) -> str:
+    """`words` as they are indexed and asked for: case says nothing."""
+    return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i")
+
+
+def pieces(texts: Iterable[str]) -> Iterator[str]:
+    """`texts` in pieces of about `PIECE` characters: small ones together, large ones cut with an overlap."""
+    held: list[str] = []
+    size = 0
+    for text in texts:
+        for start in range(0, max(1, len(text)), PIECE):
+            part = text[start : start + PIECE + LONGEST]
+            if held and size + len(part) > PIECE:
+                yield "\n".join(held)
+                held, size = [], 0
+            held.append(part)
+            size += len(part)
+    if held:
+        yield "\n".join(held)
+
+
+def _question(text: str) -> str | None:
+    """What a piece that holds `text` must hold, in FTS5's language; None for a text too short to tell."""
+    known = folded(text)[:LONGEST]
+    found = list(dict.fromkeys(known[at : at + 3] for at in range(len(known) - 2)))
+    if not found:
+        return None
+    step = max(1, len(found) / _TERMS)
+    terms = [found[int(at * step)] for at in range(min(len(found), _TERMS))]
+    return " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+class Texts:
+    """The full-text index of the database `path`, on its connection."""
+
+    def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
+        self.path = path
+        self._conn = conn
+
+    @told
+    def lacking(self, units: Iterable[Unit], version: int) -> list[Unit]:
+        """Those of `units` that are not indexed as they are now, by this `version` of the way to make them text."""
+        files = {
+            py_text(path): (size, mtime)
+            for path, size, mtime in self._conn.execute(
+                "SELECT path, size, mtime FROM indexed WHERE path NOT NULL AND version = ?", (version,)
+            )
+        }
+        stored = {
+            str(id_)
+            for (id_,) in self._conn.execute(
+                "SELECT s.id FROM indexed i JOIN sessions s ON s.key = i.session"
+                " WHERE i.size = s.calls AND i.mtime = s.changed AND i.version = ?",
+                (version,),
+            )
+        }
+        return [
+            one
+            for one in units
+            if (files.get(one.path) != (one.size, one.mtime) if one.path else one.stored not in stored)
+        ]
+
+    @told
+    def add(self, unit: Unit, texts: Iterable[str], version: int) -> int:
+        """Index the `texts` of `unit` in place of what was indexed of it; how many pieces. In several transactions: it
+        counts as indexed from the last one on."""
+        made = list(map(folded, pieces(texts)))
+        first = self._begin(unit, len(made), version)
+        for start in range(0, len(made), _AT_ONCE):
+            with writing(self._conn):
+                rows = enumerate(made[start : start + _AT_ONCE], first + start)
+                self._conn.executemany("INSERT INTO texts (rowid, words) VALUES (?, ?)", rows)
+        self._end(unit, first)
+        return len(made)
+
+    def _begin(self, unit: Unit, count: int, version: int) -> int:
+        with writing(self._conn):
+            first: int = self._conn.execute("SELECT coalesce(max(last), 0) + 1 FROM indexed").fetchone()[0]
+            size, mtime = unit.size, unit.mtime
+            if unit.stored and not unit.path:
+                found = self._conn.execute(
+                    "SELECT calls, changed FROM sessions WHERE id = ?", (unit.stored,)
+                ).fetchone()
+                size, mtime = found or (0, 0.0)
+            self._conn.execute(
+                "INSERT INTO indexed (size, mtime, version, first, last) VALUES (?, ?, ?, ?, ?)",
+                (size, mtime, version, first, first + count - 1 if count else first),
+            )
+        return first
+
+    def _end(self, unit: Unit, first: int) -> None:
+        column, value = ("path", sql_text(unit.path)) if unit.path else ("session", None)
+        with writing(self._conn):
+            if column == "session":
+                found = self._conn.execute("SELECT key FROM sessions WHERE id = ?", (unit.stored,)).fetchone()
+                value = found[0] if found else None
+            self._conn.execute(f"UPDATE indexed SET {column} = NULL WHERE {column} = ?", (value,))
+            self._conn.execute(f"UPDATE indexed SET {column} = ? WHERE first = ?", (value, first))
+
+    @told
+    def may_hold(self, texts: Iterable[str]) -> set[str] | None:
+        """The names of the indexed units that may hold all of `texts` (in one piece each); None where the index cannot
+        tell: they are all too short."""
+        questions = [question for text in texts if (question := _question(text)) is not None]
+        if not questions:
+            return None
+        rows = self._conn.execute(
+            "SELECT i.first, i.last, i.path, s.id FROM indexed i LEFT JOIN sessions s ON s.key = i.session"
+            " WHERE i.path NOT NULL OR s.id NOT NULL ORDER BY i.first"
+        ).fetchall()
+        firsts = [row[0] for row in rows]
+        found: list[set[str]] = []
+        for question in questions:
+            names = set()
+            for (row,) in self._conn.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (question,)):
+                at = bisect_right(firsts, row) - 1
+                if at >= 0 and row <= rows[at][1]:
+                    names.add(py_text(rows[at][2] or rows[at][3]))
+            found.append(names)
+        return set.intersection(*found)
+
+    @told
+    def waste(self) -> float:
+        """Which share of the index is about what was replaced, deleted or not finished."""
+        live, total = self._conn.execute(
+            "SELECT total(CASE WHEN path NOT NULL OR session NOT NULL THEN last - first + 1 END),"
+            " total(last - first + 1) FROM indexed"
+        ).fetchone()
+        return 1 - live / total if total else 0.0
+
+    @told
+    def clear(self) -> None:
+        """Begin the index anew."""
+        with writing(self._conn):
+            self._conn.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
+            self._conn.execute("DELETE FROM indexed")
+
+    @told
+    def settle(self) -> None:
+        """Join what was indexed bit by bit: smaller, and quicker to ask."""
+        with writing(self._conn):
+            self._conn.execute("INSERT INTO texts (texts) VALUES ('optimize')")

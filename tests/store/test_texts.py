@@ -1,0 +1,108 @@
+"""The full-text index: it never misses a recording that holds a text."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.store import texts
+from ctxtui.store.store import Store
+from ctxtui.store.texts import LONGEST, PIECE, Unit, pieces
+from tests.store.builders import FILE, LEXICON, talk
+
+A, B = Unit("/a.jsonl", 10, 1.5), Unit("/b.jsonl", 20, 2.5)
+WORDS = st.text(st.sampled_from("abcABCß数据分析 _.\"'%ıİſ\n\x00\ud800é"), max_size=30)
+
+
+@given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=6), st.data())
+def test_what_holds_a_text_is_named(one: list[str], two: list[str], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s.db") as store:
+        store.texts.add(A, one, 1)
+        store.texts.add(B, two, 1)
+        for unit, held in ((A, one), (B, two)):
+            for text in held:
+                start = data.draw(st.integers(0, len(text)))
+                wanted = text[start : start + data.draw(st.integers(0, 12))]
+                for spelled in (wanted, wanted.upper() if wanted.upper().lower() == wanted.lower() else wanted):
+                    found = store.texts.may_hold([spelled])
+                    assert found is None or unit.name in found
+
+
+def test_what_holds_it_nowhere_is_not_named(store: Store) -> None:
+    store.texts.add(A, ["def compute_context(self)"], 1)
+    store.texts.add(B, ["数据分析和处理", "unrelated"], 1)
+    assert store.texts.may_hold(["pute_con"]) == {"/a.jsonl"}
+    assert store.texts.may_hold(["COMPUTE"]) == {"/a.jsonl"}
+    assert store.texts.may_hold(["据分析"]) == {"/b.jsonl"}
+    assert store.texts.may_hold(["compute", "数据分"]) == set()
+    assert store.texts.may_hold(['say "hi"']) == set()
+    assert store.texts.may_hold(["数据"]) is None
+
+
+def test_a_text_across_the_cut_of_a_long_one_is_found(store: Store) -> None:
+    long = ("x" * (PIECE - 5)) + "NEEDLE in hay" + "y" * PIECE
+    assert store.texts.add(A, ["a", long, "b"], 1) == 4
+    assert store.texts.may_hold(["needle in hay"]) == {"/a.jsonl"}
+    assert store.texts.may_hold(["x" * 20 + "needle" + "z" * 300]) == set()
+    assert all(len(piece) <= PIECE + LONGEST for piece in pieces([long, "c" * 10]))
+
+
+def test_a_recording_that_changed_is_indexed_anew(store: Store) -> None:
+    grown = Unit(A.path, 11, 1.6)
+    assert store.texts.lacking([A, B], 1) == [A, B]
+    store.texts.add(A, ["the first words"], 1)
+    assert store.texts.lacking([A, B], 1) == [B]
+    assert store.texts.lacking([grown], 1) == [grown]
+    assert store.texts.lacking([A], 2) == [A]
+    store.texts.add(grown, ["other words"], 1)
+    assert store.texts.may_hold(["first"]) == set()
+    assert store.texts.may_hold(["other"]) == {A.path}
+    assert store.texts.waste() == 0.5
+    store.texts.settle()
+    store.texts.clear()
+    assert (store.texts.waste(), store.texts.may_hold(["other"])) == (0.0, set())
+    store.texts.add(grown, ["other words"], 1)
+    assert store.texts.may_hold(["other"]) == {A.path}
+
+
+def test_a_stored_session_is_indexed_as_it_is(store: Store) -> None:
+    id_ = store.import_session(talk(2), FILE)
+    unit = Unit(stored=id_)
+    store.texts.add(unit, [LEXICON[7] + " is in it"], 1)
+    assert store.texts.lacking([unit], 1) == []
+    assert store.texts.may_hold([LEXICON[7] + " is"]) == {id_}
+    store.import_session(talk(3), FILE)
+    assert store.texts.lacking([unit], 1) == [unit]
+    store.delete(id_)
+    assert store.texts.may_hold([LEXICON[7] + " is"]) == set()
+    assert store.texts.waste() == 1.0
+
+
+def test_indexing_that_was_cut_short_counts_for_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: texts.Texts, unit: Unit, first: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(texts.Texts, "_end", broken)
+        with pytest.raises(KeyboardInterrupt):
+            store.texts.add(A, ["half of it"], 1)
+    assert store.texts.lacking([A], 1) == [A]
+    assert store.texts.may_hold(["half"]) == set()
+    store.texts.add(A, ["half of it"], 1)
+    assert store.texts.may_hold(["half"]) == {A.path}
+
+
+def test_the_index_is_small(tmp_path: Path) -> None:
+    words = [" ".join(LEXICON[n % 4000] for n in range(start, start + 200)) for start in range(0, 200_000, 200)]
+    with Store.open(tmp_path / "s.db") as store:
+        store.vacuum()
+        before = (tmp_path / "s.db").stat().st_size
+        store.texts.add(A, words, 1)
+        store.texts.settle()
+        store.vacuum()
+        size = (tmp_path / "s.db").stat().st_size - before
+    assert size < 0.25 * sum(map(len, words))
