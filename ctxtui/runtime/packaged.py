@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from ctxtui.cache.rules import RuleTable
+    from ctxtui.curation.masking import Rule
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
 
@@ -32,6 +34,22 @@ def price_table() -> PriceTable:
     from ctxtui.pricing.price import parse_prices
 
     return parse_prices((DATA / "prices.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def cache_rules() -> RuleTable:
+    """How each provider caches prompts."""
+    from ctxtui.cache.rules import parse_rules
+
+    return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def mask_rules() -> tuple[Rule, ...]:
+    """What is masked in copies that leave a person's hands."""
+    from ctxtui.curation.masking import parse_masks
+
+    return parse_masks((DATA / "masks.toml").read_text(encoding="utf-8"))
 
 
 def sample_paths() -> tuple[Path, ...]:
