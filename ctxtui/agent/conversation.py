@@ -1,0 +1,133 @@
+"""The context that a hosted agent talks in: a path in the session's tree, and the request that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ctxtui.agent.answer import Settled, settle
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json, dumps, loads
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.wire import fresh, registry
+from ctxtui.wire.request import Request, Response
+from ctxtui.wire.speech import Result, template, tool_results, user_message
+from ctxtui.wire.turns import CALL, RESULT, part_of
+
+Shape = Callable[[int], Sequence[Item]]
+"""Gives the items that leave for the raw context with this head: where edits are applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request that can be sent: its exact `body`, the context as the agent has it and as it leaves."""
+
+    body: bytes
+    raw_head: int
+    sent_head: int
+    skeleton: Skeleton
+
+
+class Opening(NamedTuple):
+    """What a conversation begins with: the dialect, top-level parameters (``model`` among them), tool definitions in
+    Anthropic's form, the system text, and what was said before (items of any dialect)."""
+
+    dialect: str
+    params: Mapping[str, Json]
+    tools: Sequence[Json] = ()
+    system: str = ""
+    before: Sequence[Item] = ()
+
+
+_PROBE: Final = "\N{BULLET}"
+_TALK: Final = ("messages", "input")
+
+
+class Conversation:
+    """One line of context. `tree` is the session's; `head` the context that the agent has now.
+
+    `shape` gives what leaves for a raw context; by default the context itself.
+    """
+
+    def __init__(self, tree: Tree, opening: Opening, shape: Shape | None = None) -> None:
+        self.tree = tree
+        self.dialect = opening.dialect
+        self.model = str(opening.params.get("model", ""))
+        self.head = ROOT
+        self.lost: list[str] = []
+        """What of `before` this dialect could not say."""
+        self._shape = shape
+        self._used: set[str] = set()
+        self._names: dict[str, str] = {}
+        self._begin(opening)
+
+    def _begin(self, opening: Opening) -> None:
+        first = [*_opening_items(opening), *opening.before]
+        # A body needs a message; the marker is taken off again, so that the context ends with what was there.
+        said = [*first, *user_message(opening.dialect, _PROBE)]
+        body, self.lost = fresh.build(opening.dialect, said, model=self.model, params=opening.params)
+        request = registry.DIALECTS[opening.dialect].decode_request(body, None)
+        items = _without_probe(request.items)
+        value = loads(body)
+        system = next((i.block.value().get("text", "") for i in items if i.place.section == "system"), "")
+        params = {key: item for key, item in value.items() if key not in ("tools", "system", "instructions", *_TALK)}
+        self.skeleton = template(opening.dialect, params, value.get("tools", ()), system)
+        self.head = self.tree.extend(ROOT, items)
+        for item in items:
+            self._learn(item)
+
+    def _learn(self, item: Item) -> None:
+        part = part_of(item.block) if item.place.section == "messages" else None
+        if part is not None and part.what in (CALL, RESULT):
+            self._used.add(part.id)
+
+    def say(self, text: str) -> int:
+        """The user says `text`; the new head."""
+        self.head = self.tree.extend(self.head, user_message(self.dialect, text))
+        return self.head
+
+    def answer(self, response: Response, *, cut: bool = False) -> Settled:
+        """Take in an answer, or the part of one that was `cut`; what of it went in."""
+        settled = settle(response.items, self._used, cut=cut)
+        self.head = self.tree.extend(self.head, settled.items)
+        self._names |= {call.id: call.name for call in settled.calls}
+        return settled
+
+    def results(self, results: Sequence[Result]) -> int:
+        """Take in what tools brought; the new head."""
+        named = [one._replace(name=one.name or self._names.get(one.id, "")) for one in results]
+        self.head = self.tree.extend(self.head, tool_results(self.dialect, named))
+        return self.head
+
+    def back_to(self, head: int) -> None:
+        """Go on from an earlier context."""
+        self.head = head
+
+    def draft(self) -> Draft:
+        """The request of the context as it stands, edits applied."""
+        raw = self.tree.items(self.head)
+        sent = list(self._shape(self.head)) if self._shape is not None else raw
+        body = registry.encode(Request(tuple(sent), self.skeleton))
+        sent_head = self.head if sent == raw else self.tree.extend(ROOT, sent)
+        return Draft(body, self.head, sent_head, self.skeleton)
+
+
+def _opening_items(opening: Opening) -> list[Item]:
+    """Tools and system text as items; `fresh` turns them into the dialect's own."""
+    body: dict[str, Json] = {"model": "", "max_tokens": 1, "messages": [{"role": "user", "content": _PROBE}]}
+    if opening.tools:
+        body["tools"] = list(opening.tools)
+    if opening.system:
+        body["system"] = [{"type": "text", "text": opening.system}]
+    items = registry.DIALECTS["anthropic"].decode_request(dumps(body), None).items
+    return [item for item in items if item.place.section != "messages"]
+
+
+def _without_probe(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The items without the last user text, and without its header where that stands alone."""
+    rest = list(items[:-1])
+    if rest and rest[-1].block.kind == HEADER:
+        rest.pop()
+    return tuple(rest)

@@ -1,0 +1,76 @@
+"""One request and its answer, as far as it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ctxtui.agent.conversation import Draft
+from ctxtui.core.call import Call, Epoch, Fidelity
+from ctxtui.core.canonical import Json
+from ctxtui.wire.request import Response
+from ctxtui.wire.sse import EventParser
+from ctxtui.wire.stream import Delta, StreamReader
+
+
+@dataclass(slots=True)
+class Exchange:
+    """Reads the answer to `draft` from bytes, however they are cut, and makes the call of it.
+
+    `own_id` names the call where the provider does not; times are Unix seconds.
+    """
+
+    draft: Draft
+    reader: StreamReader
+    thread: str
+    provider: str
+    model: str
+    own_id: str
+    started: float
+    epoch: Epoch = field(default_factory=Epoch)
+    attempt: int = 1
+    first_byte: float | None = None
+    known: frozenset[str] = frozenset()
+    """Ids of calls that there are already."""
+    parser: EventParser = field(default_factory=EventParser)
+
+    def feed(self, data: bytes, at: float) -> tuple[Delta, ...]:
+        """Take in bytes of the answer; what they add to it."""
+        if self.first_byte is None:
+            self.first_byte = at
+        return tuple(self.reader.feed(self.parser.feed(data)))
+
+    def close(self) -> tuple[Delta, ...]:
+        """The bytes have ended."""
+        return tuple(self.reader.feed(self.parser.close()))
+
+    @property
+    def response(self) -> Response:
+        """The answer so far."""
+        return self.reader.response()
+
+    def call(self, response: Response, head: int, ended: float | None = None, error: str = "") -> Call:
+        """The call as known now; `head` is the context just after the answer."""
+        extra: dict[str, Json] = dict(response.extra)
+        if self.attempt > 1:
+            extra["attempt"] = self.attempt
+        usage = response.billed if response.usage is not None else None
+        id_ = response.id if response.id and response.id not in self.known else self.own_id
+        return Call(
+            id=id_,
+            thread=self.thread,
+            raw_head=self.draft.raw_head,
+            sent_head=self.draft.sent_head,
+            response_head=head,
+            provider=self.provider,
+            model=response.model or self.model,
+            started=self.started,
+            first_byte=self.first_byte,
+            ended=ended,
+            fidelity=Fidelity.WIRE,
+            epoch=self.epoch,
+            usage=usage,
+            stop_reason=response.stop_reason,
+            error=error or response.error,
+            skeleton=self.draft.skeleton,
+            extra=extra,
+        )

@@ -1,0 +1,203 @@
+"""The turn machine at work: commands become requests, tools and pauses in an event loop, and what comes of them events.
+
+Everything happens in one event loop; only tools run in threads. Nothing here knows a provider, a database or a screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ctxtui.agent import events as ev
+from ctxtui.agent import moments as mo
+from ctxtui.agent.conversation import Conversation, Draft
+from ctxtui.agent.exchange import Exchange
+from ctxtui.agent.tools.registry import Toolbox
+from ctxtui.agent.turn import Phase, State, step
+from ctxtui.core.errors import CtxtuiError, ProviderError
+from ctxtui.wire.speech import Result
+
+
+class Line(Protocol):
+    """The way to a provider."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+
+    def send(self, body: bytes) -> AsyncIterator[bytes]:
+        """The bytes of the answer's event stream as they come. Raises `ProviderError`."""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
+    ""), names for calls, the clock."""
+
+    tell: Callable[[mo.Moment], None]
+    judge: Callable[[Draft], Awaitable[str]]
+    exchange: Callable[[Draft, int], Exchange]
+    clock: Callable[[], float] = time.time
+
+
+class Runner:
+    """Runs the turns of `conversation` with `line` and `toolbox`. `feed` takes what the user does."""
+
+    def __init__(self, conversation: Conversation, toolbox: Toolbox, line: Line, around: Surroundings) -> None:
+        self.conversation = conversation
+        self.toolbox = toolbox
+        self.line = line
+        self.state = State()
+        self._around = around
+        self._draft: Draft | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._tools: dict[str, asyncio.Task[None]] = {}
+
+    def feed(self, event: ev.Event) -> None:
+        """Something happened; for the event loop's own thread."""
+        self.state, commands = step(self.state, event)
+        for command in commands:
+            self._do(command)
+
+    async def close(self) -> None:
+        """End what is under way: a running answer is kept as far as it came."""
+        self.feed(ev.Interrupted())
+        tasks = [*([self._task] if self._task else []), *self._tools.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _do(self, command: ev.Command) -> None:
+        match command:
+            case ev.Prepare():
+                self._start(self._prepare())
+            case ev.Send(attempt):
+                self._start(self._send(attempt))
+            case ev.Wait(seconds, attempt, most, reason):
+                self._around.tell(mo.Waiting(seconds, attempt, most, reason))
+                self._start(self._wait(seconds))
+            case ev.Cut() | ev.StopWaiting():
+                self._stop()
+            case ev.Run(call):
+                self._around.tell(mo.ToolBegan(call))
+                self._tools[call.id] = asyncio.create_task(self._run(call))
+            case ev.StopTools():
+                for task in self._tools.values():
+                    task.cancel()
+                self._tools.clear()
+            case _:
+                self._around.tell(self._moment(command))
+
+    def _moment(self, command: ev.Command) -> mo.Moment:
+        """Do what takes no time, and say what it came to."""
+        match command:
+            case ev.AddUser(text):
+                return mo.UserSaid(text, self.conversation.say(text))
+            case ev.AddResults(results):
+                named = [Result(one.id, "", one.text, one.is_error) for one in results]
+                return mo.ResultsCame(results, self.conversation.results(named))
+            case ev.Hold(reason):
+                return mo.Held(reason)
+            case ev.Ask(call):
+                return mo.LeaveAsked(call)
+            case ev.Tell(kind, text):
+                return mo.Noted(kind, text)
+        return mo.Rested()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.create_task(work)
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _prepare(self) -> None:
+        try:
+            draft = self._draft = self.conversation.draft()
+            self._around.tell(mo.Drafted(draft))
+            reason = await self._around.judge(draft)
+        except CtxtuiError as error:
+            self.feed(ev.Broke(str(error)))
+            return
+        if self.state.phase == Phase.PREPARING:
+            self.feed(ev.Prepared(reason))
+
+    async def _wait(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self.feed(ev.Waited())
+
+    async def _run(self, call: ev.ToolCall) -> None:
+        result = await asyncio.to_thread(self.toolbox.run, call)
+        self._tools.pop(call.id, None)
+        self._around.tell(mo.ToolEnded(result))
+        self.feed(ev.Finished(result))
+
+    # One request
+
+    async def _send(self, attempt: int) -> None:
+        assert self._draft is not None
+        exchange = self._around.exchange(self._draft, attempt)
+        self._around.tell(mo.Sent(self._draft, exchange.started, attempt))
+        try:
+            await self._listen(exchange)
+        except asyncio.CancelledError:
+            if self.state.phase != Phase.CUTTING:
+                raise
+            self._ended(exchange, cut=True)
+        except ProviderError as error:
+            self._broke(exchange, str(error), error.retry, error.after)
+        else:
+            self._over(exchange)
+
+    async def _listen(self, exchange: Exchange) -> None:
+        began = False
+        async for data in self.line.send(exchange.draft.body):
+            deltas = exchange.feed(data, self._around.clock())
+            if not began and ((response := exchange.response).id or deltas):
+                began = True
+                self._around.tell(mo.CallBegan(exchange.call(response, exchange.draft.raw_head)))
+            self._around.tell(mo.Heard(data, deltas))
+        rest = exchange.close()
+        if rest:
+            self._around.tell(mo.Heard(b"", rest))
+
+    def _over(self, exchange: Exchange) -> None:
+        response = exchange.response
+        if response.error:
+            self._broke(exchange, response.error, _passing(response.error), None)
+        elif not response.complete:
+            self._broke(exchange, "the answer broke off", True, None)
+        else:
+            self._ended(exchange, cut=False)
+
+    def _ended(self, exchange: Exchange, *, cut: bool) -> None:
+        response = exchange.response
+        # An answer that ran into its limit may end in the middle of a call.
+        short = cut or response.stop_reason in _SHORT
+        settled = self.conversation.answer(response, cut=short)
+        head, error = self.conversation.head, "interrupted" if cut else ""
+        call = exchange.call(response, head, self._around.clock(), error)
+        self._around.tell(mo.CallEnded(call, head, cut))
+        calls = tuple(ev.ToolCall(c.id, c.name, c.input, self.toolbox.asks(c.name)) for c in settled.calls)
+        self.feed(ev.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
+
+    def _broke(self, exchange: Exchange, message: str, retry: bool, after: float | None) -> None:
+        call = None
+        if exchange.first_byte is not None:
+            response = exchange.response
+            shown = self.conversation.tree.extend(exchange.draft.raw_head, response.items)
+            call = exchange.call(response, shown, self._around.clock(), message)
+        self._around.tell(mo.CallFailed(message, call))
+        self.feed(ev.Broke(message, retry, after))
+
+
+_SHORT = frozenset({"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"})
+_PASSING = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
+
+
+def _passing(error: str) -> bool:
+    """Whether an error said within a stream is worth another try."""
+    return any(word in error.lower() for word in _PASSING)

@@ -1,0 +1,122 @@
+"""Tools that only read: read_file, list_dir, find, grep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from typing import Final
+
+from ctxtui.agent.tools.tool import BadInput, Tool, shortened
+from ctxtui.agent.tools.workspace import Workspace
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError
+
+SKIPPED: Final = frozenset(
+    ".git .hg .svn .venv venv node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis dist"
+    " build".split()
+)
+"""Folders that find and grep pass over."""
+_LINES: Final = 2000
+_FOUND: Final = 200
+_LONGEST: Final = 1000
+_PATH: Final[Json] = {"type": "string", "description": "Path relative to the workspace."}
+
+
+def text_of(data: bytes, path: str) -> str:
+    """The text of a file. Raises `CtxtuiError` for what is none."""
+    if b"\0" in data[:8192]:
+        raise CtxtuiError(f"a binary file of {len(data):,} bytes", place=path)
+    return data.decode("utf-8", "replace")
+
+
+def _read_file(where: Workspace, given: Mapping[str, Json]) -> str:
+    text = text_of(where.read(given["path"]), given["path"])
+    lines = text.splitlines()
+    first = max(1, given.get("offset", 1))
+    most = max(1, given.get("limit", _LINES))
+    chosen = lines[first - 1 : first - 1 + most]
+    if not chosen:
+        return f"(the file has {len(lines):,} lines)" if lines else "(the file is empty)"
+    shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(chosen, first))
+    left = len(lines) - (first - 1 + len(chosen))
+    more = f"\n[{left:,} more lines: read on with offset {first + len(chosen)}]" if left > 0 else ""
+    return shortened(shown, "give offset and limit") + more
+
+
+def _list_dir(where: Workspace, given: Mapping[str, Json]) -> str:
+    return shortened("\n".join(where.entries(given.get("path", ""))) or "(empty)", "list a folder below")
+
+
+def _find(where: Workspace, given: Mapping[str, Json]) -> str:
+    pattern = given["pattern"]
+    whole = pattern if "/" in pattern or "*" in pattern or "?" in pattern else f"*{pattern}*"
+    found: list[str] = []
+    for path in where.files(given.get("path", ""), SKIPPED):
+        if fnmatch(path, whole) or fnmatch(path.rpartition("/")[2], whole):
+            found.append(path)
+            if len(found) > _FOUND:
+                return "\n".join([*found[:_FOUND], f"[more than {_FOUND} files: give a narrower pattern]"])
+    return "\n".join(found) or f"no file fits {pattern}"
+
+
+def _grep(where: Workspace, given: Mapping[str, Json]) -> str:
+    try:
+        pattern = re.compile(given["pattern"], re.IGNORECASE if given.get("ignore_case") else 0)
+    except re.error as error:
+        raise BadInput(f"not a regular expression: {error}", place="grep") from error
+    found: list[str] = []
+    for line in _hits(where, pattern, given.get("path", ""), given.get("glob", "*")):
+        found.append(line)
+        if len(found) > _FOUND:
+            return "\n".join([*found[:_FOUND], f"[more than {_FOUND} lines: give a narrower pattern]"])
+    return "\n".join(found) or f"nothing fits {given['pattern']}"
+
+
+def _hits(where: Workspace, pattern: re.Pattern[str], path: str, glob: str) -> Iterator[str]:
+    for name in where.files(path, SKIPPED):
+        if not (fnmatch(name, glob) or fnmatch(name.rpartition("/")[2], glob)):
+            continue
+        try:
+            text = text_of(where.read(name), name)
+        except (CtxtuiError, OSError):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            # The longest lines are generated: a pattern may take forever on them.
+            if pattern.search(line[:_LONGEST]):
+                yield f"{name}:{number}:{line[:300]}"
+
+
+READ_FILE: Final = Tool(
+    "read_file",
+    "Read a text file of the workspace; lines come with their numbers.",
+    {
+        "path": _PATH,
+        "offset": {"type": "integer", "description": "First line, from 1."},
+        "limit": {"type": "integer", "description": f"How many lines, {_LINES} by default."},
+    },
+    _read_file,
+    ("path",),
+)
+LIST_DIR: Final = Tool(
+    "list_dir", "List a folder of the workspace; folders end with a slash.", {"path": _PATH}, _list_dir
+)
+FIND: Final = Tool(
+    "find",
+    "Find files by name: a part of the name, or a pattern with * and ?.",
+    {"pattern": {"type": "string", "description": "Part of a name, or a pattern such as src/*.py."}, "path": _PATH},
+    _find,
+    ("pattern",),
+)
+GREP: Final = Tool(
+    "grep",
+    "Search the text of files with a regular expression; gives path:line:text.",
+    {
+        "pattern": {"type": "string", "description": "A regular expression (Python's)."},
+        "path": _PATH,
+        "glob": {"type": "string", "description": "Only files that fit this pattern, such as *.py."},
+        "ignore_case": {"type": "boolean", "description": "Whether case does not matter."},
+    },
+    _grep,
+    ("pattern",),
+)

@@ -1,0 +1,66 @@
+"""What a tool is: what the model is told of it, whether it asks first, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.agent.tools.workspace import Workspace
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError
+
+MOST: Final = 60_000
+"""Characters of a result: more is cut, and said."""
+
+
+class BadInput(CtxtuiError):
+    """The model gave a tool something that its schema does not allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `properties` are the JSON schemas of its inputs by name, of which `required` must be given; `run` does
+    the work (in a thread) and returns what the model reads. `writes`: the user is asked first."""
+
+    name: str
+    description: str
+    properties: Mapping[str, Json]
+    run: Callable[[Workspace, Mapping[str, Json]], str]
+    required: tuple[str, ...] = ()
+    writes: bool = False
+
+    def definition(self) -> Json:
+        """The tool as a request offers it (Anthropic's form; other dialects are made from it)."""
+        schema = {"type": "object", "properties": dict(self.properties), "required": list(self.required)}
+        return {"name": self.name, "description": self.description, "input_schema": schema}
+
+
+_TYPES: Final[dict[str, type | tuple[type, ...]]] = {"string": str, "integer": int, "boolean": bool}
+
+
+def checked(tool: Tool, given: Json) -> dict[str, Json]:
+    """The input of a call, held against the tool's schema. Raises `BadInput` naming what is wrong."""
+    if not isinstance(given, Mapping):
+        raise BadInput("the input is no JSON object", place=tool.name)
+    for name in tool.required:
+        if name not in given:
+            raise BadInput(f"{name} is missing", place=tool.name)
+    found: dict[str, Json] = {}
+    for name, value in given.items():
+        schema = tool.properties.get(name)
+        if schema is None:
+            raise BadInput(f"no such input: {name}", place=tool.name, way_out=f"it takes {', '.join(tool.properties)}")
+        wanted = _TYPES[schema["type"]]
+        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+            raise BadInput(f"{name} must be of type {schema['type']}", place=tool.name)
+        found[name] = value
+    return found
+
+
+def shortened(text: str, way_out: str) -> str:
+    """`text` cut to what a result may hold, with a line that says so and `way_out`."""
+    if len(text) <= MOST:
+        return text
+    kept = text[:MOST].rpartition("\n")[0] or text[:MOST]
+    return f"{kept}\n[{len(text) - len(kept):,} more characters are not shown; {way_out}]"

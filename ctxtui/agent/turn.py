@@ -1,0 +1,249 @@
+"""The turn machine: state and event in, state and commands out. It knows no clock, no network, no files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from ctxtui.agent.events import (
+    AddResults,
+    AddUser,
+    Answered,
+    Ask,
+    Broke,
+    Command,
+    Cut,
+    Event,
+    Finished,
+    Hold,
+    HoldNext,
+    Interrupted,
+    Leave,
+    Permitted,
+    Prepare,
+    Prepared,
+    Released,
+    Rest,
+    Run,
+    Said,
+    Send,
+    StopTools,
+    StopWaiting,
+    Tell,
+    ToolCall,
+    ToolResult,
+    Wait,
+    Waited,
+)
+
+ATTEMPTS: Final = 6
+"""How often one request is tried."""
+LONGEST_WAIT: Final = 60.0
+"""Seconds: a provider that asks for a longer pause gets no retry, and the user is told."""
+STOPPED: Final = "Stopped by the user before it was done."
+REFUSED: Final = "The user did not allow this."
+
+
+class Phase(StrEnum):
+    """What a turn is doing."""
+
+    REST = "rest"
+    PREPARING = "preparing"
+    HELD = "held"
+    SENDING = "sending"
+    CUTTING = "cutting"
+    WAITING = "waiting"
+    ACTING = "acting"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a turn stands. `queue` are messages for the next request, `calls` what the last answer asks for, `results`
+    what came of them, `asked` the ids that wait for the user. `hold` holds the next request. `allowed` and `refused`
+    are tools that the user answered for, for the whole session. `rounds` counts the requests of this turn, of which
+    more than `most` are held (0: no limit)."""
+
+    phase: Phase = Phase.REST
+    queue: tuple[str, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    asked: tuple[str, ...] = ()
+    attempt: int = 0
+    hold: bool = False
+    allowed: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+    rounds: int = 0
+    most: int = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn is under way."""
+        return self.phase != Phase.REST
+
+
+Step = tuple[State, list[Command]]
+
+
+def step(state: State, event: Event) -> Step:
+    """What `event` makes of `state`, and what is to be done. An event that comes too late changes nothing."""
+    handler = _HANDLERS.get((state.phase, type(event))) or _ANYWHERE.get(type(event))
+    return handler(state, event) if handler else (state, [])
+
+
+def _prepare(state: State) -> Step:
+    said: list[Command] = [AddUser(text) for text in state.queue]
+    return replace(state, phase=Phase.PREPARING, queue=(), attempt=0), [*said, Prepare()]
+
+
+def _rest(state: State, *before: Command) -> Step:
+    """The end of a turn; what the user said meanwhile begins the next one."""
+    ended = replace(state, phase=Phase.REST, calls=(), results=(), asked=(), attempt=0, rounds=0)
+    if ended.queue and not any(isinstance(one, Tell) for one in before):
+        again, commands = _prepare(ended)
+        return again, [*before, *commands]
+    return ended, [*before, Rest()]
+
+
+def _said(state: State, event: Said) -> Step:
+    queued = replace(state, queue=(*state.queue, event.text))
+    return _prepare(queued) if state.phase in (Phase.REST, Phase.HELD) else (queued, [])
+
+
+def _hold_next(state: State, _: HoldNext) -> Step:
+    return replace(state, hold=not state.hold), []
+
+
+def _prepared(state: State, event: Prepared) -> Step:
+    over = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
+    reason = "asked for" if state.hold else event.reason or over
+    if reason:
+        return replace(state, phase=Phase.HELD, hold=False), [Hold(reason)]
+    return _send(state)
+
+
+def _send(state: State) -> Step:
+    sending = replace(state, phase=Phase.SENDING, attempt=state.attempt + 1)
+    return replace(sending, rounds=state.rounds + (sending.attempt == 1)), [Send(sending.attempt)]
+
+
+def _released(state: State, _: Released) -> Step:
+    return _send(replace(state, rounds=0)) if state.phase == Phase.HELD else _prepare(state)
+
+
+def _answered(state: State, event: Answered) -> Step:
+    if event.cut or state.phase == Phase.CUTTING:
+        stopped = tuple(ToolResult(call.id, STOPPED, is_error=True) for call in event.calls)
+        rest: list[Command] = [AddResults(stopped)] if stopped else []
+        return _rest(state, *rest, Tell("interrupt", "interrupted by the user"))
+    if event.again:
+        return _prepare(state)
+    if not event.calls:
+        return _rest(state)
+    return _act(replace(state, phase=Phase.ACTING, calls=event.calls, results=(), asked=(), attempt=0))
+
+
+def _act(state: State) -> Step:
+    """Begin every call of an answer at once; what needs leave asks for it."""
+    commands: list[Command] = []
+    for call in state.calls:
+        if call.asks and call.name in state.refused:
+            state = replace(state, results=(*state.results, ToolResult(call.id, REFUSED, is_error=True)))
+        elif call.asks and call.name not in state.allowed:
+            state = replace(state, asked=(*state.asked, call.id))
+            commands.append(Ask(call))
+        else:
+            commands.append(Run(call))
+    return _next_round(state, commands)
+
+
+def _next_round(state: State, commands: list[Command]) -> Step:
+    """When every call has its result, the results go into the context and the next request is made."""
+    found = {result.id: result for result in state.results}
+    if len(found) < len(state.calls):
+        return state, commands
+    results = tuple(found[call.id] for call in state.calls)
+    done, further = _prepare(replace(state, calls=(), results=(), asked=()))
+    return done, [*commands, AddResults(results), *further]
+
+
+def _permitted(state: State, event: Permitted) -> Step:
+    call = next((one for one in state.calls if one.id == event.id), None)
+    if call is None or call.id not in state.asked:
+        return state, []
+    # One answer for the session counts for the same tool's other calls that wait.
+    alike = [one for one in state.calls if one.id in state.asked and one.name == call.name]
+    whom = [call] if event.leave == Leave.ONCE else alike
+    state = replace(state, asked=tuple(id_ for id_ in state.asked if id_ not in {one.id for one in whom}))
+    if event.leave == Leave.NEVER:
+        no = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in whom)
+        refused = replace(state, refused=state.refused | {call.name}, results=(*state.results, *no))
+        return _next_round(refused, [Tell("refused", f"{call.name} is not allowed in this session")])
+    if event.leave == Leave.SESSION:
+        state = replace(state, allowed=state.allowed | {call.name})
+    return state, [Run(one) for one in whom]
+
+
+def _finished(state: State, event: Finished) -> Step:
+    wanted = {call.id for call in state.calls} - {result.id for result in state.results} - set(state.asked)
+    if event.result.id not in wanted:
+        return state, []
+    return _next_round(replace(state, results=(*state.results, event.result)), [])
+
+
+def _broke(state: State, event: Broke) -> Step:
+    if state.phase == Phase.CUTTING:
+        return _rest(state, Tell("interrupt", "interrupted by the user"))
+    wait = event.after if event.after is not None else backoff(state.attempt)
+    if not event.retry or state.attempt >= ATTEMPTS or wait > LONGEST_WAIT:
+        tried = f" (tried {state.attempt} times)" if state.attempt > 1 else ""
+        asked = f"; the provider asks to wait {wait:.0f} s" if event.retry and wait > LONGEST_WAIT else ""
+        return _rest(state, Tell("error", f"{event.message}{asked}{tried}"))
+    said = Tell("retry", f"{event.message}; trying again in {wait:.1f} s")
+    waiting = replace(state, phase=Phase.WAITING)
+    return waiting, [said, Wait(wait, state.attempt + 1, ATTEMPTS, event.message)]
+
+
+def backoff(attempt: int) -> float:
+    """Seconds to wait after failed attempt 1, 2, 3 ... where the provider names none: 0.5, 1, 2, 4 ..."""
+    return min(30.0, 0.5 * 2.0 ** (attempt - 1))
+
+
+def _waited(state: State, _: Waited) -> Step:
+    return _send(state)
+
+
+def _cut(state: State, _: Interrupted) -> Step:
+    return replace(state, phase=Phase.CUTTING), [Cut()]
+
+
+def _stop(state: State, _: Interrupted) -> Step:
+    """Interrupted while nothing is being said: calls without a result get one, so that the context stays legal."""
+    commands: list[Command] = [StopWaiting()]
+    if state.phase == Phase.ACTING:
+        found = {result.id: result for result in state.results}
+        stopped = [found.get(call.id) or ToolResult(call.id, STOPPED, is_error=True) for call in state.calls]
+        commands = [StopTools(), AddResults(tuple(stopped))]
+    return _rest(state, *commands, Tell("interrupt", "interrupted by the user"))
+
+
+_ANYWHERE: Final[dict[type, Callable[..., Step]]] = {Said: _said, HoldNext: _hold_next}
+_HANDLERS: Final[dict[tuple[Phase, type], Callable[..., Step]]] = {
+    (Phase.REST, Released): _released,
+    (Phase.PREPARING, Prepared): _prepared,
+    (Phase.PREPARING, Interrupted): _stop,
+    (Phase.PREPARING, Broke): _broke,
+    (Phase.HELD, Released): _released,
+    (Phase.HELD, Interrupted): _stop,
+    (Phase.SENDING, Answered): _answered,
+    (Phase.SENDING, Broke): _broke,
+    (Phase.SENDING, Interrupted): _cut,
+    (Phase.CUTTING, Answered): _answered,
+    (Phase.CUTTING, Broke): _broke,
+    (Phase.WAITING, Waited): _waited,
+    (Phase.WAITING, Interrupted): _stop,
+    (Phase.ACTING, Permitted): _permitted,
+    (Phase.ACTING, Finished): _finished,
+    (Phase.ACTING, Interrupted): _stop,
+}

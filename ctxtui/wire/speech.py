@@ -1,0 +1,86 @@
+"""What a host puts into a context itself: user messages and tool results, in each dialect's own JSON (facts §1, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json, dumps
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.registry import DIALECTS
+
+
+class Result(NamedTuple):
+    """What a tool brought: `id` names the call, `name` the tool."""
+
+    id: str
+    name: str
+    text: str
+    is_error: bool = False
+
+
+def _anthropic(results: Sequence[Result]) -> list[Json]:
+    blocks: list[Json] = []
+    for one in results:
+        failed = {"is_error": True} if one.is_error else {}
+        blocks.append({"type": "tool_result", "tool_use_id": one.id, "content": one.text, **failed})
+    return [{"role": "user", "content": blocks}]
+
+
+def _chat(results: Sequence[Result]) -> list[Json]:
+    return [{"role": "tool", "tool_call_id": one.id, "content": one.text} for one in results]
+
+
+def _responses(results: Sequence[Result]) -> list[Json]:
+    return [{"type": "function_call_output", "call_id": one.id, "output": one.text} for one in results]
+
+
+def _said(kind: str) -> Callable[[str], Json]:
+    return lambda text: {"role": "user", "content": [{"type": kind, "text": text}]}
+
+
+class _Voice(NamedTuple):
+    key: str
+    user: Callable[[str], Json]
+    results: Callable[[Sequence[Result]], list[Json]]
+
+
+_VOICES: Final[dict[str, _Voice]] = {
+    ANTHROPIC: _Voice("messages", _said("text"), _anthropic),
+    CHAT: _Voice("messages", lambda text: {"role": "user", "content": text}, _chat),
+    RESPONSES: _Voice("input", _said("input_text"), _responses),
+}
+
+
+def user_message(dialect: str, text: str) -> tuple[Item, ...]:
+    """The items of a user message. Raises `KeyError` for a dialect that cannot be spoken."""
+    return _items(dialect, [_VOICES[dialect].user(text)])
+
+
+def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:
+    """The items that answer an assistant's calls, in their order; none for none."""
+    return _items(dialect, _VOICES[dialect].results(results)) if results else ()
+
+
+def _items(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
+    body = dumps({"model": "", _VOICES[dialect].key: messages})
+    found = DIALECTS[dialect].decode_request(body, None).items
+    return tuple(item for item in found if item.place.section == "messages")
+
+
+def template(dialect: str, params: dict[str, Json], tools: Sequence[Json], system: str) -> Skeleton:
+    """The skeleton of a minified body with these top-level `params`, a place for tools and for a system text where
+    there are some, and messages: it spells any list of such items."""
+    voice = _VOICES[dialect]
+    body: dict[str, Json] = {**params}
+    if tools:
+        body["tools"] = list(tools)
+    if system and dialect == ANTHROPIC:
+        body["system"] = [{"type": "text", "text": system}]
+    elif system and dialect == RESPONSES:
+        body["instructions"] = system
+    # Two messages, so that a Responses input is a list.
+    body[voice.key] = [voice.user("a"), voice.user("b")]
+    return DIALECTS[dialect].decode_request(dumps(body), None).skeleton

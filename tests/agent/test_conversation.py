@@ -1,0 +1,175 @@
+"""Conversations in every dialect: what is sent reads back as what the agent has, and stays legal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtui.agent.conversation import Conversation, Opening
+from ctxtui.agent.tools.registry import TOOLS
+from ctxtui.core.tree import Tree
+from ctxtui.curation.legality import check
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Response
+from ctxtui.wire.speech import Result
+from ctxtui.wire.sse import EventParser
+
+PARAMS: dict[str, dict[str, Any]] = {
+    "anthropic": {"model": "m", "max_tokens": 1000, "cache_control": {"type": "ephemeral"}, "stream": True},
+    "openai_chat": {"model": "m", "stream": True, "stream_options": {"include_usage": True}},
+    "openai_responses": {"model": "m", "store": False, "stream": True},
+}
+EVERY = pytest.mark.parametrize("dialect", list(PARAMS))
+
+
+def begun(dialect: str) -> Conversation:
+    tools = [tool.definition() for tool in TOOLS]
+    return Conversation(Tree(), Opening(dialect, PARAMS[dialect], tools, "You help."))
+
+
+def sse(*events: dict[str, Any]) -> bytes:
+    return b"".join(f"event: {e.get('type', '')}\ndata: {json.dumps(e)}\n\n".encode() for e in events)
+
+
+def _anthropic() -> bytes:
+    def delta(kind: str, key: str, words: str) -> dict[str, Any]:
+        return {"type": f"{kind}_delta", key: words}
+
+    seal = delta("signature", "signature", "c2lnbg==")
+    tool = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {}}
+    given = [delta("input_json", "partial_json", words) for words in ('{"path":', '"a"}')]
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+        ({"type": "thinking", "thinking": "", "signature": ""}, [delta("thinking", "thinking", "I look"), seal]),
+        ({"type": "text", "text": ""}, [delta("text", "text", "Let me "), delta("text", "text", "see")]),
+        (tool, given),
+        ({"type": "tool_use", "id": "t2", "name": "list_dir", "input": {}}, []),
+    ]
+    usage = {"input_tokens": 10, "output_tokens": 1}
+    message = {"id": "m1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": message}]
+    for n, (start, deltas) in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": n, "content_block": start})
+        events += [{"type": "content_block_delta", "index": n, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": n})
+    events += [
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 20}},
+        {"type": "message_stop"},
+    ]
+    return sse(*events)
+
+
+def _chat() -> bytes:
+    def chunk(**delta: Any) -> dict[str, Any]:
+        return {"id": "c1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+
+    first = {"index": 0, "id": "t1", "type": "function", "function": {"name": "read_file", "arguments": '{"path"'}}
+    second = {"index": 1, "id": "", "type": "function", "function": {"name": "list_dir", "arguments": "{}"}}
+    events = [
+        chunk(role="assistant", content=""), chunk(reasoning_content="I look"), chunk(content="Let me "),
+        chunk(content="see"), chunk(tool_calls=[first]),
+        chunk(tool_calls=[{"index": 0, "function": {"arguments": ':"a"}'}}]), chunk(tool_calls=[second]),
+    ]  # fmt: skip
+    last = chunk()
+    last["choices"][0]["finish_reason"] = "tool_calls"
+    return b"".join(f"data: {json.dumps(e)}\n\n".encode() for e in [*events, last]) + b"data: [DONE]\n\n"
+
+
+def _responses() -> bytes:
+    call = {"type": "function_call", "id": "f1", "call_id": "t1", "name": "read_file", "arguments": ""}
+    reason = {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "xyz"}
+    message = {"type": "message", "id": "m1", "role": "assistant", "status": "in_progress", "content": []}
+    done = {**message, "status": "completed", "content": [{"type": "output_text", "text": "Let me see"}]}
+    whole = {**call, "arguments": '{"path":"a"}'}
+    base = {"id": "resp1", "model": "m", "status": "in_progress", "output": []}
+    delta = "response.output_text.delta"
+    return sse(
+        {"type": "response.created", "response": base},
+        {"type": "response.output_item.added", "output_index": 0, "item": reason},
+        {"type": "response.output_item.done", "output_index": 0, "item": reason},
+        {"type": "response.output_item.added", "output_index": 1, "item": message},
+        {"type": delta, "output_index": 1, "content_index": 0, "delta": "Let me "},
+        {"type": delta, "output_index": 1, "content_index": 0, "delta": "see"},
+        {"type": "response.output_item.done", "output_index": 1, "item": done},
+        {"type": "response.output_item.added", "output_index": 2, "item": call},
+        {"type": "response.function_call_arguments.delta", "output_index": 2, "delta": '{"path":"a"}'},
+        {"type": "response.output_item.done", "output_index": 2, "item": whole},
+        {"type": "response.completed", "response": {**base, "status": "completed", "output": [reason, done, whole]}},
+    )
+
+
+STREAMS = {"anthropic": _anthropic(), "openai_chat": _chat(), "openai_responses": _responses()}
+
+
+def heard(dialect: str, data: bytes) -> Response:
+    reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
+    reader.feed(parser.feed(data))
+    reader.feed(parser.close())
+    return reader.response()
+
+
+def legal(conversation: Conversation) -> bytes:
+    body = conversation.draft().body
+    assert check(conversation.dialect, body) == []
+    return body
+
+
+@EVERY
+def test_the_bytes_read_back_as_the_context(dialect: str) -> None:
+    talk = begun(dialect)
+    talk.say("look at a – bitte")
+    first = legal(talk)
+    settled = talk.answer(heard(dialect, STREAMS[dialect]))
+    assert [call.name for call in settled.calls][:1] == ["read_file"] and settled.calls[0].input == {"path": "a"}
+    talk.results([Result(call.id, "", f"said {call.name}") for call in settled.calls])
+    talk.say("thanks")
+    draft = talk.draft()
+    legal(talk)
+    read = DIALECTS[dialect].decode_request(draft.body, None)
+    assert list(read.items) == talk.tree.items(draft.sent_head)
+    assert read.skeleton == draft.skeleton
+    # What was sent before is the beginning of what is sent now: the cache can read it.
+    shared = first.rindex(b"]")
+    assert draft.body[:shared] == first[:shared]
+
+
+@EVERY
+def test_calls_without_an_id_get_one(dialect: str) -> None:
+    if dialect != "openai_chat":
+        return
+    talk = begun(dialect)
+    talk.say("x")
+    ids = [call.id for call in talk.answer(heard(dialect, STREAMS[dialect])).calls]
+    assert len(set(ids)) == 2 and all(ids)
+
+
+@EVERY
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_an_answer_cut_anywhere_leaves_a_legal_context(dialect: str, data: st.DataObject) -> None:
+    stream = STREAMS[dialect]
+    cut = data.draw(st.integers(0, len(stream)))
+    talk = begun(dialect)
+    talk.say("look")
+    settled = talk.answer(heard(dialect, stream[:cut]), cut=True)
+    talk.results([Result(call.id, "", "stopped", True) for call in settled.calls])
+    talk.say("go on")
+    legal(talk)
+
+
+@EVERY
+@pytest.mark.parametrize("source", list(PARAMS))
+def test_going_on_from_a_context_of_another_dialect(dialect: str, source: str) -> None:
+    old = begun(source)
+    old.say("look")
+    settled = old.answer(heard(source, STREAMS[source]))
+    old.results([Result(call.id, "", "text") for call in settled.calls])
+    before = [item for item in old.tree.items(old.head) if item.place.section == "messages"]
+    before = [item for item in before if item.place.role != "system"]
+    new = Conversation(Tree(), Opening(dialect, PARAMS[dialect], [t.definition() for t in TOOLS], "You help.", before))
+    new.say("and now?")
+    body = json.loads(legal(new))
+    assert b"Let me see" in new.draft().body and "read_file" in json.dumps(body)

@@ -1,0 +1,137 @@
+"""The tools, and the workspace that they cannot leave."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from ctxtui.agent.events import ToolCall
+from ctxtui.agent.tools import workspace
+from ctxtui.agent.tools.registry import TOOLS, Toolbox
+from ctxtui.agent.tools.workspace import Outside, Workspace
+from ctxtui.core.canonical import Json
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    inside = tmp_path / "work"
+    (inside / "src").mkdir(parents=True)
+    (inside / "src" / "a.py").write_text("def one():\n    return 1\n")
+    (inside / "notes.md").write_text("# Notes\nsee one\n")
+    (tmp_path / "secret.txt").write_text("one secret\n")
+    return inside
+
+
+def run(root: Path, name: str, **given: Json) -> tuple[str, bool]:
+    done = Toolbox(Workspace(root)).run(ToolCall("c", name, given))
+    return done.text, done.is_error
+
+
+def test_reading_with_numbers_and_offset(root: Path) -> None:
+    assert run(root, "read_file", path="src/a.py") == ("1\tdef one():\n2\t    return 1", False)
+    assert run(root, "read_file", path="src/a.py", offset=2) == ("2\t    return 1", False)
+    text, _ = run(root, "read_file", path="src/a.py", limit=1)
+    assert text == "1\tdef one():\n[1 more lines: read on with offset 2]"
+
+
+def test_listing_finding_searching(root: Path) -> None:
+    assert run(root, "list_dir") == ("src/\nnotes.md", False)
+    assert run(root, "find", pattern="*.py") == ("src/a.py", False)
+    assert run(root, "find", pattern="note") == ("notes.md", False)
+    assert run(root, "grep", pattern=r"\bone\b") == ("notes.md:2:see one\nsrc/a.py:1:def one():", False)
+    assert run(root, "grep", pattern="ONE", ignore_case=True, glob="*.md") == ("notes.md:2:see one", False)
+    assert run(root, "grep", pattern="(")[1]
+
+
+def test_writing_and_editing(root: Path) -> None:
+    assert run(root, "write_file", path="new/deep/x.txt", content="héllo")[0].startswith("created")
+    assert (root / "new/deep/x.txt").read_text() == "héllo"
+    assert run(root, "edit_file", path="src/a.py", old="return 1", new="return 2") == (
+        "replaced 1 place in src/a.py",
+        False,
+    )
+    text, failed = run(root, "edit_file", path="notes.md", old="e", new="E")
+    assert failed and "times" in text
+    assert run(root, "edit_file", path="notes.md", old="gone", new="x")[1]
+
+
+def test_editing_keeps_line_ends_mode_and_odd_bytes(root: Path) -> None:
+    odd = root / "odd.txt"
+    odd.write_bytes(b"a\r\nb\xff\r\n")
+    odd.chmod(0o750)
+    run(root, "edit_file", path="odd.txt", old="a", new="A")
+    assert odd.read_bytes() == b"A\r\nb\xff\r\n"
+    assert odd.stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.txt", "/etc/passwd", "src/../../secret.txt", "~/x", "a\0b", "link", "way/secret.txt"]
+)
+@pytest.mark.parametrize("tool", ["read_file", "write_file", "list_dir"])
+def test_nothing_outside_is_touched(root: Path, path: str, tool: str) -> None:
+    (root / "link").symlink_to(root.parent / "secret.txt")
+    (root / "way").symlink_to(root.parent)
+    given = {"path": path, "content": "x"} if tool == "write_file" else {"path": path}
+    text, failed = run(root, tool, **given)
+    assert failed and "one secret" not in text
+    assert (root.parent / "secret.txt").read_text() == "one secret\n"
+
+
+def test_links_inside_lead_to_where_they_point(root: Path) -> None:
+    (root / "alias").symlink_to("src")
+    assert run(root, "read_file", path="alias/a.py")[0].startswith("1\tdef one")
+    assert "secret" not in run(root, "grep", pattern="secret")[0].replace("nothing fits secret", "")
+
+
+def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between looking and opening, another program puts a link in the place of a folder."""
+    outside = root.parent / "elsewhere"
+    outside.mkdir()
+    (outside / "a.py").write_text("stolen")
+    asked = Workspace.inside
+
+    def swapped(self: Workspace, path: str) -> Path:
+        place = asked(self, path)
+        (root / "src").rename(root / "gone")
+        (root / "src").symlink_to(outside)
+        return place
+
+    monkeypatch.setattr(workspace.Workspace, "inside", swapped)
+    text, failed = run(root, "read_file", path="src/a.py")
+    assert failed and "stolen" not in text
+
+
+def test_pipes_folders_and_binaries_are_said(root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    (root / "blob").write_bytes(b"\0\1\2")
+    done: list[tuple[str, bool]] = []
+    thread = threading.Thread(target=lambda: done.append(run(root, "read_file", path="pipe")), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert done and done[0][1]
+    assert "binary" in run(root, "read_file", path="blob")[0]
+    assert run(root, "read_file", path="src")[1]
+    assert run(root, "write_file", path="src", content="x")[1]
+
+
+def test_wrong_input_is_told_to_the_model(root: Path) -> None:
+    assert "path is missing" in run(root, "read_file")[0]
+    assert "no such input" in run(root, "read_file", path="a", what=1)[0]
+    assert "integer" in run(root, "read_file", path="a", offset="x")[0]
+    assert "There is no tool" in run(root, "delete")[0]
+    assert Toolbox(Workspace(root)).run(ToolCall("c", "find", "text")).is_error
+
+
+def test_long_results_are_cut_and_say_so(root: Path) -> None:
+    (root / "long.txt").write_text("x" * 99 + "\n" + "".join(f"{n} {'y' * 90}\n" for n in range(1500)))
+    text, _ = run(root, "read_file", path="long.txt")
+    assert len(text) < 61_000 and "more characters are not shown" in text
+
+
+def test_only_writers_ask() -> None:
+    assert {tool.name for tool in TOOLS if tool.writes} == {"write_file", "edit_file"}
+    with pytest.raises(Outside):
+        Workspace("/").inside("a\0b")

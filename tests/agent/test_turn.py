@@ -1,0 +1,243 @@
+"""The turn machine as scripts: what happens on the left, what is done about it on the right."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.agent import events as ev
+from ctxtui.agent.events import Leave, ToolCall, ToolResult
+from ctxtui.agent.turn import ATTEMPTS, REFUSED, STOPPED, Phase, State, backoff, step
+
+READ = ToolCall("c1", "read_file", {"path": "a"})
+FIND = ToolCall("c2", "find", {"pattern": "b"})
+WRITE = ToolCall("c3", "write_file", {"path": "c", "content": ""}, asks=True)
+AGAIN = ToolCall("c4", "write_file", {"path": "d", "content": ""}, asks=True)
+
+
+class Play:
+    """Plays events; the commands of the last one are compared."""
+
+    def __init__(self, state: State | None = None) -> None:
+        self.state = state or State()
+
+    def __call__(self, event: ev.Event) -> list[ev.Command]:
+        self.state, commands = step(self.state, event)
+        return commands
+
+
+def result(call: ToolCall, text: str = "ok") -> ToolResult:
+    return ToolResult(call.id, text)
+
+
+def stopped(call: ToolCall) -> ToolResult:
+    return ToolResult(call.id, STOPPED, is_error=True)
+
+
+def test_a_question_and_its_answer() -> None:
+    play = Play()
+    assert play(ev.Said("hi")) == [ev.AddUser("hi"), ev.Prepare()]
+    assert play(ev.Prepared()) == [ev.Send(1)]
+    assert play(ev.Answered()) == [ev.Rest()]
+    assert not play.state.running
+
+
+def test_parallel_tools_answer_in_the_order_of_the_calls() -> None:
+    play = Play()
+    play(ev.Said("look"))
+    play(ev.Prepared())
+    assert play(ev.Answered((READ, FIND))) == [ev.Run(READ), ev.Run(FIND)]
+    assert play(ev.Finished(result(FIND))) == []
+    assert play(ev.Finished(result(READ))) == [ev.AddResults((result(READ), result(FIND))), ev.Prepare()]
+    assert play(ev.Finished(result(READ, "late"))) == []
+
+
+def test_what_is_said_meanwhile_goes_with_the_next_request() -> None:
+    play = Play()
+    play(ev.Said("look"))
+    play(ev.Prepared())
+    assert play(ev.Said("and be short")) == []
+    play(ev.Answered((READ,)))
+    done = play(ev.Finished(result(READ)))
+    assert done == [ev.AddResults((result(READ),)), ev.AddUser("and be short"), ev.Prepare()]
+
+
+def test_what_is_said_during_the_last_answer_begins_a_turn() -> None:
+    play = Play()
+    play(ev.Said("one"))
+    play(ev.Prepared())
+    play(ev.Said("two"))
+    assert play(ev.Answered()) == [ev.AddUser("two"), ev.Prepare()]
+
+
+def test_an_interrupt_keeps_the_partial_answer_and_answers_its_calls() -> None:
+    play = Play()
+    play(ev.Said("look"))
+    play(ev.Prepared())
+    assert play(ev.Interrupted()) == [ev.Cut()]
+    assert play(ev.Interrupted()) == []
+    commands = play(ev.Answered((READ,), cut=True))
+    assert commands[0] == ev.AddResults((stopped(READ),)) and commands[-1] == ev.Rest()
+    assert play.state.phase == Phase.REST
+
+
+def test_an_interrupt_while_tools_run() -> None:
+    play = Play()
+    play(ev.Said("look"))
+    play(ev.Prepared())
+    play(ev.Answered((READ, FIND)))
+    play(ev.Finished(result(FIND)))
+    assert play(ev.Interrupted())[:2] == [ev.StopTools(), ev.AddResults((stopped(READ), result(FIND)))]
+    assert play(ev.Finished(result(READ))) == []
+
+
+def test_an_interrupt_leaves_what_was_queued_to_the_user() -> None:
+    play = Play()
+    play(ev.Said("one"))
+    play(ev.Prepared())
+    play(ev.Said("two"))
+    play(ev.Interrupted())
+    assert ev.Prepare() not in play(ev.Answered(cut=True))
+    assert play.state.queue == ("two",)
+
+
+@pytest.mark.parametrize("after, seconds", [(None, 0.5), (7.0, 7.0)])
+def test_retries_are_shown_and_wait_as_asked(after: float | None, seconds: float) -> None:
+    play = Play()
+    play(ev.Said("x"))
+    play(ev.Prepared())
+    told, wait = play(ev.Broke("429 slow down", retry=True, after=after))
+    assert isinstance(told, ev.Tell) and told.kind == "retry"
+    assert wait == ev.Wait(seconds, 2, ATTEMPTS, "429 slow down")
+    assert play(ev.Waited()) == [ev.Send(2)]
+
+
+def test_retries_end() -> None:
+    play = Play()
+    play(ev.Said("x"))
+    play(ev.Prepared())
+    for _ in range(ATTEMPTS - 1):
+        assert isinstance(play(ev.Broke("529", retry=True))[-1], ev.Wait)
+        play(ev.Waited())
+    assert [type(one) for one in play(ev.Broke("529", retry=True))] == [ev.Tell, ev.Rest]
+    assert play(ev.Released()) == [ev.Prepare()]
+
+
+def test_what_no_retry_mends_ends_the_turn() -> None:
+    play = Play()
+    play(ev.Said("x"))
+    play(ev.Prepared())
+    assert play(ev.Broke("400 no")) == [ev.Tell("error", "400 no"), ev.Rest()]
+
+
+def test_a_pause_of_an_hour_is_no_retry() -> None:
+    play = Play()
+    play(ev.Said("x"))
+    play(ev.Prepared())
+    told, rest = play(ev.Broke("429", retry=True, after=3600.0))
+    assert isinstance(told, ev.Tell) and "3600 s" in told.text and rest == ev.Rest()
+
+
+def test_hold_and_release() -> None:
+    play = Play()
+    play(ev.HoldNext())
+    play(ev.Said("x"))
+    assert play(ev.Prepared()) == [ev.Hold("asked for")]
+    assert play(ev.Said("more")) == [ev.AddUser("more"), ev.Prepare()]
+    play(ev.HoldNext())
+    assert play(ev.Prepared()) == [ev.Hold("asked for")]
+    assert play(ev.Released()) == [ev.Send(1)]
+    play(ev.Answered())
+    play(ev.Said("y"))
+    assert play(ev.Prepared("over 100k tokens")) == [ev.Hold("over 100k tokens")]
+    assert play(ev.Interrupted())[-1] == ev.Rest()
+
+
+def test_many_rounds_are_held() -> None:
+    play = Play(State(most=2))
+    play(ev.Said("x"))
+    for _ in range(2):
+        assert play(ev.Prepared()) == [ev.Send(1)]
+        play(ev.Answered((READ,)))
+        play(ev.Finished(result(READ)))
+    assert play(ev.Prepared()) == [ev.Hold("2 rounds in this turn")]
+    assert play(ev.Released()) == [ev.Send(1)]
+
+
+def asking(*calls: ToolCall) -> Play:
+    play = Play()
+    play(ev.Said("x"))
+    play(ev.Prepared())
+    play(ev.Answered(calls))
+    return play
+
+
+def test_writes_ask_once() -> None:
+    play = asking(READ, WRITE, AGAIN)
+    assert play.state.asked == ("c3", "c4")
+    assert play(ev.Permitted("c3", Leave.ONCE)) == [ev.Run(WRITE)]
+    assert play(ev.Permitted("c3", Leave.ONCE)) == []
+    assert play.state.asked == ("c4",)
+
+
+def test_writes_ask_for_the_session() -> None:
+    play = asking(WRITE, AGAIN)
+    assert play(ev.Permitted("c3", Leave.SESSION)) == [ev.Run(WRITE), ev.Run(AGAIN)]
+    play(ev.Finished(result(WRITE)))
+    play(ev.Finished(result(AGAIN)))
+    play(ev.Prepared())
+    assert play(ev.Answered((WRITE,))) == [ev.Run(WRITE)]
+
+
+def test_writes_never() -> None:
+    play = asking(WRITE, AGAIN)
+    commands = play(ev.Permitted("c3", Leave.NEVER))
+    no = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in (WRITE, AGAIN))
+    assert commands[1:] == [ev.AddResults(no), ev.Prepare()]
+    play(ev.Prepared())
+    assert play(ev.Answered((WRITE,))) == [ev.AddResults(no[:1]), ev.Prepare()]
+
+
+def test_a_paused_turn_is_sent_again() -> None:
+    play = Play()
+    play(ev.Said("x"))
+    play(ev.Prepared())
+    assert play(ev.Answered(again=True)) == [ev.Prepare()]
+
+
+def test_backoff_doubles_up_to_half_a_minute() -> None:
+    assert [backoff(n) for n in (1, 2, 3, 7, 20)] == [0.5, 1.0, 2.0, 30.0, 30.0]
+
+
+_EVENTS = st.one_of(
+    st.just(ev.Said("x")),
+    st.just(ev.Interrupted()),
+    st.just(ev.HoldNext()),
+    st.just(ev.Released()),
+    st.builds(ev.Prepared, st.sampled_from(["", "rule"])),
+    st.builds(ev.Answered, st.sampled_from([(), (READ,), (READ, WRITE), (WRITE, AGAIN)]), st.booleans()),
+    st.builds(ev.Broke, st.just("e"), st.booleans(), st.sampled_from([None, 1.0, 100.0])),
+    st.just(ev.Waited()),
+    st.builds(ev.Permitted, st.sampled_from(["c3", "c4"]), st.sampled_from(Leave)),
+    st.builds(ev.Finished, st.sampled_from([READ, FIND, WRITE, AGAIN]).map(result)),
+)
+
+
+@given(st.lists(_EVENTS, max_size=40))
+def test_every_call_is_answered_once_before_anything_else_enters_the_context(script: list[ev.Event]) -> None:
+    state, open_ = State(), []
+    for event in script:
+        taken = state.phase in (Phase.SENDING, Phase.CUTTING) and isinstance(event, ev.Answered)
+        state, commands = step(state, event)
+        if taken:
+            assert isinstance(event, ev.Answered)
+            open_ = [call.id for call in event.calls] if not event.again else []
+        for command in commands:
+            if isinstance(command, ev.AddResults):
+                assert [one.id for one in command.results] == open_
+                open_ = []
+            if isinstance(command, ev.AddUser | ev.Prepare | ev.Send):
+                assert not open_
+        if state.phase == Phase.REST:
+            assert not open_ and not state.calls
