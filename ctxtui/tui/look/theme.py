@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 from textual.app import App
 from textual.theme import BUILTIN_THEMES, Theme
 
-from ctxtui.tui.look.palette import DARK, LIGHT, PALETTES, SIXTEEN, Palette
+from ctxtui.tui.look.palette import PALETTES, SIXTEEN, Palette
+from ctxtui.views.colours import DARK, LIGHT
 
 _ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
 

@@ -12,9 +12,9 @@ from textual.strip import Strip
 
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.keyline import Key, KeyLine
-from ctxtui.tui.look.palette import DARK
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.look.theme import dress
+from ctxtui.views.colours import DARK
 from ctxtui.views.span import Span, Spans
 
 HEIGHT = 10

@@ -10,10 +10,11 @@ from textual.theme import Theme
 
 from ctxtui.tui.look import glyphs, paint
 from ctxtui.tui.look.keyline import Key, keyline
-from ctxtui.tui.look.palette import DARK, LIGHT, PALETTES
+from ctxtui.tui.look.palette import PALETTES
 from ctxtui.tui.look.rule import rule
 from ctxtui.tui.look.theme import THEMES, Look, ascii_needed, native_colours, theme_name
 from ctxtui.views import cells
+from ctxtui.views.colours import DARK, LIGHT
 from ctxtui.views.signs import CATEGORY, GUTTER, MARK, TRACK
 from ctxtui.views.span import Span, plain, width
 
