@@ -1,0 +1,1 @@
+"""The caches of the providers, one file each, behind one protocol (`simulate.Engine`)."""

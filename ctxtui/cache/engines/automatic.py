@@ -1,0 +1,72 @@
+"""Caches without markers: the longest prefix seen lately, counted in steps (OpenAI before 5.6, DeepSeek, vLLM)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NOT_YET, Outcome, Reason
+from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.rules import Rules
+from ctxtui.cache.trail import Trail, Use
+
+
+def counted(rules: Rules, common: int, total: int) -> int:
+    """What is reported as read when `common` of `total` tokens are in the cache: whole steps, and only from the
+    minimum on."""
+    held = min(common, total - rules.spare)
+    if held < max(rules.minimum, 1):
+        return 0
+    return max(0, (held + rules.offset) // rules.step * rules.step - rules.offset)
+
+
+class Automatic:
+    """Every prefix of every request, for as long as it is used now and then."""
+
+    def __init__(self, trail: Trail | None = None) -> None:
+        self.trail = trail or Trail()
+
+    def copy(self) -> Automatic:
+        """A cache of its own with the same prefixes."""
+        return Automatic(self.trail.copy())
+
+    def ask(self, prompt: Prompt, at: float) -> Outcome:
+        """What a request would read now; changes nothing."""
+        rules = prompt.rules
+        hit = self.trail.deepest(prompt.last, self._holds(at, rules.retention))
+        common = prompt.tokens(hit.node) if hit else 0
+        read = counted(rules, common, prompt.total)
+        reasons = () if read else self._why(prompt, at, common)
+        return Outcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
+
+    def _holds(self, at: float, retention: float, began: bool = True) -> Callable[[int, int], bool]:
+        """Whether some request with a prefix was sent lately (and its answer has begun)."""
+        uses = self.trail.uses
+
+        def lately(use: Use) -> bool:
+            return use.at + retention >= at and (use.ready <= at or not began)
+
+        def holds(owner: int, number: int) -> bool:
+            late = (n for n in range(len(uses) - 1, owner, -1) if lately(uses[n]))
+            return lately(uses[owner]) or any(self.trail.has(n, owner, number) for n in late)
+
+        return holds
+
+    def _why(self, prompt: Prompt, at: float, common: int) -> tuple[Reason, ...]:
+        known = self.trail.known(prompt.last)
+        if known is None:
+            return (Reason(NEVER),)
+        owner, number = self.trail.owner(known)
+        uses = [u for n, u in enumerate(self.trail.uses) if n >= owner and self.trail.has(n, owner, number)]
+        if common or prompt.tokens(known.node) < prompt.rules.minimum:
+            return (Reason(MINIMUM, known, prompt.rules.minimum - prompt.tokens(known.node)),)
+        if all(use.ready > at for use in uses):
+            return (Reason(NOT_YET, known, min(use.ready for use in uses) - at),)
+        return (Reason(EXPIRED, known, at - max(use.at for use in uses) - prompt.rules.retention),)
+
+    def take(self, outcome: Outcome, began: float) -> None:
+        """The request was sent and its answer `began` (Unix seconds)."""
+        prompt = outcome.prompt
+        last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
+        # A prefix that cannot be read yet is the same prefix all the same.
+        shared = self.trail.deepest(last, self._holds(outcome.at, prompt.rules.retention, began=False))
+        self.trail.enter(last, shared, outcome.at, began)

@@ -1,0 +1,116 @@
+"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or implied by message ends (facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ctxtui.cache.engines.anthropic import Entry
+from ctxtui.cache.engines.charges import split
+from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, Outcome, Reason
+from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prompt import Mark, Prompt
+
+ENDS_LOOKED_UP: Final = 21
+"""Implicit breakpoints that are looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
+the SDK names the latest 80 breakpoints of any kind, which `Rules.lookback` is)."""
+_RESULTS: Final = frozenset({"tool", "function"})
+_FIRST: Final = frozenset({"system", "developer", ""})
+_EXPLICIT: Final = b"explicit"
+
+
+class _Candidate(NamedTuple):
+    spot: Spot
+    key: bytes
+    life: float
+
+
+class Breakpoints:
+    """The entries of every model and scope."""
+
+    def __init__(self, entries: dict[bytes, Entry] | None = None) -> None:
+        self.entries: dict[bytes, Entry] = entries or {}
+
+    def copy(self) -> Breakpoints:
+        """A cache of its own with the same entries."""
+        return Breakpoints(dict(self.entries))
+
+    def ask(self, prompt: Prompt, at: float) -> Outcome:
+        """What a request would read and write now; changes nothing."""
+        rules = prompt.rules
+        marked = [_Candidate(mark.spot, mark.spot.key + _EXPLICIT, mark.life) for mark in prompt.marks]
+        life = rules.seconds(rules.life)
+        implied = [] if prompt.explicit else [_Candidate(s, s.ended, life) for s in ends(prompt.last)]
+        if not marked and not implied:
+            return Outcome(prompt, at, reasons=(Reason(NO_MARKER),))
+        found, noted = self._hit([*marked[-rules.lookback :], *implied], at)
+        hit = found.spot if found else None
+        read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
+        to_write = sorted([*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.spot.number)
+        new = [
+            (one, tokens)
+            for one in to_write
+            if (tokens := min(prompt.tokens(one.spot.node), prompt.total)) >= rules.minimum and tokens > read
+        ]
+        if not new and not hit:
+            last = to_write[-1].spot
+            noted = [*noted, Reason(MINIMUM, last, rules.minimum - prompt.tokens(last.node))]
+        charged = [(Mark(one.spot, one.life), tokens) for one, tokens in new]
+        entered = tuple((one.key, one.life) for one, _ in new)
+        renewed = tuple(c.key for c in (*marked, *implied) if hit and c.spot.number <= hit.number and self._live(c, at))
+        lasts = new[-1][0].life if new else self.entries[found.key].life if found else None
+        return Outcome(prompt, at, read, split(read, charged), hit, entered, renewed, lasts, tuple(noted))
+
+    def _hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
+        noted: list[Reason] = []
+        for one in sorted(candidates, key=lambda one: -one.spot.number):
+            entry = self.entries.get(one.key)
+            if entry is None:
+                continue
+            if entry.until < at:
+                noted.append(Reason(EXPIRED, one.spot, at - entry.until))
+            elif entry.ready > at:
+                noted.append(Reason(NOT_YET, one.spot, entry.ready - at))
+            else:
+                return one, noted
+        return None, noted or [Reason(NEVER)]
+
+    def _live(self, one: _Candidate, at: float) -> bool:
+        entry = self.entries.get(one.key)
+        return entry is not None and entry.ready <= at <= entry.until
+
+    def take(self, outcome: Outcome, began: float) -> None:
+        """The request was sent and its answer `began` (Unix seconds)."""
+        entries, at = self.entries, outcome.at
+        for key in outcome.renewed:
+            old = entries[key]
+            entries[key] = Entry(max(old.until, at + old.life), old.ready, old.life)
+        for key, life in outcome.entered:
+            before = entries.get(key)
+            live = before is not None and before.until >= at
+            ready = min(before.ready, began) if before is not None and live else began
+            entries[key] = Entry(at + life, ready, life)
+
+
+def ends(last: Spot) -> Iterator[Spot]:
+    """The places of implicit breakpoints, the latest first: ends of user messages, of runs of tool outputs, and of the
+    initial developer block."""
+    found = 0
+    after: Spot | None = None
+    for spot in last.back():
+        if _ends(spot, after):
+            yield spot
+            found += 1
+            if found == ENDS_LOOKED_UP:
+                return
+        after = spot
+
+
+def _ends(spot: Spot, after: Spot | None) -> bool:
+    if after is None:
+        return spot.role in _RESULTS or spot.role not in ("assistant", "model")
+    if spot.role in _RESULTS:
+        return after.role not in _RESULTS
+    if spot.role in _FIRST:
+        return after.role not in _FIRST
+    return spot.role == "user" and after.opens

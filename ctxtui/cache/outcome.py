@@ -1,0 +1,76 @@
+"""What a cache makes of one request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prompt import Prompt
+from ctxtui.core.usage import Usage
+
+NO_MARKER: Final = "no marker"
+MINIMUM: Final = "below minimum"
+EXPIRED: Final = "expired"
+NOT_YET: Final = "not yet readable"
+LOOKBACK: Final = "lookback"
+NEVER: Final = "never written"
+
+_LIVES: Final = {300.0: "write_5m", 3600.0: "write_1h", 1800.0: "write_30m", 43200.0: "write_12h"}
+
+
+class Reason(NamedTuple):
+    """Why more was not read. `spot` is the place it is about; `by` is how much was lacking: seconds past the lifetime
+    (`EXPIRED`), seconds too early (`NOT_YET`), positions too far (`LOOKBACK`), tokens too few (`MINIMUM`)."""
+
+    kind: str
+    spot: Spot | None = None
+    by: float = 0.0
+
+
+class Outcome(NamedTuple):
+    """The input of `prompt`, sent `at` (Unix seconds), taken apart: `read` + `written` + `fresh` = its total (law 6).
+
+    `writes` are (lifetime in seconds, tokens); `hit` is the place up to which was read. `entered` are the keys that
+    this request puts into the cache with their lifetimes, `renewed` those whose lifetime starts anew. `life` is how
+    long the longest prefix in the cache lives from now on (None: nothing is cached). Nothing of this has happened
+    until the outcome is given back to the cache.
+    """
+
+    prompt: Prompt
+    at: float
+    read: int = 0
+    writes: tuple[tuple[float, int], ...] = ()
+    hit: Spot | None = None
+    entered: tuple[tuple[bytes, float], ...] = ()
+    renewed: tuple[bytes, ...] = ()
+    life: float | None = None
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """All input tokens."""
+        return self.prompt.total
+
+    @property
+    def written(self) -> int:
+        """Tokens written, all lifetimes."""
+        return sum(tokens for _, tokens in self.writes)
+
+    @property
+    def fresh(self) -> int:
+        """Tokens neither read nor written."""
+        return self.total - self.read - self.written
+
+    @property
+    def expires(self) -> float | None:
+        """When the longest prefix in the cache is gone unless it is used again (Unix seconds; a least figure)."""
+        return None if self.life is None else self.at + self.life
+
+    def usage(self, output: int = 0) -> Usage:
+        """As the provider would report it, with `output` tokens of answer."""
+        made = Usage(fresh=self.fresh, cache_read=self.read, output=output)
+        for life, tokens in self.writes:
+            name = _LIVES.get(life, "write_5m")
+            made = replace(made, **{name: getattr(made, name) + tokens})
+        return made

@@ -1,0 +1,156 @@
+"""Prefix keys along the tree: what two requests must have in common for one to read what the other wrote (design §2).
+
+Anthropic chains (section, role, block): neighbouring messages of one role merge, headers count only by their role.
+The OpenAI dialects chain headers too, so message bounds count. Markers are in no block and so in no key. The chain is
+kept per node: a call costs as much as it has new blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from ctxtui.cache.prompt_facts import PromptFacts, outside
+from ctxtui.cache.seed import KEY_BYTES, Seed, mixed
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
+
+THINKING_IS_POSITION: Final = True
+"""Whether a thinking block is one of the positions that a read walks back (unverified, facts §12)."""
+UNREAD: Final = frozenset({"id", "status", "content"})
+"""Members of an OpenAI header that do not reach the prompt (assumed); of `content` it only has the spelling."""
+_SPELLINGS: Final = ("string", "list", "object")
+_THINKING: Final = INDEX["thinking"]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Spot:
+    """A place in a prompt where a prefix may end: just after the block of tree node `node`, said by `role`.
+
+    `key` names the prefix (16 bytes), `before` is the place before it (None in front of everything), `number` counts
+    positions from 1. `opens`: the block opens a message, so what is before it ends one.
+    """
+
+    key: bytes
+    before: Spot | None
+    node: int
+    number: int
+    role: str = ""
+    opens: bool = False
+
+    def __repr__(self) -> str:
+        return f"Spot({self.number}, node {self.node})"
+
+    @property
+    def ended(self) -> bytes:
+        """The key of this prefix with its message ended here (OpenAI's implicit breakpoints, facts §4)."""
+        return mixed(self.key, b"message ends")
+
+    def back(self) -> Iterator[Spot]:
+        """This place and all before it, the nearest first, less the front."""
+        spot = self
+        while spot.before is not None:
+            yield spot
+            spot = spot.before
+
+
+class Chain:
+    """The places along one tree under one seed. With `strips`, thinking before a person last spoke is not there."""
+
+    def __init__(self, tree: Tree, seed: Seed, facts: PromptFacts, strips: bool) -> None:
+        self._tree = tree
+        self._seed = seed
+        self._facts = facts
+        self._strips = strips
+        front = Spot(seed.tools, None, ROOT, 0)
+        self._current: dict[int, Spot] = {ROOT: front}
+        self._earlier: dict[int, Spot] = {ROOT: front} if strips else self._current
+
+    def spot(self, node: int, head: int) -> Spot:
+        """The place at, or else nearest before, `node` in the request whose context is `head`."""
+        known = self._current
+        if self._strips and node < self._facts.asked(head):
+            known = self._earlier
+        return known.get(node) or self._extend(known, node)
+
+    def _extend(self, known: dict[int, Spot], node: int) -> Spot:
+        tree, bare = self._tree, known is not self._current
+        missing: list[int] = []
+        spot = known.get(node)
+        while spot is None:
+            missing.append(node)
+            up = tree[node].parent
+            if self._strips and not bare and self._facts.asked(node) == node:
+                # Whatever comes before this message is read without its thinking.
+                spot = self._earlier.get(up) or self._extend(self._earlier, up)
+            else:
+                spot = known.get(up)
+            node = up
+        for one in reversed(missing):
+            spot = known[one] = self._after(spot, tree[one], bare)
+        return spot
+
+    def _after(self, before: Spot, node: Node, bare: bool) -> Spot:
+        said = self._said(node, bare)
+        if said is None:
+            return before
+        key = self._entered(before, node.place.section)
+        opens = node.block.kind == HEADER
+        if self._seed.dialect == RESPONSES and node.place.section == "messages":
+            opens = opens or node.block.kind not in MESSAGE_PARTS
+        counts = THINKING_IS_POSITION or node.category != _THINKING
+        digest = blake2b(key + said, digest_size=KEY_BYTES).digest()
+        return Spot(digest, before, node.id, before.number + counts, node.place.role, opens)
+
+    def _entered(self, before: Spot, section: str) -> bytes:
+        """The key that a block of `section` goes on from: each section that begins mixes in what it depends on."""
+        last = self._tree[before.node].place.section or "tools"
+        key = before.key
+        if last == "tools" and section != "tools":
+            key = mixed(key, self._seed.system)
+        if last != "messages" and section == "messages":
+            key = mixed(key, self._seed.messages)
+        return key
+
+    def _said(self, node: Node, bare: bool) -> bytes | None:
+        """What the block adds to the chain; None where the prompt has nothing there."""
+        block, place = node.block, node.place
+        if bare and node.category == _THINKING and block.kind != HEADER:
+            return None
+        if self._seed.dialect == ANTHROPIC:
+            if block.kind == HEADER or outside(block):
+                return None
+        elif block.kind == HEADER:
+            return b"header\0" + header_key(block.value())
+        return f"{place.section}\0{place.role}\0{block.digest}".encode()
+
+
+def header_key(value: canonical.Json) -> bytes:
+    """What of an OpenAI message's header reaches the prompt: all but ids and how its content was spelled."""
+    if not isinstance(value, dict):
+        return canonical.dumps(value)
+    spelled = {key for key, item in value.items() if isinstance(item, str) and item in _SPELLINGS and key != "role"}
+    return canonical.dumps({key: item for key, item in value.items() if key not in UNREAD | spelled})
+
+
+class Prefixes:
+    """The chains of one tree, by seed; what requests of one conversation share is worked out once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._facts = PromptFacts(tree)
+        self._chains: dict[tuple[Seed, bool], Chain] = {}
+
+    def chain(self, seed: Seed, head: int, strips: bool = False) -> Chain:
+        """The chain of a request with `seed` whose context is `head`."""
+        if seed.dialect == ANTHROPIC:
+            seed = self._facts.facts(head).salted(seed)
+        found = self._chains.get((seed, strips))
+        if found is None:
+            found = self._chains[seed, strips] = Chain(self.tree, seed, self._facts, strips)
+        return found

@@ -1,0 +1,65 @@
+"""A request as a cache sees it: a line of places where prefixes end, markers among them, and how long each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from ctxtui.cache.prefix_key import Prefixes, Spot
+from ctxtui.cache.rules import Rules
+from ctxtui.cache.seed import Seed
+
+Tokens = Callable[[int], int]
+"""Gives the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""
+
+
+class Mark(NamedTuple):
+    """A cache marker at a place; its entry lives for `life` seconds after each use."""
+
+    spot: Spot
+    life: float
+
+
+class Prompt(NamedTuple):
+    """One request. `last` is the place at its end, `marks` are in prompt order, `total` is its whole input in tokens.
+
+    `explicit` (OpenAI): only marked places are cached. `answer` is the place at the end of the answer, where it is
+    known already: some engines keep it.
+    """
+
+    rules: Rules
+    last: Spot
+    marks: tuple[Mark, ...]
+    tokens: Tokens
+    total: int
+    explicit: bool = False
+    answer: Spot | None = None
+
+
+def prompt(
+    prefixes: Prefixes,
+    rules: Rules,
+    seed: Seed,
+    head: int,
+    tokens: Tokens,
+    marks: Iterable[tuple[int, float]] = (),
+    *,
+    total: int | None = None,
+    explicit: bool = False,
+    answer: int | None = None,
+) -> Prompt:
+    """The request with `seed` whose context is `head` in the tree of `prefixes`.
+
+    `tokens` counts contexts by node, `marks` are (node, lifetime in seconds) in prompt order; several at one place are
+    one, the last of them. `total` is the whole input in tokens where it is more than `tokens(head)`, `answer` the node
+    at which the answer ends.
+    """
+    chain = prefixes.chain(seed, head, rules.strips)
+    spots: dict[bytes, Mark] = {}
+    for node, life in marks:
+        spot = chain.spot(node, head)
+        if spot.before is not None:
+            spots[spot.key] = Mark(spot, life)
+    end = None if answer is None else chain.spot(answer, answer)
+    whole = tokens(head) if total is None else total
+    return Prompt(rules, chain.spot(head, head), tuple(spots.values()), tokens, whole, explicit, end)

@@ -1,0 +1,102 @@
+"""What of a whole request's blocks decides how its prefix is cached: images, citations, web tools, who spoke last."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ctxtui.cache.seed import Seed, mixed
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT, Node, Tree
+
+IMAGES_IN_RESULTS_COUNT: Final = True
+"""Whether an image inside a tool result is an image in the request (the table says "anywhere", facts §2)."""
+_RESULT: Final = INDEX["tool_result"]
+_SPEAKING: Final = frozenset({"user", "human"})
+_IMAGE: Final = b'"type":"image"'
+_CITED: Final = b'"citations":{"enabled":true'
+_WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
+
+
+class Facts(NamedTuple):
+    """What the prompt up to a node holds: images, documents with citations, and a digest of its web tools."""
+
+    images: bool = False
+    citations: bool = False
+    web: bytes = b""
+
+    def salted(self, seed: Seed) -> Seed:
+        """The seed of a request with these blocks: a toggle loses the cache from its section on (facts §2)."""
+        if self == NOTHING:
+            return seed
+        system, messages = seed.system, seed.messages
+        if self.citations or self.web:
+            system = mixed(system, b"citations" if self.citations else b"", self.web)
+        if self.images:
+            messages = mixed(messages, b"images")
+        return seed._replace(system=system, messages=messages)
+
+
+NOTHING: Final = Facts()
+
+
+class PromptFacts:
+    """Facts by node of one tree, each worked out once. Only Anthropic's prompts depend on them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._facts: dict[int, Facts] = {ROOT: NOTHING}
+        self._asked: dict[int, int] = {ROOT: ROOT}
+
+    def facts(self, head: int) -> Facts:
+        """What the context `head` holds."""
+        return self._facts.get(head) or self._advance(head)[0]
+
+    def asked(self, head: int) -> int:
+        """The node at which a person last spoke in the context `head` (`ROOT`: nobody has)."""
+        found = self._asked.get(head)
+        return self._advance(head)[1] if found is None else found
+
+    def _advance(self, head: int) -> tuple[Facts, int]:
+        tree = self._tree
+        missing: list[int] = []
+        while head not in self._facts:
+            missing.append(head)
+            head = tree[head].parent
+        facts, asked = self._facts[head], self._asked[head]
+        for one in reversed(missing):
+            node = tree[one]
+            facts = self._facts[one] = _with(facts, node)
+            asked = self._asked[one] = one if speaks(node) else asked
+        return facts, asked
+
+
+def speaks(node: Node) -> bool:
+    """Whether a person speaks here; also beside a tool result, which opens no turn but ends the thinking before it."""
+    place = node.place
+    spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
+    return spoken and node.block.kind != HEADER and node.category != _RESULT
+
+
+def outside(block: Block) -> bool:
+    """Whether a tool definition stands outside the cached tools: toggling web search or fetch spares them and loses
+    what follows (facts §2)."""
+    return block.kind == "tool" and any(kind in block.body for kind in _WEB)
+
+
+def _with(facts: Facts, node: Node) -> Facts:
+    block = node.block
+    if node.place.section == "tools":
+        return facts._replace(web=mixed(facts.web, block.digest.encode())) if outside(block) else facts
+    if not facts.images and _shows(node):
+        facts = facts._replace(images=True)
+    if not facts.citations and block.kind == "document" and _CITED in block.body:
+        facts = facts._replace(citations=True)
+    return facts
+
+
+def _shows(node: Node) -> bool:
+    if node.category == _RESULT:
+        # In canonical JSON a quote inside a string is escaped, so this is a real member.
+        return IMAGES_IN_RESULTS_COUNT and _IMAGE in node.block.body
+    return node.block.kind == "image"

@@ -1,0 +1,78 @@
+"""What a prompt's prefix keys start from: provider, scope, model, and the parameters that reach the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from ctxtui.cache.rules import SECTIONS, Rules
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+KEY_BYTES: Final = 16
+SPEED_IS_MODEL: Final = False
+"""Diagnostics name a changed `speed` as a change of model; the table of what it invalidates spares the tools, and is
+followed here (facts §2, two sources)."""
+
+
+class Seed(NamedTuple):
+    """Where the chain of keys starts, and what is mixed in where a section begins (16 bytes each).
+
+    Two requests share a cached prefix up to the first section whose entry here differs.
+    """
+
+    dialect: str
+    tools: bytes
+    system: bytes
+    messages: bytes
+
+
+def mixed(*parts: bytes) -> bytes:
+    """A digest of `parts` (16 bytes)."""
+    return blake2b(b"\0".join(parts), digest_size=KEY_BYTES).digest()
+
+
+def seed(
+    rules: Rules,
+    dialect: str,
+    *,
+    provider: str = "",
+    scope: str = "",
+    model: str = "",
+    params: Mapping[str, Json] | None = None,
+) -> Seed:
+    """The seed of a request in `dialect` with the top-level members `params` (``betas``: the active beta set).
+
+    `scope` is what the provider keeps caches apart by (workspace or organisation). A parameter that no rule names
+    changes nothing; one that is sent with its default value is the same as one left out.
+    """
+    lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
+    for path, since, value in effective(rules, dialect, params or {}):
+        lost[since].append(path.encode() + b"=" + canonical.dumps(value))
+    base = [provider.encode(), scope.encode(), model.encode()]
+    if SPEED_IS_MODEL:
+        base.append(canonical.dumps((params or {}).get("speed")))
+    return Seed(dialect, mixed(b"tools", *base, *lost["tools"]), mixed(*lost["system"]), mixed(*lost["messages"]))
+
+
+def effective(rules: Rules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
+    """The parameters in `params` that reach the prompt and are not at their default: (path, first section lost,
+    value), in the order of the rules."""
+    found = []
+    for one in rules.parameters.get(dialect, ()):
+        value = _at(params, one.path)
+        if isinstance(value, dict) and one.path == "tool_choice" and value.get("disable_parallel_tool_use") is False:
+            value = {key: item for key, item in value.items() if key != "disable_parallel_tool_use"}
+        if isinstance(value, list) and one.path == "betas":
+            value = sorted(map(str, value))
+        if value not in (None, one.default, []):
+            found.append((one.path, one.since, value))
+    return found
+
+
+def _at(params: Mapping[str, Json], path: str) -> Json:
+    value: Json = params
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,89 @@
+"""The simulator: timed requests in, what each reads and writes out. One engine per way of caching, one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol, Self
+
+from ctxtui.cache.engines.anthropic import Anthropic
+from ctxtui.cache.engines.automatic import Automatic
+from ctxtui.cache.engines.breakpoints import Breakpoints
+from ctxtui.cache.engines.slots import Slots
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prompt import Prompt
+
+
+class Engine(Protocol):
+    """One provider's cache. `ask` only looks; `take` enters an outcome of `ask` as having happened."""
+
+    def ask(self, prompt: Prompt, at: float) -> Outcome:
+        """What a request would read and write if it started `at` (Unix seconds)."""
+
+    def take(self, outcome: Outcome, began: float) -> None:
+        """The request was sent, and its answer `began` (Unix seconds)."""
+
+    def copy(self) -> Self:
+        """The same cache, independent of this one."""
+
+
+class Nothing:
+    """No cache at all."""
+
+    def ask(self, prompt: Prompt, at: float) -> Outcome:
+        """Everything is fresh."""
+        return Outcome(prompt, at)
+
+    def take(self, outcome: Outcome, began: float) -> None:
+        """Nothing stays."""
+
+    def copy(self) -> Nothing:
+        """The same."""
+        return self
+
+
+ENGINES: Final[dict[str, Callable[[], Engine]]] = {
+    "anthropic": Anthropic,
+    "automatic": Automatic,
+    "breakpoints": Breakpoints,
+    "none": Nothing,
+    "slots": Slots,
+}
+"""Every engine by the name that `Rules.engine` has."""
+
+
+class Simulator:
+    """The caches of all providers that requests went to. Prompts of one model and scope share prefixes by their keys.
+
+    Requests are given in the order in which they started.
+    """
+
+    def __init__(self, engines: dict[str, Engine] | None = None) -> None:
+        self._engines: dict[str, Engine] = engines or {}
+
+    def ask(self, prompt: Prompt, at: float) -> Outcome:
+        """What `prompt` would read and write if it started `at` (Unix seconds); changes nothing."""
+        return self._engine(prompt).ask(prompt, at)
+
+    def take(self, outcome: Outcome, began: float | None = None) -> None:
+        """Enter an outcome as having happened; its answer `began` then (Unix seconds), None: with the request.
+
+        A request that was refused or never answered is not entered.
+        """
+        self._engine(outcome.prompt).take(outcome, outcome.at if began is None else began)
+
+    def send(self, prompt: Prompt, at: float, began: float | None = None) -> Outcome:
+        """`ask` and `take` in one."""
+        outcome = self.ask(prompt, at)
+        self.take(outcome, began)
+        return outcome
+
+    def copy(self) -> Simulator:
+        """The same caches, independent of these: for a what-if that goes on."""
+        return Simulator({name: engine.copy() for name, engine in self._engines.items()})
+
+    def _engine(self, prompt: Prompt) -> Engine:
+        name = prompt.rules.engine
+        found = self._engines.get(name)
+        if found is None:
+            found = self._engines[name] = ENGINES[name]()
+        return found

@@ -1,0 +1,67 @@
+"""Which prefixes requests have left behind, where every prefix counts and a use renews all that is in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ctxtui.cache.prefix_key import Spot
+
+
+class Use(NamedTuple):
+    """One request: it shares its first `number` places with the request `parent` (-1: with none)."""
+
+    parent: int
+    number: int
+    at: float
+    ready: float
+
+
+class Trail:
+    """Prefixes by key, each with the request that first had it. A request costs as much as it has new places."""
+
+    def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:
+        self._owners: dict[bytes, tuple[int, int]] = owners or {}
+        self.uses: list[Use] = uses or []
+
+    def copy(self) -> Trail:
+        """A trail of its own."""
+        return Trail(dict(self._owners), list(self.uses))
+
+    def deepest(self, last: Spot, holds: Callable[[int, int], bool]) -> Spot | None:
+        """The longest prefix of the prompt ending at `last` that is known and for which `holds` (owner, number)."""
+        owners = self._owners
+        for spot in last.back():
+            owner = owners.get(spot.key)
+            if owner is not None and holds(*owner):
+                return spot
+        return None
+
+    def known(self, last: Spot) -> Spot | None:
+        """The longest prefix that any request ever had."""
+        return next((spot for spot in last.back() if spot.key in self._owners), None)
+
+    def owner(self, spot: Spot) -> tuple[int, int]:
+        """The request that owns the prefix at `spot`, and its place there."""
+        return self._owners[spot.key]
+
+    def enter(self, last: Spot, hit: Spot | None, at: float, ready: float) -> int:
+        """A request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
+        me = len(self.uses)
+        parent = self._owners[hit.key][0] if hit else -1
+        self.uses.append(Use(parent, hit.number if hit else 0, at, ready))
+        for spot in last.back():
+            if hit is not None and spot.number <= hit.number:
+                break
+            self._owners[spot.key] = (me, spot.number)
+        return me
+
+    def has(self, use: int, owner: int, number: int) -> bool:
+        """Whether the request `use` has the prefix that ends at place `number` of the request `owner`."""
+        least = number
+        while use > owner:
+            step = self.uses[use]
+            if step.number < least:
+                return False
+            use = step.parent
+        return use == owner
