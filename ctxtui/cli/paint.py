@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.cli.output import wants_colour, write
+from ctxtui.views import cells
 from ctxtui.views.span import Span
 
-_ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3"}
+_ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3", "underline": "4", "strike": "9"}
 WIDEST: Final = 120
 
 
@@ -44,6 +45,14 @@ class Painter:
             text = translate(text, style)
         codes = _codes(style) if self._colour else ""
         return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() else text
+
+
+def rule(title: str, note: str = "") -> list[Span]:
+    """A rule across the line with its title, and a note at the right."""
+    room = width()
+    tail = f" {note} ─" if note else ""
+    filled = "─" * max(0, room - cells.width(title) - cells.width(tail) - 3)
+    return [Span("─ ", "hair"), Span(title, "bold"), Span(" " + filled, "hair"), Span(tail, "dim")]
 
 
 def _codes(style: str) -> str:

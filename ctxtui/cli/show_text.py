@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.cli.paint import Painter, width
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.reading import read
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
@@ -37,13 +37,6 @@ def print_text(book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, *
     ):
         for line in lines:
             painter.line(line)
-
-
-def _rule(title: str, note: str = "") -> list[Span]:
-    room = width()
-    tail = f" {note} ─" if note else ""
-    filled = "─" * max(0, room - cells.width(title) - cells.width(tail) - 3)
-    return [Span("─ ", "hair"), Span(title, "bold"), Span(" " + filled, "hair"), Span(tail, "dim")]
 
 
 def _head(book: Book, chosen: Chosen, loaded: Loaded) -> Iterator[list[Span]]:
@@ -81,7 +74,7 @@ def _total(book: Book, chosen: Chosen, got: CallFigures, settings: Settings) -> 
 
 
 def _composition(got: CallFigures) -> Iterator[list[Span]]:
-    yield _rule("context")
+    yield rule("context")
     top = max([*got.categories.values(), got.not_recorded or 0, 1])
     room = max(10, width() - 45)
     rows = list(got.categories.items()) + ([(NOT_RECORDED, got.not_recorded)] if got.not_recorded else [])
@@ -105,7 +98,7 @@ def _blocks(book: Book, blocks: list[BlockFigure], total: int, every: bool) -> I
         return
     shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:HEAVIEST]
     title = "blocks" if every else "heaviest blocks"
-    yield _rule(title, f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else "")
+    yield rule(title, f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else "")
     for figure in shown:
         yield _row(book, figure)
 
@@ -147,7 +140,7 @@ def _growth(book: Book, chosen: Chosen) -> Iterator[list[Span]]:
         for call, point in zip(calls, points, strict=True)
     ]
     peak = max(columns, key=lambda c: c.total)
-    yield _rule("calls", f"{len(points)} calls, peak {numbers.tokens(peak.total)}")
+    yield rule("calls", f"{len(points)} calls, peak {numbers.tokens(peak.total)}")
     room = width() - 2
     for row in strip_rows(bucketed(columns, room), 4, peak.total or 1, per=2 if len(columns) * 2 <= room else 1):
         yield [Span(" "), *(Span(text, style.split(" on-")[0]) for text, style in row)]
@@ -157,7 +150,7 @@ def _skipped(loaded: Loaded) -> Iterator[list[Span]]:
     skipped = loaded.skipped
     if not skipped:
         return
-    yield _rule("skipped", f"{len(skipped)} of the recording's lines")
+    yield rule("skipped", f"{len(skipped)} of the recording's lines")
     for one in skipped[:_SKIPPED]:
         yield [Span(" ▲ ", "warn"), Span(f"line {one.line}: {safe_text.one_line(one.reason)}")]
     if len(skipped) > _SKIPPED:

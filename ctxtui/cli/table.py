@@ -20,7 +20,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("open", "ctxtui.cli.open:open_", "Open a recording on the screen (the default for a path or an id)."),
             Entry("last", "ctxtui.cli.open:last", "Open this directory's newest session and follow it."),
             Entry("show", "ctxtui.cli.show:show", "Print what one call's context holds: blocks, tokens, residual."),
+            Entry("diff", "ctxtui.cli.diff:diff", "Compare two calls or two sessions: what entered, left, changed."),
             Entry("audit", "ctxtui.cli.audit:audit_", "Hold forecasts of every call's input against its report."),
+            Entry("search", "ctxtui.cli.search:search", "Find a text or expression in the blocks of every session."),
             Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
         ),
     ),
@@ -29,11 +31,12 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
         (
             Entry("import", "ctxtui.cli.imports:import_", "Copy recordings into ctxtui's own database; twice is once."),
             Entry("export", "ctxtui.cli.export:export", "Write one context as a request body, or a session as JSONL."),
+            Entry("share", "ctxtui.cli.share:share", "Write one call as a page to give away, secrets masked."),
             Entry("rename", "ctxtui.cli.sessions_edit:rename", "Give a stored session another title."),
             Entry("tag", "ctxtui.cli.sessions_edit:tag", "Add or remove tags of a stored session."),
             Entry("archive", "ctxtui.cli.sessions_edit:archive", "Hide a stored session from the lists, or show it."),
             Entry("delete", "ctxtui.cli.sessions_edit:delete", "Delete a stored session and what only it used."),
-            Entry("db", "ctxtui.cli.db:db", "Look after the database: path, info, backup, vacuum, prune."),
+            Entry("db", "ctxtui.cli.db:db", "Look after the database: path, info, index, backup, vacuum, prune."),
         ),
     ),
     (

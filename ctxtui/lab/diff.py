@@ -6,7 +6,7 @@ other by what it says (`neutral`), so that another dialect or another id is told
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.lab.figures import figures
+from ctxtui.lab.staying import Stays
 from ctxtui.lab.versions import key, parts, versions
 from ctxtui.tokens.cumulate import is_read
 
@@ -65,10 +66,17 @@ class Side:
         earlier = node if tree[node].depth < tree[start].depth else tree[start].parent
         return total - book.sum_of(model, earlier, _THINKING)
 
-    def brought(self, node: int) -> int:
-        """The number (from 1) of the thread's first call whose context holds `node`."""
-        calls = self.book.session.thread_calls(self.chosen.thread) or [self.chosen.call]
-        return next((n for n, call in enumerate(calls, 1) if self.tree.holds(call.sent_head, node)), self.chosen.number)
+
+def since(side: Side) -> Callable[[int], int]:
+    """The function that gives the number (from 1) of the thread's first call whose context holds a node of the side."""
+    stays = Stays(side.tree)
+    stays.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
+
+    def number(node: int) -> int:
+        first = stays.first(node)
+        return side.chosen.number if first is None else first + 1
+
+    return number
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,65 @@
+"""In which calls a block stood: counted step by step as by looking at every context."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import Place
+from ctxtui.core.call import Call, Epoch
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.lab.staying import HIGH, LOW, MEDIUM, Stays
+
+contexts = st.lists(st.lists(st.integers(0, 2), max_size=5), min_size=1, max_size=8)
+
+
+def calls_of(tree: Tree, contexts: list[list[int]], epochs: list[int] | None = None) -> list[Call]:
+    place = Place("messages", "user")
+    heads = [tree.extend(ROOT, [(blocks.text(f"b{n}"), place) for n in some]) for some in contexts]  # type: ignore[misc]
+    return [
+        Call(f"c{i}", "main", head, head, head, epoch=Epoch(epochs[i] if epochs else 1)) for i, head in enumerate(heads)
+    ]
+
+
+@settings(max_examples=80)
+@given(contexts, st.data())
+def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data: st.DataObject) -> None:
+    tree = Tree()
+    calls = calls_of(tree, some)
+    stays = Stays(tree)
+    stays.advance(calls)
+    stays.back(data.draw(st.integers(0, len(calls))))
+    while stays.done < len(calls):
+        stays.advance(calls, data.draw(st.integers(1, 3)))
+    for node in range(1, len(tree)):
+        held = [tree.holds(call.sent_head, node) for call in calls]
+        assert stays.first(node) == (held.index(True) if any(held) else None)
+        for upto in range(len(calls) + 1):
+            assert stays.count(node, upto) == sum(held[:upto])
+
+
+def test_stability_is_the_share_of_further_calls_in_which_the_prefix_stood() -> None:
+    tree = Tree()
+    history = list(range(3, 30))
+    some = [[0, 9, *history[:n]] for n in range(4)] + [[0, 8, *history[:n]] for n in range(4, 11)]
+    calls = calls_of(tree, some)
+    stays = Stays(tree)
+    stays.advance(calls)
+    path = tree.path(calls[0].sent_head)
+    assert stays.stability(path[0]) == (HIGH, 10, 10)
+    assert stays.stability(path[1])[0] == LOW
+    assert stays.stability(tree.path(calls[-1].sent_head)[1]) == (HIGH, 6, 6)
+    assert stays.stability(calls[-1].sent_head) == ("", 0, 0)
+    halved = calls_of(tree, [[1], [1], [1], [2], [2]])
+    other = Stays(tree)
+    other.advance(halved)
+    assert other.stability(halved[0].sent_head) == (MEDIUM, 2, 4)
+
+
+def test_a_compaction_takes_nothing_from_stability() -> None:
+    tree = Tree()
+    calls = calls_of(tree, [[0], [0, 1], [0, 1, 2], [7], [7, 8]], [1, 1, 1, 2, 2])
+    stays = Stays(tree)
+    stays.advance(calls)
+    assert stays.stability(calls[0].sent_head) == (HIGH, 2, 2)
