@@ -1,0 +1,82 @@
+"""`ctxtui share`: one call as a page that can be given away."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import note, write_json
+from ctxtui.lab.chosen import choose
+from ctxtui.runtime.books import book_for
+from ctxtui.runtime.counting import count_all
+from ctxtui.runtime.exporting import write_private
+from ctxtui.runtime.memory import counter_with_memory
+
+_LEVELS = ("secrets", "personal", "text")
+
+
+@click.command(
+    "share",
+    help="Write one self-contained HTML page of exactly what a call sent, with secrets masked.\n\n"
+    f"NAME is {NAME_HELP}. What was masked is listed on standard error and on the page. Patterns find much and not "
+    "everything: read the page before you give it away.\n\n\b\n"
+    "Example: ctxtui share session.jsonl --call 12 -o call-12.html",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option(
+    "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
+)
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option(
+    "--mask",
+    type=click.Choice(_LEVELS),
+    default="personal",
+    show_default=True,
+    help="secrets: keys, tokens, passwords; personal: also addresses, user names, images; text: every letter.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
+)
+@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and masked (schema_version 1).")
+@click.pass_context
+def share(
+    context: click.Context,
+    name: str,
+    number: int | None,
+    thread: str,
+    mask: str,
+    output: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write one call as a page."""
+    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.runtime.packaged import mask_rules
+    from ctxtui.runtime.sharing import shared
+    from ctxtui.views.share_page import page
+
+    output = None if output == Path("-") else output
+    if as_json and output is None:
+        raise click.UsageError("--json needs -o: standard output is the page itself", context)
+    settings = config_of(context).settings
+    loaded = opened(name, settings)
+    chosen = choose(loaded.session, thread, number or 0)
+    with counter_with_memory(settings) as counter:
+        book = book_for(loaded.session, counter, settings)
+        count_all(book, counter)
+    masker = Masker(mask_rules(), Level(mask))
+    data = page(shared(book, chosen, masker, loaded.name, loaded.source)).encode()
+    if output is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_private(output, data, replace=force)
+    if as_json:
+        fields = {"path": str(output), "call": chosen.number, "bytes": len(data), "level": mask}
+        write_json({**fields, "masked": dict(masker.report)})
+    found = ", ".join(f"{n:,} x {what}" for what, n in masker.report.items()) or "nothing was found to mask"
+    note(f"masked ({mask}): {found}")

@@ -1,0 +1,49 @@
+"""`ctxtui share`."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cases.claude_code import Script, text, tool_use
+from tests.cli.conftest import Run
+
+KEY = "sk-ant-api03-" + "q1W2" * 10
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    script = Script(cwd="/home/grace/shop")
+    script.user(f"the key is {KEY}, mail ada@shop.org")
+    (made,) = script.assistant(tool_use("t1", "Read", path="/home/grace/shop/a.py"), id="msg_1")
+    script.result("t1", "print('hello')", parent=made)
+    script.assistant(text("Done."), id="msg_2", stop="end_turn")
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(script.dump())
+    return path
+
+
+def test_a_page_without_secrets_and_people(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+    ran = ctxtui("share", recording, "-o", tmp_path / "page.html", "--json")
+    page = (tmp_path / "page.html").read_text()
+    assert ran.code == 0 and ran.json["masked"] == {"api key": 1, "email address": 1, "user's folder": 1}
+    assert "masked (personal): 1 x api key, 1 x email address, 1 x user's folder" in ran.err
+    assert KEY not in page and "grace" not in page and "ada@" not in page
+    assert "/home/⟨user&#x27;s folder 1⟩/shop/a.py" in page
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
+
+
+def test_three_levels(ctxtui: Run, recording: Path) -> None:
+    pages = {level: ctxtui("share", recording, "--mask", level, "--call", "2").out for level in ("secrets", "text")}
+    assert "ada@shop.org" in pages["secrets"] and KEY not in pages["secrets"]
+    assert "hello" not in pages["text"] and "xxxxx(&#x27;xxxxx&#x27;)" in pages["text"]
+
+
+def test_a_file_is_not_replaced_unasked(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    assert ctxtui("share", recording, "-o", page).code == 7
+    assert page.read_text() == "mine"
+    assert ctxtui("share", recording, "-o", page, "--force").code == 0
