@@ -1,0 +1,67 @@
+"""Where requests go: which API, at which address, with whose key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Final
+
+ANTHROPIC: Final = "anthropic"
+CHAT: Final = "openai_chat"
+RESPONSES: Final = "openai_responses"
+OLLAMA: Final = "ollama_chat"
+
+PATHS: Final[Mapping[str, str]] = {
+    ANTHROPIC: "/v1/messages",
+    CHAT: "/chat/completions",
+    RESPONSES: "/responses",
+    OLLAMA: "/chat",
+}
+"""Where a request of each dialect is posted, below the base URL as that dialect's SDK takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A provider that requests are sent to.
+
+    `name` is what people call it, `dialect` the API it is spoken to in, `base_url` as that API's SDK takes it ("" for
+    the SDK's own). `key` goes out in a header and nowhere else. `local` says that the server runs on a port of this
+    machine or network and charges nothing; `kind` which sort it is (``ollama``, ``lm studio``, ``llama.cpp``,
+    ``vllm``, ``offline``, else "").
+    """
+
+    name: str
+    dialect: str
+    base_url: str = ""
+    key: str = field(default="", repr=False)
+    kind: str = ""
+    local: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.base_url})" if self.base_url else self.name
+
+
+KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+"""The environment variable of each hosted provider's key."""
+SERVICE: Final = "ctxtui"
+"""The name under which a keyring keeps our keys; the user name is the provider's."""
+
+
+def key_for(provider: str, env: Mapping[str, str]) -> str:
+    """The key of a hosted provider: from the environment, else from the system's keyring where the extra is
+    installed; "" where there is none."""
+    found = env.get(KEYS.get(provider, ""), "").strip()
+    return found or _from_keyring(provider)
+
+
+def _from_keyring(provider: str) -> str:
+    try:
+        keyring, errors = import_module("keyring"), import_module("keyring.errors")
+    except ImportError:
+        return ""
+    try:
+        return str(keyring.get_password(SERVICE, provider) or "")
+    except (errors.KeyringError, RuntimeError):
+        # Without a desktop there is often no keyring to ask.
+        return ""

@@ -1,0 +1,71 @@
+"""What a provider's rate limits leave, from the headers of its answers (facts §1, §4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+_HEADER: Final = re.compile(
+    r"(?:anthropic-ratelimit-(?P<what>requests|tokens|input-tokens|output-tokens)-(?P<field>limit|remaining|reset))"
+    r"|(?:x-ratelimit-(?P<field2>limit|remaining|reset)-(?P<what2>requests|tokens))"
+)
+_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """How much of a limit is left: `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``. `reset`
+    is when it is whole again, in Unix seconds (None: not said). Tokens read from a cache do not count against it."""
+
+    what: str
+    remaining: int
+    limit: int
+    reset: float | None = None
+
+    @property
+    def share(self) -> float:
+        """What is left, from 0 to 1."""
+        return self.remaining / self.limit if self.limit else 1.0
+
+
+def headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ...]:
+    """Every limit that `headers` tell of, the tightest first; `now` in Unix seconds."""
+    told: dict[str, dict[str, str]] = {}
+    for name, value in headers.items():
+        found = _HEADER.fullmatch(name.lower())
+        if found:
+            told.setdefault(found["what"] or found["what2"], {})[found["field"] or found["field2"]] = value
+    rooms = []
+    for what, fields in told.items():
+        remaining, limit = _number(fields.get("remaining", "")), _number(fields.get("limit", ""))
+        if remaining is not None and limit:
+            rooms.append(Headroom(what, remaining, limit, _when(fields.get("reset", ""), now)))
+    return tuple(sorted(rooms, key=lambda room: room.share))
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+def _when(text: str, now: float) -> float | None:
+    spans = _SPAN.findall(text)
+    if spans and "".join(a + b for a, b in spans) == text:
+        return now + sum(float(number) * _SECONDS[unit] for number, unit in spans)
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an error's headers ask to wait; None where they do not say."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * scale)
+        except (KeyError, ValueError):
+            continue
+    return None

@@ -1,0 +1,155 @@
+"""The line to a provider: the SDK's client, given our bytes as they are (facts §1).
+
+`messages.create` and its like would write the body anew, with other key order and number literals; the client's own
+`post` sends what it is given. Answers come back as raw bytes, so that one reader serves live and recorded streams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from importlib import import_module
+from typing import Any, Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import ProviderError
+from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint
+from ctxtui.providers.headroom import Headroom, headrooms, retry_after
+from ctxtui.wire.stream import error_words
+
+_RAW: Final = {"X-Stainless-Raw-Response": "stream"}
+"""How both SDKs are asked for the raw response; they take it for themselves."""
+_NO_KEY: Final = "none"
+"""What a server without keys is given: the SDKs insist on one."""
+_AGAIN: Final = frozenset({408, 409, 429})
+_SPENT: Final = ("insufficient_quota", "billing")
+
+
+class SdkLine:
+    """Sends bodies to `endpoint` through its SDK, which is imported in a thread at the first use.
+
+    The SDK's own retries are off: the turn machine retries, and shows it.
+    """
+
+    def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.time) -> None:
+        self.endpoint = endpoint
+        self.headroom: tuple[Headroom, ...] = ()
+        """What the last answer's headers left."""
+        self._clock = clock
+        self._client: Any = None
+        self._sdk: Any = None
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+        return self.endpoint.name
+
+    async def open(self) -> None:
+        """Import the SDK and make its client; done by the first request otherwise."""
+        if self._client is None:
+            self._sdk = await asyncio.to_thread(import_module, _sdk_of(self.endpoint))
+            self._client = await asyncio.to_thread(self._made)
+
+    def _made(self) -> Any:
+        made = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
+        given = {"base_url": self.endpoint.base_url} if self.endpoint.base_url else {}
+        return made(api_key=self.endpoint.key or _NO_KEY, max_retries=0, **given)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def send(self, body: bytes) -> AsyncIterator[bytes]:
+        """The bytes of the answer to `body` as they come. Raises `ProviderError`."""
+        await self.open()
+        sdk = self._sdk
+        try:
+            raw = await self._client.post(
+                PATHS[self.endpoint.dialect],
+                content=body,
+                cast_to=object,
+                options={"headers": _RAW},
+                stream=True,
+                stream_cls=sdk.AsyncStream[object],
+            )
+            self.headroom = headrooms(raw.headers, self._clock()) or self.headroom
+            try:
+                async for data in raw.iter_bytes():
+                    yield data
+            finally:
+                await raw.close()
+        except sdk.APIError as error:
+            raise self._in_words(error) from error
+        except Exception as error:
+            # The stream's own transport errors are the HTTP library's, which both SDKs keep to themselves.
+            if type(error).__module__.partition(".")[0] not in ("httpx2", "httpx", "httpcore2", "httpcore"):
+                raise
+            raise ProviderError(
+                f"the connection broke: {error or type(error).__name__}", retry=True, place=str(self.endpoint)
+            ) from error
+
+    async def get(self, path: str) -> Json:
+        """A JSON answer to a GET. Raises `ProviderError`."""
+        await self.open()
+        try:
+            return await self._client.get(path, cast_to=object)
+        except self._sdk.APIError as error:
+            raise self._in_words(error) from error
+
+    async def ask(self, path: str, body: bytes) -> Json:
+        """A JSON answer to a POST of exactly `body`. Raises `ProviderError`."""
+        await self.open()
+        try:
+            return await self._client.post(path, content=body, cast_to=object)
+        except self._sdk.APIError as error:
+            raise self._in_words(error) from error
+
+    def _in_words(self, error: Any) -> ProviderError:
+        """An SDK's error as ours; a key never stands in its text."""
+        response = getattr(error, "response", None)
+        if response is None:
+            reason = str(error.__cause__ or error)
+            return ProviderError(
+                f"{self.endpoint.name} cannot be reached: {self._masked(reason)}",
+                retry=True,
+                place=self.endpoint.base_url,
+                way_out="is the server running?" if self.endpoint.local else "",
+            )
+        status: int = response.status_code
+        headers: Mapping[str, str] = response.headers
+        self.headroom = headrooms(headers, self._clock()) or self.headroom
+        message = self._masked(_said(error, response))
+        spent = status == 429 and any(word in message for word in _SPENT)
+        again = headers.get("x-should-retry", "") != "false" and (status in _AGAIN or status >= 500) and not spent
+        return ProviderError(
+            f"{status} {message}",
+            status=status,
+            retry=again,
+            after=retry_after(headers),
+            way_out=_way_out(status, self),
+        )
+
+    def _masked(self, text: str) -> str:
+        return text.replace(self.endpoint.key, "…") if self.endpoint.key else text
+
+
+def _said(error: Any, response: Any) -> str:
+    """What the provider said is wrong, as one line."""
+    body = error.body
+    if isinstance(body, dict):
+        return error_words(body)
+    text = response.text if not body else body if isinstance(body, str) else canonical.text_of(body)
+    return " ".join(text.split())[:500] or response.reason_phrase or "no reason given"
+
+
+def _way_out(status: int, line: SdkLine) -> str:
+    if status in (401, 403) and not line.endpoint.local:
+        return f"check {KEYS.get(line.endpoint.name, 'the key')}"
+    return ""
+
+
+def _sdk_of(endpoint: Endpoint) -> str:
+    return "anthropic" if endpoint.dialect == ANTHROPIC else "openai"

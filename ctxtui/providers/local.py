@@ -1,0 +1,194 @@
+"""Model servers on this machine: which are running, what they have loaded, and with which window (facts §5)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.providers.endpoint import CHAT, OLLAMA, Endpoint
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+PATIENCE: Final = 0.5
+"""Seconds that a port gets to answer."""
+_LEAST: Final = 4096
+"""Tokens: the window of a server that does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model of a server. `window` is that of the running instance in tokens, 0 where none is loaded or it is not
+    told; `maximum` what the model could take."""
+
+    id: str
+    window: int = 0
+    maximum: int = 0
+    loaded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that answered: its `endpoint` and its models, loaded ones first."""
+
+    endpoint: Endpoint
+    models: tuple[ServedModel, ...]
+
+
+def candidates(env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(kind, root URL) of every place where a server may be."""
+    ollama = env.get("OLLAMA_HOST", "") or "127.0.0.1:11434"
+    ollama = ollama if "//" in ollama else f"http://{ollama}"
+    if not re.search(r":\d+$", ollama.rstrip("/")):
+        ollama = f"{ollama.rstrip('/')}:11434"
+    return [
+        ("ollama", ollama.replace("//0.0.0.0", "//127.0.0.1").rstrip("/")),
+        ("lm studio", "http://127.0.0.1:1234"),
+        ("llama.cpp", "http://127.0.0.1:9931"),
+        ("llama.cpp", "http://127.0.0.1:8080"),
+        ("vllm", "http://127.0.0.1:8000"),
+    ]
+
+
+async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | None = None) -> list[Server]:
+    """The servers that run now, in the order of `candidates` (or of `places`)."""
+    # Imported here: nothing else of a chat needs an HTTP client of ours.
+    from aiohttp import ClientSession, ClientTimeout
+
+    async with ClientSession(timeout=ClientTimeout(total=PATIENCE)) as http:
+        wanted = candidates(env) if places is None else places
+        found = await asyncio.gather(*(_look(http, kind, root, env) for kind, root in wanted))
+    return [server for server in found if server is not None]
+
+
+async def look_at(base_url: str, env: Mapping[str, str]) -> Server | None:
+    """The server behind an OpenAI-style base URL, whatever its kind; None where it tells nothing of itself."""
+    from aiohttp import ClientSession, ClientTimeout
+
+    root = base_url.rstrip("/").removesuffix("/v1")
+    async with ClientSession(timeout=ClientTimeout(total=PATIENCE * 4)) as http:
+        kind = _kind(await _get(http, f"{root}/v1/models"), root)
+        return await _look(http, kind, root, env) if kind else None
+
+
+def _kind(models: Json, root: str) -> str:
+    """The sort of server that lists `models` like this."""
+    entries = [one for one in _list(models, "data") if isinstance(one, dict)]
+    for one in entries:
+        owner = one.get("owned_by")
+        if owner == "llamacpp" or "meta" in one:
+            return "llama.cpp"
+        if owner == "vllm" or "max_model_len" in one:
+            return "vllm"
+        if owner == "library":
+            return "ollama"
+        if owner == "organization_owner":
+            return "lm studio"
+    return {"11434": "ollama", "1234": "lm studio"}.get(root.rpartition(":")[2], "")
+
+
+async def _look(http: ClientSession, kind: str, root: str, env: Mapping[str, str]) -> Server | None:
+    ask = {"ollama": _ollama, "lm studio": _lm_studio, "llama.cpp": _llama_cpp, "vllm": _vllm}[kind]
+    models = await ask(http, root, env)
+    if models is None:
+        return None
+    dialect, base = (OLLAMA, f"{root}/api") if kind == "ollama" else (CHAT, f"{root}/v1")
+    first = sorted(models, key=lambda model: not model.loaded)
+    return Server(Endpoint(kind, dialect, base, kind=kind, local=True), tuple(first))
+
+
+async def _ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+    tags = await _get(http, f"{root}/api/tags")
+    if not isinstance(tags, dict):
+        return None
+    running = {one.get("name"): one for one in _list(await _get(http, f"{root}/api/ps"), "models")}
+    names = [str(one.get("name")) for one in _list(tags, "models")]
+    shown = await asyncio.gather(*(_get(http, f"{root}/api/show", {"model": name}) for name in names))
+    return [ollama_model(name, show, running.get(name), env) for name, show in zip(names, shown, strict=True)]
+
+
+def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -> ServedModel:
+    """A model as Ollama's ``/api/show`` and ``/api/ps`` tell of it. One that is not loaded gets the window that it
+    would be loaded with: ``num_ctx`` of its own, else the server's setting, else the least."""
+    about = show.get("model_info") if isinstance(show, dict) else None
+    maximum = next((_int(v) for k, v in (about or {}).items() if k.endswith(".context_length")), 0)
+    if isinstance(running, dict) and _int(running.get("context_length")):
+        return ServedModel(name, _int(running["context_length"]), maximum, loaded=True)
+    parameters = str(show.get("parameters", "")) if isinstance(show, dict) else ""
+    own = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
+    window = int(own[1]) if own else _int(env.get("OLLAMA_CONTEXT_LENGTH")) or _LEAST
+    return ServedModel(name, min(window, maximum or window), maximum, loaded=False)
+
+
+async def _lm_studio(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+    newest, older = await asyncio.gather(_get(http, f"{root}/api/v1/models"), _get(http, f"{root}/api/v0/models"))
+    if not isinstance(newest, dict) and not isinstance(older, dict):
+        return None
+    return lm_studio_models(newest, older)
+
+
+def lm_studio_models(newest: Json, older: Json) -> list[ServedModel]:
+    """The models as LM Studio's REST v1, or its v0, lists them; embedding models are left out."""
+    found = []
+    for one in _list(newest, "models") or _list(older, "data"):
+        if str(one.get("type", "llm")).startswith("embedding"):
+            continue
+        instances = [i for i in _list(one, "loaded_instances") if isinstance(i, dict)]
+        windows = [_int((i.get("config") or {}).get("context_length")) for i in instances]
+        window = max(windows, default=0) or (
+            _int(one.get("loaded_context_length")) if one.get("state") == "loaded" else 0
+        )
+        name = str(one.get("key") or one.get("id") or "")
+        found.append(ServedModel(name, window, _int(one.get("max_context_length")), loaded=bool(window)))
+    return found
+
+
+async def _llama_cpp(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+    props, models = await asyncio.gather(_get(http, f"{root}/props"), _get(http, f"{root}/v1/models"))
+    if not isinstance(props, dict) and _kind(models, "") != "llama.cpp":
+        return None
+    defaults = props.get("default_generation_settings") if isinstance(props, dict) else None
+    window = _int((defaults or {}).get("n_ctx"))
+    found = []
+    for one in _list(models, "data"):
+        meta = one.get("meta") if isinstance(one.get("meta"), dict) else {}
+        found.append(ServedModel(str(one.get("id", "")), window, _int((meta or {}).get("n_ctx_train")), loaded=True))
+    return found
+
+
+async def _vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+    models = await _get(http, f"{root}/v1/models")
+    if _kind(models, "") != "vllm":
+        return None
+    found = []
+    for one in _list(models, "data"):
+        window = _int(one.get("max_model_len"))
+        found.append(ServedModel(str(one.get("id", "")), window, window, loaded=True))
+    return found
+
+
+async def _get(http: ClientSession, url: str, body: Json = None) -> Json:
+    """The JSON at `url` (posted `body` where given); None for anything that is none."""
+    from aiohttp import ClientError
+
+    with suppress(ClientError, OSError, ValueError, asyncio.TimeoutError):
+        async with http.request("GET" if body is None else "POST", url, json=body) as answer:
+            if answer.status == 200:
+                return await answer.json(content_type=None)
+    return None
+
+
+def _list(value: Json, key: str) -> list[dict[str, Any]]:
+    found = value.get(key) if isinstance(value, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _int(value: Json) -> int:
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,126 @@
+"""The line through the real SDKs: exact bytes, errors in words, headroom, keys that stay where they belong."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core.errors import ProviderError
+from ctxtui.providers.endpoint import PATHS, Endpoint, key_for
+from ctxtui.providers.headroom import headrooms, retry_after
+from ctxtui.providers.line import SdkLine
+from tests.providers.served import Served, failing, served, streaming
+
+BODY = (
+    '{"model" : "m",\n "max_tokens":1e3, "z":1, "a":{"y":1,"b":[1.0,2.50]},'
+    '"messages":[{"role":"user","content":"\u00fc\\u00fc"}]}'
+)
+"""Key order, spaces, number literals and escapes that no SDK would write itself."""
+DIALECTS = pytest.mark.parametrize("dialect", ["anthropic", "openai_chat", "openai_responses"])
+
+
+def route(dialect: str) -> str:
+    return PATHS[dialect] if dialect == "anthropic" else f"/v1{PATHS[dialect]}"
+
+
+def line_to(server: Served, dialect: str, key: str = "sk-secret") -> SdkLine:
+    base = server.root if dialect == "anthropic" else f"{server.root}/v1"
+    return SdkLine(Endpoint("anthropic" if dialect == "anthropic" else "openai", dialect, base, key), lambda: 1000.0)
+
+
+async def answer(line: SdkLine, body: bytes = BODY.encode()) -> bytes:
+    try:
+        return b"".join([data async for data in line.send(body)])
+    finally:
+        await line.close()
+
+
+@DIALECTS
+async def test_what_arrives_is_what_was_given_byte_for_byte(dialect: str) -> None:
+    pieces = (b"event: x\ndata: {}\n", b"\n", "data: \u00fc\n\n".encode())
+    async with served({route(dialect): streaming(*pieces)}) as server:
+        got = await answer(line_to(server, dialect))
+        assert server.bodies == [BODY.encode()]
+        assert got == b"".join(pieces)
+        assert server.headers[0]["authorization"] == "Bearer sk-secret"
+
+
+@DIALECTS
+@pytest.mark.parametrize(
+    "status, headers, retry, after",
+    [
+        (429, {"retry-after": "7"}, True, 7.0),
+        (429, {"retry-after-ms": "1500"}, True, 1.5),
+        (529, {}, True, None),
+        (500, {"x-should-retry": "false"}, False, None),
+        (400, {}, False, None),
+        (401, {}, False, None),
+    ],
+)
+async def test_refusals_in_words(
+    dialect: str, status: int, headers: dict[str, str], retry: bool, after: float | None
+) -> None:
+    body = {"type": "error", "error": {"type": "some_error", "message": "no, sk-secret"}}
+    async with served({route(dialect): failing(status, body, headers)}) as server:
+        with pytest.raises(ProviderError) as caught:
+            await answer(line_to(server, dialect))
+        assert len(server.bodies) == 1, "the SDK's own retries are off"
+    error = caught.value
+    assert (error.status, error.retry, error.after) == (status, retry, after)
+    assert str(status) in str(error) and "some_error: no" in str(error) and "sk-secret" not in str(error)
+    assert ("API_KEY" in str(error)) == (status == 401)
+
+
+async def test_no_quota_is_not_retried() -> None:
+    body = {"error": {"type": "insufficient_quota", "message": "You exceeded your current quota"}}
+    async with served({route("openai_chat"): failing(429, body)}) as server:
+        with pytest.raises(ProviderError) as caught:
+            await answer(line_to(server, "openai_chat"))
+    assert not caught.value.retry
+
+
+@DIALECTS
+async def test_nobody_there(dialect: str) -> None:
+    async with served({}) as server:
+        line = line_to(server, dialect)
+    with pytest.raises(ProviderError) as caught:
+        await answer(line)
+    assert caught.value.retry and "cannot be reached" in str(caught.value)
+
+
+@DIALECTS
+async def test_a_connection_that_breaks(dialect: str) -> None:
+    async with served({route(dialect): streaming(b"data: {}\n\n", breaks=True)}) as server:
+        with pytest.raises(ProviderError) as caught:
+            await answer(line_to(server, dialect))
+    assert caught.value.retry and "the connection broke" in str(caught.value)
+
+
+async def test_headroom_is_read_from_every_answer() -> None:
+    headers = {
+        "anthropic-ratelimit-input-tokens-limit": "40000",
+        "anthropic-ratelimit-input-tokens-remaining": "10000",
+        "anthropic-ratelimit-input-tokens-reset": "1970-01-01T00:17:00Z",
+        "anthropic-ratelimit-requests-limit": "50",
+        "anthropic-ratelimit-requests-remaining": "49",
+    }
+    async with served({route("anthropic"): streaming(b"data: {}\n\n", headers=headers)}) as server:
+        line = line_to(server, "anthropic")
+        await answer(line)
+    assert [(room.what, room.remaining, room.reset) for room in line.headroom] == [
+        ("input-tokens", 10000, 1020.0),
+        ("requests", 49, None),
+    ]
+
+
+def test_openai_spells_it_otherwise() -> None:
+    headers = {"X-RateLimit-Limit-Tokens": "1000", "x-ratelimit-remaining-tokens": "100"}
+    headers |= {"x-ratelimit-reset-tokens": "1m2.5s"}
+    (room,) = headrooms(headers, 10.0)
+    assert (room.what, room.share, room.reset) == ("tokens", 0.1, 72.5)
+    assert retry_after({"retry-after": "soon"}) is None
+
+
+def test_keys_come_from_the_environment_and_are_never_shown() -> None:
+    assert key_for("anthropic", {"ANTHROPIC_API_KEY": " k \n"}) == "k"
+    assert key_for("somebody", {}) == ""
+    assert "k-1" not in repr(Endpoint("x", "anthropic", key="k-1"))
