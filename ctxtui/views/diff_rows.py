@@ -94,7 +94,7 @@ def said(side: Side, node: int) -> Preview:
     return preview(here.block.kind, here.category, value, got, tool, side.book.session.about.cwd)
 
 
-def steady_row(side: Side, one: Unsteady, room: int) -> list[Span]:
+def steady_row(side: Side, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:
     """A block that changed within the run: how often, and last at which call."""
     told = f"{one.changes:,}× last at call {one.calls[-1]:,}"
-    return _line([Span(" "), SIGN[CHANGED]], side, one.nodes[-1], Span(told, "warn"), room)
+    return _line([Span("▸" if here else " ", "accent"), SIGN[CHANGED]], side, one.nodes[-1], Span(told, "warn"), room)

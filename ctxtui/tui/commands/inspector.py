@@ -15,6 +15,7 @@ from ctxtui.tui.commands.inspector_calls import (
     PreviousCall,
     PreviousEvent,
 )
+from ctxtui.tui.commands.inspector_diff import COMPARING
 from ctxtui.views.signs import CATEGORY
 
 __all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "SKIPPED", "THREADS"]
@@ -160,6 +161,7 @@ class Home(Command):
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll, GoToCall,
+    *COMPARING,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     Prompt, Leave,
 )  # fmt: skip

@@ -14,6 +14,7 @@ from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPE
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
+from ctxtui.tui.screens.inspector_diff import Comparing
 from ctxtui.tui.screens.inspector_feed import Source
 from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
@@ -28,7 +29,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, OnBlocks, Asking, Opening):
+class InspectorScreen(Travel, Comparing, OnBlocks, Asking, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 

@@ -1,0 +1,106 @@
+"""Comparing calls in the Inspector: one is marked, then held against another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxtui.tui.screens.inspector_desk import Desk
+from ctxtui.views.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.lab.diff import Change, Side
+    from ctxtui.views.diff_list import DiffList
+
+At = tuple[str, int]
+"""A call: its thread and its index there, from 0."""
+
+
+class Comparing(Desk):
+    """The part of the Inspector that shows what differs between two calls."""
+
+    marked: At | None = None
+    """The call that the next one is held against."""
+
+    def action_mark_call(self) -> None:
+        """Mark the call shown; on another call, show what differs from the marked one."""
+        here = (self.thread, self.index)
+        if self.study is None or not self.count:
+            return
+        if self.marked is None or self.marked == here:
+            self.marked = here if self.marked is None else None
+            what = (
+                f"call {self.index + 1:,} is marked: go to another one and press D" if self.marked else "no call marked"
+            )
+            self.say([Span("■ ", "accent"), Span(what, "ink")] if self.marked else [Span(what, "dim")])
+            return
+        before, self.marked = self.marked, None
+        self.say(())
+        self._compare(before, here)
+
+    def action_diff_before(self) -> None:
+        """Show what differs from the call before."""
+        if self.study is None:
+            return
+        if not self.index:
+            self.say([Span("this is the first call: there is none before it", "dim")])
+            return
+        self._compare((self.thread, self.index - 1), (self.thread, self.index))
+
+    def _compare(self, before: At, after: At) -> None:
+        # Imported here: most sessions are looked at without comparing anything.
+        from ctxtui.tui.screens.diff import DiffScreen
+
+        sides = self._side(before), self._side(after)
+        book = sides[0].book
+        if not all(book.counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
+            self.say([Span("these calls are not counted yet", "dim")])
+            return
+
+        def make() -> DiffList:
+            from ctxtui.lab.diff import diff
+            from ctxtui.lab.unsteady import unsteady
+            from ctxtui.views.diff_list import DiffList
+
+            return DiffList(diff(*sides), unsteady(book.session, after[0]))
+
+        def show(change: Change | None) -> None:
+            if change is not None:
+                self._show(change, before, after)
+
+        self.app.push_screen(DiffScreen(_named(before, after), make), show)
+
+    def _side(self, at: At) -> Side:
+        from ctxtui.lab.chosen import Chosen
+        from ctxtui.lab.diff import Side
+
+        assert self.study is not None
+        thread, index = at
+        return Side(self.study.book, Chosen(thread, index + 1, self.study.thread(thread).calls[index]))
+
+    def _show(self, change: Change, before: At, after: At) -> None:
+        """Go to the call that has the block, and to the block."""
+        (thread, index), node = (after, change.after) if change.after is not None else (before, change.before)
+        if thread != self.thread:
+            self.to_thread(thread)
+        self.go(index)
+        if node is not None:
+            self.to_block(node)
+
+    def go(self, index: int, *, to_end: bool = False) -> None:
+        """Show call `index`."""
+        raise NotImplementedError
+
+    def to_thread(self, thread: str) -> None:
+        """Show a thread."""
+        raise NotImplementedError
+
+    def to_block(self, node: int) -> None:
+        """Put the cursor on a block."""
+        raise NotImplementedError
+
+
+def _named(before: At, after: At) -> Spans:
+    (one, first), (other, second) = before, after
+    if one == other:
+        return [Span(f"call {first + 1:,} → {second + 1:,}", "dim")]
+    return [Span(f"{one} call {first + 1:,} → {other} call {second + 1:,}", "dim")]
