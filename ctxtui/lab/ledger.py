@@ -131,7 +131,12 @@ class Ledger:
         last = path[whole - 1] if whole else ROOT
         sums = [float(n) for n in running.sums(head, last)]
         if whole < len(path) and token > 0:
-            sums[self._book.session.tree[path[whole]].category] += token - running.read(head, last)
+            # The block that `token` stands in may count in several categories: each gets the same share of its own.
+            after = running.sums(head, path[whole])
+            part = (token - running.read(head, last)) / (
+                (running.read(head, path[whole]) - running.read(head, last)) or 1
+            )
+            sums = [before + (till - before) * part for before, till in zip(sums, after, strict=True)]
         return sums
 
     def back(self, calls: int) -> None:
@@ -161,10 +166,14 @@ class Ledger:
         if here.category == _THINKING and self._running.strips_thinking and first is not None:
             last = min(last, bisect_right(self._turns, here.turn, lo=first))
         if first is not None and first < last:
-            usd += tokens * self._carried(here.depth, first, last)
+            usd += tokens * self.carried(here.depth, first, last)
         return usd
 
-    def _carried(self, depth: int, first: int, last: int) -> float:
+    def charged(self, index: int) -> Charged:
+        """What call `index` (from 0, below `done`) took for one token of ours."""
+        return self._charged[index]
+
+    def carried(self, depth: int, first: int, last: int) -> float:
         """The sum of what calls `first` to `last` - 1 took for one token at `depth`."""
         total, at = 0.0, first
         while at < last:

@@ -79,6 +79,12 @@ class Stays:
         total = max(0, min(calls, self.done) - since) if since is not None else 0
         return total + sum(max(0, min(calls, end) - start) for start, end in self._stood.get(node, ()))
 
+    def spans(self, node: int, calls: int) -> list[tuple[int, int]]:
+        """The stretches [from, to) of the first `calls` calls in which `node` stood, in order."""
+        since, end = self._since.get(node), min(calls, self.done)
+        every = [*self._stood.get(node, ()), *([(since, end)] if since is not None else [])]
+        return [(start, min(stop, end)) for start, stop in every if start < end]
+
     def stability(self, node: int) -> tuple[str, int, int]:
         """How far a cache can keep the block: `HIGH`, `MEDIUM`, `LOW`, or "" where fewer than two further calls tell.
 

@@ -69,17 +69,26 @@ def miss(before: Call, call: Call, number: int, ttl: float | None = None) -> Mis
     was, now = before.usage, call.usage
     if not was or not now or not was.has_cache or not now.has_cache:
         return None
-    held = was.cache_read + was.cache_write
-    if not was.cache_write and call.provider != "anthropic":
-        held = was.input if was.cache_read else 0
+    held = held_by(was, call.provider)
     expected = min(held, now.input)
     if held < SHORTEST_CACHED or now.cache_read * 2 > held:
         return None
     pause = call.started - before.started if call.started is not None and before.started is not None else None
-    return Miss(number, max(expected, now.cache_read), now.cache_read, pause, _cause(before, call, pause, ttl))
+    return Miss(number, max(expected, now.cache_read), now.cache_read, pause, cause_of(before, call, pause, ttl))
 
 
-def _cause(before: Call, call: Call, pause: float | None, ttl: float | None) -> str:
+def held_by(was: Usage, provider: str) -> int:
+    """Tokens that a call with usage `was` left in the cache: what it read and wrote, where the provider reports writes;
+    elsewhere all of its input once anything was read."""
+    held = was.cache_read + was.cache_write
+    if not was.cache_write and provider != "anthropic":
+        held = was.input if was.cache_read else 0
+    return held
+
+
+def cause_of(before: Call, call: Call, pause: float | None, ttl: float | None) -> str:
+    """Why `call` did not read what `before` had left: ``compaction``, ``model``, ``pause`` (longer than `ttl` seconds,
+    None: what `before` wrote with), or "" where the record does not say."""
     if call.epoch.number != before.epoch.number and call.epoch.start == EpochStart.COMPACTION:
         return "compaction"
     if call.model != before.model:

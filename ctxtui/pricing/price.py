@@ -92,6 +92,16 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     return _cost(billed, found, _passes(call.extra, found) + searches_of(call.extra) * found.search)
 
 
+def recorded_usd(call: Call) -> float | None:
+    """The recording's own figure; a zero says that the client knew no price."""
+    return (call.usage.cost or None) if call.usage else None
+
+
+def known_usd(call: Call, cost: Cost | None) -> float | None:
+    """What `call` counts as in USD: its list price, else what its record says; None where neither is known."""
+    return cost.usd if cost is not None else recorded_usd(call)
+
+
 def essence(call: Call) -> Call:
     """`call` less everything that its price does not depend on: small enough to be sent to another process."""
     extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_BY if key in call.extra}

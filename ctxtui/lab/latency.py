@@ -1,0 +1,63 @@
+"""Time: how long calls took, and until their first token came, against the size of their context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import median
+from typing import Final, NamedTuple
+
+from ctxtui.core.call import Call
+
+STEPS: Final = (0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000)
+"""Context sizes in tokens at which a new row begins."""
+
+
+class Latency(NamedTuple):
+    """Calls with a context of `low` to `high` tokens (None: no end): how many have times, the median seconds that they
+    took and until their first token (None: not recorded), the median tokens of their answers."""
+
+    low: int
+    high: int | None
+    calls: int
+    took: float | None
+    first_token: float | None
+    output: float
+
+
+def latencies(calls: Iterable[Call]) -> list[Latency]:
+    """One row for each size of context that occurs, from small to large; calls without times or report are left out.
+
+    A call that began and ended in the same record has no time of its own.
+    """
+    groups: dict[int, list[Call]] = {}
+    for call in calls:
+        if call.usage is not None and (_took(call) is not None or _first(call) is not None):
+            size = call.usage.input
+            groups.setdefault(max(i for i, step in enumerate(STEPS) if size >= step), []).append(call)
+    return [_row(index, groups[index]) for index in sorted(groups)]
+
+
+def _row(index: int, calls: list[Call]) -> Latency:
+    took = [seconds for call in calls if (seconds := _took(call)) is not None]
+    first = [seconds for call in calls if (seconds := _first(call)) is not None]
+    output = [call.usage.output for call in calls if call.usage is not None]
+    return Latency(
+        STEPS[index],
+        STEPS[index + 1] if index + 1 < len(STEPS) else None,
+        len(calls),
+        median(took) if took else None,
+        median(first) if first else None,
+        median(output),
+    )
+
+
+def _took(call: Call) -> float | None:
+    return _positive(call.started, call.ended)
+
+
+def _first(call: Call) -> float | None:
+    return _positive(call.started, call.first_byte)
+
+
+def _positive(start: float | None, end: float | None) -> float | None:
+    return end - start if start is not None and end is not None and end > start else None
