@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ctxtui.cli.context import config_of
-from ctxtui.cli.output import shown, write, write_json
+from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import NotFound
 from ctxtui.runtime.places import database
 
@@ -106,6 +106,30 @@ def info(context: click.Context, as_json: bool) -> None:
     }
     for name, text in lines.items():
         write(f"{name:<8}{text}")
+
+
+@db.command("index")
+@click.option("--anew", is_flag=True, help="Drop what is indexed and begin again.")
+@json_option
+@click.pass_context
+def index(context: click.Context, anew: bool, as_json: bool) -> None:
+    """Fill the full-text index now: every session that `ctxtui search` looks into.
+
+    The screen does the same in the background. What is indexed is found without being read; the rest is read when it
+    is searched. Ending it half way loses nothing.
+
+    \b
+    Example: ctxtui db index
+    """
+    from ctxtui.cli.index import fill_index
+
+    fields = fill_index(config_of(context).settings, anew=anew)
+    if as_json:
+        write_json(fields)
+        return
+    for name, why in fields["failed"].items():
+        note(f"{name}: {why}")
+    write(f"{_sessions(fields['indexed'])} indexed, {fields['known']:,} known; the index takes {_size(fields['size'])}")
 
 
 @db.command("backup")

@@ -65,7 +65,7 @@ class Pattern:
 
 def _compiled(text: str, regex: bool, exact: bool) -> tuple[Any, Any]:
     # Imported here: most runs search nothing.
-    import regex as engine
+    import regex as engine  # type: ignore[import-untyped]
 
     flags = engine.MULTILINE | (engine.V0 if exact else engine.V0 | engine.IGNORECASE)
     try:

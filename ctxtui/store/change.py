@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.store.connect import writing
 from ctxtui.store.listing import find
+from ctxtui.store.notes import forget_words
 from ctxtui.store.rows import sql_text
 from ctxtui.store.write import collect
 
@@ -61,6 +62,7 @@ def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
         blocks.update(block for (block,) in held)
         replaced = conn.execute("SELECT replacement FROM edits WHERE session = ? AND replacement NOT NULL", (key,))
         blocks.update(block for (block,) in replaced)
+        forget_words(conn, key)
         conn.execute("DELETE FROM sessions WHERE key = ?", (key,))
     collect(conn, sorted(blocks))
 

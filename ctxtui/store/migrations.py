@@ -45,3 +45,15 @@ def m001_first(db: Database) -> None:
         db.executescript(script)
     db.execute("INSERT INTO codecs (key, name) VALUES (0, 'plain')")
     readable.make_views(db)
+
+
+@LADDER()
+def m002_search(db: Database) -> None:
+    """The full-text index of stored sessions and of files that are not stored."""
+    db.executescript(tables.SEARCH)
+
+
+@LADDER()
+def m003_notes(db: Database) -> None:
+    """Notes and bookmarks."""
+    db.executescript(tables.NOTES)

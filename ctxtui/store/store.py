@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Self
 
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
@@ -15,21 +14,11 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.store import change, listing, memo, read, upkeep, write
 from ctxtui.store.connect import connect
-from ctxtui.store.failures import explained
+from ctxtui.store.failures import explained, told
 from ctxtui.store.memo import Counts
+from ctxtui.store.notes import Notes
 from ctxtui.store.rows import Info, Price, Progress, SessionRow, SourceInfo, Totals
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _in_words(method: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Store, P], R]:
-    @wraps(method)
-    def wrapped(self: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with explained(self.path):
-            return method(self, *args, **kwargs)
-
-    return wrapped
+from ctxtui.store.texts import Texts
 
 
 def _unpriced(call: Call) -> None:
@@ -47,6 +36,10 @@ class Store:
 
     def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
         self.path = path
+        self.texts = Texts(path, conn)
+        """The full-text index."""
+        self.notes = Notes(path, conn)
+        """Notes and bookmarks."""
         self._conn = conn
 
     @classmethod
@@ -67,7 +60,7 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @_in_words
+    @told
     def import_session(
         self,
         session: Session,
@@ -89,93 +82,93 @@ class Store:
         except OverflowError as error:
             raise CtxtuiError("a number in the recording is too large to be stored", place=source.path) from error
 
-    @_in_words
+    @told
     def load(self, session_id: str) -> Session:
         """The stored session: equal to what was imported, but for node ids and a title that the user gave it."""
         return read.read_session(self._conn, listing.find(self._conn, session_id)[0])
 
-    @_in_words
+    @told
     def sessions(self, archived: bool = False) -> list[SessionRow]:
         """The stored sessions, newest activity first; with `archived` those that are archived."""
         return listing.session_rows(self._conn, archived=archived)
 
-    @_in_words
+    @told
     def session(self, session_id: str) -> SessionRow:
         """One session's row."""
         return listing.session_row(self._conn, listing.find(self._conn, session_id)[0])
 
-    @_in_words
+    @told
     def resolve(self, prefix: str) -> str:
         """The whole id of the one session that `prefix` names."""
         return listing.find(self._conn, prefix)[1]
 
-    @_in_words
+    @told
     def totals(self) -> Totals:
         """Sums over all calls; a call that several sessions hold counts once."""
         return listing.totals(self._conn)
 
-    @_in_words
+    @told
     def rename(self, session_id: str, title: str) -> str:
         """Give a session a title, "" for the recording's own; returns its id."""
         return change.rename(self._conn, session_id, title)
 
-    @_in_words
+    @told
     def tag(self, session_id: str, tags: Iterable[str], *, remove: bool = False) -> str:
         """Add tags to a session, or remove them; returns its id."""
         return change.tag(self._conn, session_id, tags, remove=remove)
 
-    @_in_words
+    @told
     def archive(self, session_id: str, *, undo: bool = False) -> str:
         """Hide a session from `sessions`, or show it again; returns its id."""
         return change.archive(self._conn, session_id, archived=not undo)
 
-    @_in_words
+    @told
     def delete(self, session_id: str) -> str:
         """Delete a session and every block that no other one holds; returns its id."""
         return change.delete(self._conn, session_id)
 
-    @_in_words
+    @told
     def older(self, older_than: float, now: float) -> list[str]:
         """The ids of sessions whose last call (else import) is more than `older_than` seconds before `now`."""
         return [id_ for _, id_ in change.older(self._conn, now - older_than)]
 
-    @_in_words
+    @told
     def prune(self, older_than: float, now: float) -> list[str]:
         """Delete the sessions of `older`, and what was remembered before then; the ids that went."""
         return change.prune(self._conn, now - older_than)
 
-    @_in_words
+    @told
     def load_counts(self, digests: Iterable[str], encoding: str) -> dict[str, Counts]:
         """The remembered features of blocks by digest. `encoding` names the whole way of counting (vocabulary, image
         rule, version of the formulas): figures made in two ways never mix."""
         return memo.load_counts(self._conn, digests, encoding)
 
-    @_in_words
+    @told
     def save_counts(self, counts: Mapping[str, Counts], encoding: str, now: float | None = None) -> None:
         """Remember features of blocks by digest."""
         memo.save_counts(self._conn, counts, encoding, time.time() if now is None else now)
 
-    @_in_words
+    @told
     def remembered(self, path: str, size: int, mtime: float, version: str) -> Json | None:
         """The summary of a file that has not changed since it was made by this `version` of the summary's code."""
         return memo.remembered(self._conn, path, size, mtime, version)
 
-    @_in_words
+    @told
     def remember(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
         """Remember the summary (a JSON value) of a file with this size and mtime."""
         memo.remember(self._conn, path, size, mtime, version, summary, time.time())
 
-    @_in_words
+    @told
     def info(self) -> Info:
         """The state of the file."""
         return upkeep.info(self._conn, self.path)
 
-    @_in_words
+    @told
     def backup(self, to: str | Path, now: float | None = None) -> Path:
         """Copy the database to a new file of mode 0600, or into a folder; returns the copy's path."""
         return upkeep.backup(self.path, Path(to), time.time() if now is None else now)
 
-    @_in_words
+    @told
     def vacuum(self) -> None:
         """Give the space of what was deleted back to the disk."""
         upkeep.vacuum(self._conn)

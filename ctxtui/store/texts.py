@@ -30,6 +30,9 @@ _TERMS: Final = 24
 _AT_ONCE: Final = 8
 """Pieces per transaction: half a megabyte of text, some 40 ms in which others must wait."""
 
+_MERGED: Final = 256
+"""Pages of the index joined per transaction."""
+
 # What UTF-8 cannot hold, and what ends a text for SQLite.
 _NOT_INDEXED: Final = re.compile("[\ud800-\udfff\x00]")
 
@@ -180,6 +183,12 @@ class Texts:
         return 1 - live / total if total else 0.0
 
     @told
+    def size(self) -> int:
+        """Bytes that the index takes in the file, to within its pages."""
+        found: int = self._conn.execute("SELECT coalesce(sum(length(block)), 0) FROM texts_data").fetchone()[0]
+        return found
+
+    @told
     def clear(self) -> None:
         """Begin the index anew."""
         with writing(self._conn):
@@ -188,6 +197,10 @@ class Texts:
 
     @told
     def settle(self) -> None:
-        """Join what was indexed bit by bit: smaller, and quicker to ask."""
-        with writing(self._conn):
-            self._conn.execute("INSERT INTO texts (texts) VALUES ('optimize')")
+        """Join what was indexed bit by bit: smaller, and quicker to ask. In short transactions."""
+        changes = 2
+        while changes > 1:
+            before = self._conn.total_changes
+            with writing(self._conn):
+                self._conn.execute("INSERT INTO texts (texts, rank) VALUES ('merge', ?)", (-_MERGED,))
+            changes = self._conn.total_changes - before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from textual.app import App
 from textual.screen import Screen
@@ -18,8 +18,20 @@ from ctxtui.tui.messages import GoHome, Open, Refused
 MakeScreen = Callable[[], Screen[Any]]
 
 
+class Background(Protocol):
+    """Work that goes on as long as the app runs (`runtime.fulltext_apart.Filler`)."""
+
+    def run(self) -> None:
+        """Do it; for a thread."""
+
+    def close(self) -> None:
+        """End it at once."""
+
+
 _SETTLED = 1.0
 """Seconds after the first frame by which a screen has what it begins with."""
+_IDLE = 5.0
+"""Seconds after the first frame from which background work may begin."""
 
 
 def _collect() -> None:
@@ -33,7 +45,8 @@ class CtxtuiApp(App[None]):
     """The shell around Home and the Inspector.
 
     `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). With
-    `target` the app opens on that session, else on Home. `theme` and `glyphs` are the settings of that name.
+    `target` the app opens on that session, else on Home. `theme` and `glyphs` are the settings of that name;
+    `background` makes what is done beside.
     """
 
     TITLE = "ctxtui"
@@ -48,11 +61,14 @@ class CtxtuiApp(App[None]):
         *,
         theme: str = "auto",
         glyphs: str = "auto",
+        background: Callable[[], Background] | None = None,
     ) -> None:
         super().__init__(ansi_color=native_colours(os.environ))
         self._make_home = home
         self._make_inspector = inspector
         self._target = target
+        self._make_background = background
+        self._background: Background | None = None
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
         self.refused: CtxtuiError | None = None
@@ -68,6 +84,17 @@ class CtxtuiApp(App[None]):
     def on_ready(self) -> None:
         """Behind the first frame: what there is now stays, so collections need not look at it again."""
         self.set_timer(_SETTLED, _collect)
+        self.set_timer(_IDLE, self._begin_background)
+
+    def _begin_background(self) -> None:
+        if self._make_background is not None:
+            self._background = self._make_background()
+            self.run_worker(self._background.run, thread=True, group="background")
+
+    def on_unmount(self) -> None:
+        """The background ends with the app."""
+        if self._background is not None:
+            self._background.close()
 
     @property
     def session(self) -> str:

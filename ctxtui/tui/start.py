@@ -8,7 +8,7 @@ from typing import Any
 from textual.screen import Screen
 
 from ctxtui.runtime.settings import Settings
-from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.app import Background, CtxtuiApp
 
 
 def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
@@ -26,4 +26,9 @@ def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
 
         return InspectorScreen(Inspection(target, settings), pager=settings.pager, follow=settings.follow)
 
-    return CtxtuiApp(home, inspector, name, theme=settings.theme, glyphs=settings.glyphs)
+    def filler() -> Background:
+        from ctxtui.runtime.fulltext_apart import Filler
+
+        return Filler(settings, cwd)
+
+    return CtxtuiApp(home, inspector, name, theme=settings.theme, glyphs=settings.glyphs, background=filler)

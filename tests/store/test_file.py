@@ -79,8 +79,17 @@ def test_a_database_from_the_future_is_refused(tmp_path: Path) -> None:
         Store.open(path)
 
 
+def only_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the first migration were the only one yet."""
+    first = Migrations("ctxtui")
+    first(name="m001_first")(migrations.m001_first)
+    monkeypatch.setattr(migrations, "LADDER", first)
+    monkeypatch.setattr(connect, "SCHEMA_VERSION", 1)
+
+
 def test_migrating_makes_a_backup_first_and_keeps_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.db"
+    only_first(monkeypatch)
     with Store.open(path) as store:
         store.import_session(talk(5), FILE)
     longer = Migrations("ctxtui")
@@ -103,6 +112,7 @@ def test_migrating_makes_a_backup_first_and_keeps_everything(tmp_path: Path, mon
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.db"
+    only_first(monkeypatch)
     Store.open(path).close()
 
     def broken(db: Database) -> None:

@@ -1,0 +1,203 @@
+"""`ctxtui search`: a text in every session there is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from ctxtui.cli.context import Meter, SessionName, config_of, named
+from ctxtui.cli.db import Age
+from ctxtui.cli.output import note, write_json
+from ctxtui.cli.paint import Painter, home_short, width
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.runtime.config import Config
+from ctxtui.views import cells, numbers, safe_text
+from ctxtui.views.home import HERE, SAMPLES, SessionSummary
+from ctxtui.views.signs import CATEGORY
+from ctxtui.views.span import Span, cropped
+
+if TYPE_CHECKING:
+    from ctxtui.runtime.search import Hit, Searcher
+
+NOTHING: Final = 1
+"""The exit code where nothing was found, as grep has it."""
+_MOST: Final = 200
+_KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
+
+
+@click.command("search")
+@click.argument("query", metavar="QUERY")
+@click.option("-e", "--regex", is_flag=True, help="QUERY is a regular expression.")
+@click.option("--session", "name", metavar="NAME", type=SessionName(), help="Only this file, folder or session id.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only blocks of this kind (repeatable)."
+)
+@click.option("--tool", default="", metavar="TEXT", help="Only tools, calls and results of tools with such a name.")
+@click.option("--source", default="", metavar="TEXT", help="Only sessions of such a format: codex, claude ...")
+@click.option("--here", is_flag=True, help="Only sessions of this directory and its worktrees.")
+@click.option("--since", type=Age(), metavar="AGE", help="Only sessions written to within an age: 7d, 12h ...")
+@click.option("--archived", is_flag=True, help="Archived sessions too.")
+@click.option("--limit", type=click.IntRange(min=1), default=_MOST, show_default=True, help="At most N blocks.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **chosen: Any) -> int:
+    """Find a text in the blocks of every session: stored ones and those of clients on this machine, newest first.
+
+    Capital letters in QUERY make case matter. Sessions that the full-text index does not hold yet (it is filled while
+    the screen runs, or by `ctxtui db index`) are searched directly. Exits 0 if something was found, 1 if not.
+
+    \b
+    Example: ctxtui search "permission denied" --kind tool-result --since 7d
+    """
+    if not query:
+        raise click.UsageError("an empty text is in every block")
+    config = config_of(context)
+    searcher, sessions = _prepared(query, chosen, config)
+    meter = Meter("searching") if sys.stderr.isatty() and sys.stdout.isatty() else None
+    found: list[Hit] = []
+    painter = None if as_json else Painter(config.settings.glyphs)
+    for hit in islice(searcher.hits(sessions, _telling(meter, len(sessions))), limit + 1):
+        if meter:
+            meter.clear()
+        if painter and len(found) < limit:
+            _print(painter, hit, first=not found or found[-1].summary.key != hit.summary.key)
+        found.append(hit)
+    if meter:
+        meter.clear()
+    more, found = len(found) > limit, found[:limit]
+    if as_json:
+        write_json(_fields(query, bool(chosen["regex"]), found, more, searcher))
+    else:
+        _remarks(searcher, more, limit)
+    return 0 if found else NOTHING
+
+
+def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searcher, list[SessionSummary]]:
+    # Imported here: a command's help needs none of it.
+    from ctxtui.runtime.pattern import Pattern
+    from ctxtui.runtime.search import Filter, Searcher
+
+    wanted = Filter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
+    pattern = Pattern(query, regex=chosen["regex"])
+    return Searcher(config.settings, pattern, wanted), _sessions(chosen, config)
+
+
+def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
+    """The sessions to be searched, newest first, samples last."""
+    from ctxtui.runtime.shelf import Shelf
+
+    shelf = Shelf(config.settings, Path.cwd())
+    if chosen["name"]:
+        return _named(chosen["name"], config)
+    found = shelf.stored(shelf.placed())
+    if shelf.trouble:
+        note(f"the database was left out: {shelf.trouble}")
+    oldest = time.time() - chosen["since"] if chosen["since"] is not None else 0.0
+    wanted = [
+        one
+        for one in found
+        if (chosen["archived"] or not one.archived)
+        and (one.group == HERE or not chosen["here"])
+        and (one.mtime >= oldest and (one.group != SAMPLES or not oldest))
+        and chosen["source"].lower() in one.source.lower()
+    ]
+    return sorted(wanted, key=lambda one: (one.group == SAMPLES, -one.mtime))
+
+
+def _named(name: str, config: Config) -> list[SessionSummary]:
+    from ctxtui.runtime.discover import seen_at
+    from ctxtui.runtime.glimpse import glimpse
+
+    found = named(name, config.settings, say=False)
+    if found.stored:
+        return [SessionSummary(key=found.stored, title=found.stored, stored=found.stored)]
+    if found.path is None:
+        raise CtxtuiError("standard input cannot be searched", way_out="name a file")
+    seen = (seen_at(path.absolute()) for path in (found.path, *found.others))
+    return [glimpse(one, time.time(), config.settings.live_seconds) for one in seen if one is not None]
+
+
+def _telling(meter: Meter | None, total: int) -> Callable[[int], bool]:
+    def told(done: int) -> bool:
+        if meter:
+            meter.say(f"{done:,} of {total:,} sessions")
+        return True
+
+    return told
+
+
+def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
+    one, found = hit.summary, hit.found
+    if first:
+        age = "" if one.group == SAMPLES else f"  {numbers.ago(time.time() - one.mtime)}"
+        title = safe_text.one_line(hit.session.about.title or one.title)
+        head = [Span(home_short(one.path) or one.stored, "bold"), Span(age, "dim"), Span(f"  {title}", "dim")]
+        painter.line(cropped(head, width()) if sys.stdout.isatty() else head)
+    place = found.place
+    where = f"call {place.call:,}" if place.call is not None else "not sent"
+    thread = f" {safe_text.one_line(place.thread)}" if place.thread != "main" else ""
+    sign = CATEGORY[CATEGORIES.index(place.category)]
+    at = found.at
+    line = [
+        Span("  " + cells.left(where + thread, 12) + " "),
+        sign.span,
+        Span(" " + cells.left(safe_text.one_line(hit.label), 16) + "  ", "dim"),
+        Span(safe_text.line(found.snippet[:at]), "ink"),
+        Span(safe_text.line(found.snippet[at : found.end]), "warn bold"),
+        Span(safe_text.line(found.snippet[found.end :]), "ink"),
+        Span(f"  ({found.hits:,} hits)" if found.hits > 1 else "", "dim"),
+    ]
+    painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
+
+
+def _remarks(searcher: Searcher, more: bool, limit: int) -> None:
+    tally = searcher.tally
+    if more:
+        note(f"there are more than {limit:,} blocks with hits: --limit shows more of them")
+    for name, error in tally.failed.items():
+        note(f"{name} was left out: {error.message}")
+    if tally.direct and tally.direct > tally.indexed and sys.stderr.isatty():
+        note(
+            f"{tally.direct:,} sessions are not in the full-text index: `ctxtui db index` makes the next search faster"
+        )
+
+
+def _fields(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
+    tally = searcher.tally
+    return {
+        "query": query,
+        "regex": regex,
+        "case_sensitive": searcher.pattern.exact,
+        "hits": [_row(hit) for hit in found],
+        "more": more,
+        "sessions": {"indexed": tally.indexed, "direct": tally.direct},
+        "failed": [{"session": name, "message": error.message} for name, error in tally.failed.items()],
+    }
+
+
+def _row(hit: Hit) -> dict[str, Any]:
+    one, found = hit.summary, hit.found
+    place = found.place
+    return {
+        "session": hit.session.about.id or one.stored or one.path,
+        "path": one.path or None,
+        "stored": one.stored or None,
+        "title": hit.session.about.title or one.title,
+        "source": hit.session.about.source or one.source or None,
+        "thread": place.thread,
+        "call": place.call,
+        "turn": place.turn,
+        "digest": found.block.digest,
+        "category": place.category,
+        "label": hit.label,
+        "hits": found.hits,
+        "snippet": found.snippet,
+        "span": [found.at, found.end],
+    }
