@@ -6,7 +6,7 @@ Time stays near linear: a long stretch that shares no line is told as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.aligning import aligned
@@ -49,35 +49,43 @@ def _pieces(old: str, new: str) -> list[Piece]:
     return [Piece(SAME, old)] if old == new else [Piece(REMOVED, old), Piece(ADDED, new)]
 
 
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Neighbours of one kind as one piece, blanks between two changes as part of them, nothing empty."""
-    out: list[Piece] = []
-    gone = come = ""
-    for at, (kind, text) in enumerate(pieces):
-        blank = kind == SAME and not text.strip() and "\n" not in text
-        within = blank and (gone or come) and at + 1 < len(pieces) and pieces[at + 1].kind != SAME
-        if kind == REMOVED or within:
-            gone += text
-        if kind == ADDED or within:
-            come += text
-        if kind == SAME and not within:
-            out += [Piece(REMOVED, gone), Piece(ADDED, come), Piece(SAME, text)]
-            gone = come = ""
-    out += [Piece(REMOVED, gone), Piece(ADDED, come)]
-    return [piece for piece in _merged(out) if piece.text]
+class _Change(NamedTuple):
+    """What was removed and added between two stretches that are in both; then the second of these."""
+
+    gone: str
+    come: str
+    same: str
+
+    @property
+    def size(self) -> int:
+        return max(len(self.gone), len(self.come))
 
 
-def _merged(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    held = Piece(SAME, "")
-    for piece in pieces:
-        if not piece.text:
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Neighbours of one kind as one piece, nothing empty. What is in both but short beside the changes around it is
+    part of them: a few common words do not make two sentences one."""
+    stack = [_Change("", "", "")]
+    for kind, text in pieces:
+        last = stack[-1]
+        if kind == SAME:
+            stack[-1] = last._replace(same=last.same + text)
             continue
-        if piece.kind == held.kind:
-            held = Piece(held.kind, held.text + piece.text)
+        gone, come = (text, "") if kind == REMOVED else ("", text)
+        if last.same:
+            stack.append(_Change(gone, come, ""))
         else:
-            yield held
-            held = piece
-    yield held
+            stack[-1] = _Change(last.gone + gone, last.come + come, "")
+        while len(stack) > 1 and _within(stack[-2], stack[-1]):
+            after = stack.pop()
+            one = stack[-1]
+            stack[-1] = _Change(one.gone + one.same + after.gone, one.come + one.same + after.come, after.same)
+    every = (Piece(kind, text) for one in stack for kind, text in zip((REMOVED, ADDED, SAME), one, strict=True))
+    return [piece for piece in every if piece.text]
+
+
+def _within(one: _Change, after: _Change) -> bool:
+    """Whether what stands between two changes is rather a part of them."""
+    return "\n" not in one.same and 0 < len(one.same) <= min(one.size, after.size)
 
 
 Stretch = tuple[Sequence[str], Sequence[str]]

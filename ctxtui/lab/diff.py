@@ -15,10 +15,9 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
-from ctxtui.lab.figures import figures
+from ctxtui.lab.figures import block_figure, figures
 from ctxtui.lab.staying import Stays
 from ctxtui.lab.versions import key, parts, versions
-from ctxtui.tokens.cumulate import is_read
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
 """How a block differs: other words in its place; only in the second context; only in the first; the same words with
@@ -50,11 +49,8 @@ class Side:
 
     def tokens(self, node: int) -> int:
         """Tokens of one block, 0 where the provider takes it out."""
-        book, model, here = self.book, self.chosen.call.model, self.tree[node]
-        strips = book.card(model).strips_thinking
-        if not is_read(self.tree, self.chosen.call.sent_head, node, strips_thinking=strips):
-            return 0
-        return book.sum_of(model, node, here.category) - book.sum_of(model, here.parent, here.category)
+        found = block_figure(self.book, self.chosen.call, node)
+        return found.tokens if found.read else 0
 
     def until(self, node: int) -> int:
         """Tokens that are read of the context up to and with the block of `node`, which is on its path."""

@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 def lines(pieces: Iterable[Piece]) -> Iterator[Line]:
     """The lines of a word diff, safe to draw."""
-    number, added = 1, False
+    number, told, added = 1, 0, False
     held: list[Span] = []
     changed = False
     for kind, text in pieces:
@@ -37,7 +37,9 @@ def lines(pieces: Iterable[Piece]) -> Iterator[Line]:
         parts = text.split("\n")
         for at, part in enumerate(parts):
             if at:
-                yield Line(number if kind != REMOVED or added else None, tuple(held), changed)
+                own = (kind != REMOVED or added) and number != told
+                yield Line(number if own else None, tuple(held), changed)
+                told = number if own else told
                 number += kind != REMOVED
                 held, changed, added = [], kind != SAME and (at < len(parts) - 1 or bool(part)), False
             if part:
@@ -47,7 +49,7 @@ def lines(pieces: Iterable[Piece]) -> Iterator[Line]:
                 # An empty line that came or went is a line end that can be seen.
                 held.append(Span("↵", STYLE[kind]))
     if held:
-        yield Line(number if added else None, tuple(held), changed)
+        yield Line(number if added and number != told else None, tuple(held), changed)
 
 
 def _shortened(text: str) -> str:

@@ -61,3 +61,8 @@ def test_long_texts_take_time_as_their_length() -> None:
     assert word_diff(one, other)
     assert word_diff(one.replace(" ", "\n"), other.replace(" ", "\n"))
     assert time.process_time() - began < 4.0
+
+
+def test_a_few_common_words_do_not_make_two_sentences_one() -> None:
+    pieces = word_diff("The list is longer than the screen.", "The cat sat on the mat and slept.")
+    assert [p.kind for p in pieces] == [SAME, REMOVED, ADDED, SAME]

@@ -47,6 +47,8 @@ class DiffPane(Pane):
     def step(self, step: int) -> None:
         """To the next difference, or the one before; it stands at the top as far as it can."""
         row = self._stepped(step)
+        if row == self.cursor:
+            return
         self.move_to(row)
         self.scroll_to_line(max(0, self.heights.line_of(row) - 1))
 
