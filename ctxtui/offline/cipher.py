@@ -1,0 +1,35 @@
+"""Encrypted reasoning of the Responses API: opaque to the client, readable to whoever issued it (facts §4)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from hashlib import blake2b
+from typing import Final
+
+from ctxtui.core.canonical import Json
+
+_MARK: Final = b"ctxtui offline\0"
+_SEAL: Final = 12
+_LEAST: Final = 24
+
+
+def close(words: str) -> str:
+    """``encrypted_content`` that stands for reasoning `words`."""
+    body = words.encode("utf-8", "surrogatepass")
+    return base64.b64encode(_MARK + blake2b(body, digest_size=_SEAL).digest() + body).decode()
+
+
+def readable(cipher: Json) -> bool:
+    """Whether `cipher` can be taken back: unchanged if it is ours, plausible (base64 of some length) if it is not."""
+    if not isinstance(cipher, str):
+        return False
+    try:
+        # OpenAI's is URL-safe and comes with or without padding.
+        raw = base64.b64decode(cipher.replace("-", "+").replace("_", "/") + "=" * (-len(cipher) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    if not raw.startswith(_MARK):
+        return len(raw) >= _LEAST
+    seal, body = raw[len(_MARK) : len(_MARK) + _SEAL], raw[len(_MARK) + _SEAL :]
+    return seal == blake2b(body, digest_size=_SEAL).digest()

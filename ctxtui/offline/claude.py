@@ -1,0 +1,121 @@
+"""What each Claude model accepts (facts §1, §3): the rules that hang on the model's name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from ctxtui.offline.data import card
+from ctxtui.tokens.models import plain_id
+
+OFFLINE: Final = "offline"
+"""The id of the model that is none."""
+
+STAND_IN: Final = "claude-opus-5-5"
+"""The model whose rules hold for `OFFLINE`."""
+
+KNOWN: Final = (
+    "claude-fable-5-2",
+    "claude-mythos-5-2",
+    "claude-fable-5-1",
+    "claude-mythos-5-1",
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+    "claude-haiku-5-5",
+    "claude-fable-5",
+    "claude-mythos-5",
+    "claude-opus-5",
+    "claude-opus-4-8",
+    "claude-opus-4-7",
+    "claude-sonnet-5",
+    "claude-opus-4-6",
+    "claude-sonnet-4-6",
+    "claude-opus-4-5",
+    "claude-sonnet-4-5",
+    "claude-haiku-4-5",
+    "claude-opus-4-1",
+    "claude-opus-4",
+    "claude-sonnet-4",
+)
+"""The ids that are listed, newest first; others of the same lines are refused as not found."""
+
+_NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
+_ALWAYS: Final = ("fable", "mythos")
+_ALL_EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Claude:
+    """Rules of one model.
+
+    `line` and `version` are its name taken apart. `window` and `max_output` are tokens. `thinking` are the accepted
+    ``thinking.type`` values, `efforts` the accepted levels. `thinks` says that it thinks where nothing is asked for.
+    `bound` models tie a thinking signature to everything before it; `strips` models drop thinking of earlier turns.
+    `images` is how many a request may hold.
+    """
+
+    id: str
+    line: str
+    version: tuple[int, int]
+    window: int
+    max_output: int
+    thinking: tuple[str, ...]
+    efforts: tuple[str, ...]
+    thinks: bool
+    prefill: bool
+    system_role: bool
+    sampling: bool
+    forced_calls: bool
+    bound: bool
+    strips: bool
+    images: int
+
+
+@cache
+def claude(model: str) -> Claude | None:
+    """The rules of `model` by any of its spellings; None where there is no such model."""
+    plain = STAND_IN if model == OFFLINE else plain_id(model)
+    named = _NAME.match(plain)
+    if named is None or plain not in KNOWN:
+        return None
+    line, version = named[1], (int(named[2]), int(named[3] or 0))
+    facts = card(plain)
+    window = facts.window or 200_000
+    return Claude(
+        id=plain,
+        line=line,
+        version=version,
+        window=window,
+        max_output=facts.max_output or 64_000,
+        thinking=_thinking(line, version),
+        efforts=_efforts(line, version),
+        thinks=line in _ALWAYS or version >= (5, 0),
+        prefill=version < (4, 6),
+        system_role=version >= (4, 8) and (line, version) != ("sonnet", (5, 0)),
+        sampling=version <= (4, 6),
+        forced_calls=not (line in _ALWAYS and version == (5, 1)),
+        bound=version >= ((5, 1) if line in _ALWAYS else (5, 5)),
+        strips=facts.strips_thinking,
+        images=100 if window <= 200_000 else 600,
+    )
+
+
+def _thinking(line: str, version: tuple[int, int]) -> tuple[str, ...]:
+    kinds = ["adaptive"] if version >= (4, 6) else []
+    if version <= (4, 6):
+        kinds.append("enabled")
+    if line not in _ALWAYS:
+        kinds.append("disabled")
+        # Which models take it is not documented: those that came with it.
+        kinds += ["between_tools"] if version >= (5, 5) else []
+    return tuple(kinds)
+
+
+def _efforts(line: str, version: tuple[int, int]) -> tuple[str, ...]:
+    if version >= (4, 7):
+        return _ALL_EFFORTS
+    if version == (4, 6):
+        return ("low", "medium", "high", "max")
+    return ("low", "medium", "high") if (line, version) == ("opus", (4, 5)) else ()

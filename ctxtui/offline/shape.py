@@ -1,0 +1,119 @@
+"""Whether a JSON object has the fields it must have, no others, and of the right types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ctxtui.core.canonical import Json
+
+Path = tuple[str | int, ...]
+"""Keys and indexes from the body down."""
+
+STRING: Final = "string"
+INTEGER: Final = "integer"
+NUMBER: Final = "number"
+BOOLEAN: Final = "boolean"
+OBJECT: Final = "object"
+ARRAY: Final = "array"
+
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    STRING: (str,),
+    INTEGER: (int,),
+    NUMBER: (int, float),
+    BOOLEAN: (bool,),
+    OBJECT: (dict,),
+    ARRAY: (list,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What one member may be: any of `types` (none given: anything), null too unless `null` is False, and one of
+    `choices` where there are any. `at_least` bounds a number from below."""
+
+    types: tuple[str, ...] = ()
+    required: bool = False
+    null: bool = True
+    choices: tuple[str, ...] = ()
+    at_least: int | None = None
+
+
+Fields = Mapping[str, Field]
+
+
+class Fault(NamedTuple):
+    """What is wrong at `path`: `kind` is ``missing``, ``extra``, ``type``, ``choice`` or ``small``."""
+
+    kind: str
+    path: Path
+    field: Field
+    value: Json
+
+
+ANY: Final = Field()
+TEXT: Final = Field((STRING,))
+FLAG: Final = Field((BOOLEAN,))
+MAP: Final = Field((OBJECT,))
+ROWS: Final = Field((ARRAY,))
+COUNT: Final = Field((INTEGER,), at_least=0)
+REAL: Final = Field((NUMBER,))
+
+
+def needed(*types: str, choices: tuple[str, ...] = (), at_least: int | None = None) -> Field:
+    """A member that must be there and not be null."""
+    return Field(types, required=True, null=False, choices=choices, at_least=at_least)
+
+
+def one_of(*choices: str) -> Field:
+    """A word out of `choices`, or null."""
+    return Field((STRING,), choices=choices)
+
+
+def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[Fault]:
+    """Everything wrong with the members of `value`, which stands at `path`."""
+    for key, field in fields.items():
+        if key not in value:
+            if field.required:
+                yield Fault("missing", (*path, key), field, None)
+        elif (kind := _wrong(field, value[key])) is not None:
+            yield Fault(kind, (*path, key), field, value[key])
+    for key in value.keys() - fields.keys():
+        yield Fault("extra", (*path, key), ANY, value[key])
+
+
+def _wrong(field: Field, value: Json) -> str | None:
+    if value is None:
+        return None if field.null else "type"
+    if field.types and not any(is_a(name, value) for name in field.types):
+        return "type"
+    if field.choices and value not in field.choices:
+        return "choice"
+    if field.at_least is not None and isinstance(value, (int, float)) and value < field.at_least:
+        return "small"
+    return None
+
+
+def is_a(name: str, value: Json) -> bool:
+    """Whether `value` is of the JSON type `name`; a truth value is no number."""
+    if isinstance(value, bool):
+        return name == BOOLEAN
+    return isinstance(value, _TYPES[name])
+
+
+def type_of(value: Json) -> str:
+    """The JSON type of `value`, by name."""
+    if value is None:
+        return "null"
+    return next((name for name in _TYPES if is_a(name, value)), OBJECT)
+
+
+def rows(value: Json) -> list[Json]:
+    """`value` where it is a list, else nothing."""
+    return value if isinstance(value, list) else []
+
+
+def members(value: Json) -> dict[str, Json]:
+    """`value` where it is an object, else nothing."""
+    return value if isinstance(value, dict) else {}
