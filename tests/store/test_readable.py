@@ -16,6 +16,7 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen
 from ctxtui.store.readable import VIEWS
 from ctxtui.store.store import Store
+from ctxtui.store.texts import Unit
 from tests.corpus import ROOT
 from tests.store.builders import FILE, named, talk
 
@@ -89,6 +90,7 @@ def test_edits_are_append_only(store: Store) -> None:
 @pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL))
 def test_the_pages_queries_give_rows(store: Store, query: str) -> None:
     id_ = store.import_session(talk(3), FILE)
+    store.texts.add(Unit(stored=id_), ["all work and no play"], 1)
     assert list(Database(store._conn).query(query.replace("an id", id_)))
 
 
