@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ctxtui.cache.markers import Refusal
@@ -18,6 +19,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.runtime.packaged import cache_rules, model_table
 from ctxtui.wire import anthropic as anthropic_wire
 from ctxtui.wire import openai_chat, openai_responses
+from ctxtui.wire.request import Request
 
 OPUS = "claude-opus-5"
 DECODE = {
@@ -76,10 +78,10 @@ class Desk:
         betas = members.pop("betas", ())
         key = "input" if self.dialect == "openai_responses" else "messages"
         body = {"model": self.model, **members, key: list(messages)}
-        request = DECODE[self.dialect](json.dumps(body).encode(), None)
-        from dataclasses import replace
+        return self.of(DECODE[self.dialect](json.dumps(body).encode(), None), betas)
 
-        rules = replace(rules_of(body["model"], self.provider), **self.figures)
+    def of(self, request: Request, betas: Sequence[str] = ()) -> tuple[Prompt, tuple[Refusal, ...]]:
+        rules = replace(rules_of(request.model, self.provider), **self.figures)
         return prompt_of(self.prefixes, request, rules, self.tokens, provider=self.provider, betas=betas)
 
     def ask(self, at: float, messages: Sequence[Any], **members: Any) -> Outcome:

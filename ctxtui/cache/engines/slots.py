@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import NEVER, Outcome, Reason
+from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.trail import Trail
+
+SIMILAR: Final = 0.1
+"""Share of a prompt that a slot must hold to be chosen for it; else the slot unused for longest is (the server's
+default, from its README)."""
+_FREE: Final = -1
 
 
 class Slots:
@@ -21,21 +29,30 @@ class Slots:
 
     def ask(self, prompt: Prompt, at: float) -> Outcome:
         """What a request would read now; changes nothing."""
-
-        def holds(owner: int, number: int) -> bool:
-            return any(self.trail.has(slot, owner, number) for slot in self.slots)
-
-        hit = self.trail.deepest(prompt.last, holds)
+        _, hit = self._chosen(prompt)
         read = counted(prompt.rules, prompt.tokens(hit.node), prompt.total) if hit else 0
         return Outcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
     def take(self, outcome: Outcome, began: float) -> None:
         """The request was sent: its slot now holds it, and its answer where that is known."""
-        prompt, hit = outcome.prompt, outcome.hit
+        prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
-        held = list(self.slots)
-        if hit is not None:
-            held.remove(next(s for s in reversed(held) if self.trail.has(s, *self.trail.owner(hit))))
-        elif len(held) >= prompt.rules.slots:
-            del held[0]
-        self.slots = (*held, self.trail.enter(last, hit, outcome.at, began))
+        chosen, hit = self._chosen(prompt)
+        rest = tuple(slot for slot in self.slots if slot != chosen)
+        self.slots = (*rest, self.trail.enter(last, hit, outcome.at, began))
+
+    def _chosen(self, prompt: Prompt) -> tuple[int, Spot | None]:
+        """The slot that takes `prompt` (`_FREE`: an empty one), and the longest prefix that it holds."""
+        best = self._held(prompt, self.slots)
+        if best is not None and prompt.tokens(best.node) > SIMILAR * prompt.total:
+            owner = self.trail.owner(best)
+            return next(slot for slot in reversed(self.slots) if self.trail.has(slot, *owner)), best
+        if len(self.slots) < prompt.rules.slots:
+            return _FREE, None
+        return self.slots[0], self._held(prompt, self.slots[:1])
+
+    def _held(self, prompt: Prompt, slots: tuple[int, ...]) -> Spot | None:
+        def holds(owner: int, number: int) -> bool:
+            return any(self.trail.has(slot, owner, number) for slot in slots)
+
+        return self.trail.deepest(prompt.last, holds)
