@@ -23,6 +23,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("diff", "ctxtui.cli.diff:diff", "Compare two calls or two sessions: what entered, left, changed."),
             Entry("audit", "ctxtui.cli.audit:audit_", "Hold forecasts of every call's input against its report."),
             Entry("search", "ctxtui.cli.search:search", "Find a text or expression in the blocks of every session."),
+            Entry("preflight", "ctxtui.cli.preflight:preflight", "Before a long run: limits ahead, cost, what goes."),
             Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
         ),
     ),

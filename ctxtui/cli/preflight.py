@@ -1,0 +1,85 @@
+"""`ctxtui preflight`: before a long run, what the next turns bring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import write_json
+from ctxtui.lab.chosen import choose
+from ctxtui.runtime.books import book_for
+from ctxtui.runtime.counting import count_all
+from ctxtui.runtime.memory import counter_with_memory
+
+
+@click.command(
+    "preflight",
+    help="Before a long run: in how many turns the context meets its limits, what the turns cost, what a compaction "
+    f"would eat.\n\nNAME is {NAME_HELP}. Growth, calls and misses per turn are those of the session so far.\n\n\b\n"
+    "Example: ctxtui preflight last --turns 20",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option("--turns", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="Turns ahead.")
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def preflight(context: click.Context, name: str, turns: int, thread: str, as_json: bool) -> None:
+    """What the next turns bring."""
+    from ctxtui.runtime.preflight import preflight as look_ahead
+    from ctxtui.runtime.pricing import prices_for
+
+    settings = config_of(context).settings
+    loaded = opened(name, settings)
+    chosen = choose(loaded.session, thread, 0)
+    with counter_with_memory(settings) as counter:
+        book = book_for(loaded.session, counter, settings)
+        count_all(book, counter)
+    found = look_ahead(book, chosen, turns, settings.usable_share, prices_for(settings))
+    if as_json:
+        write_json(_fields(found, loaded.session.about.id or loaded.name))
+    else:
+        from ctxtui.cli.paint import Painter
+        from ctxtui.views.preflight import lines
+
+        painter = Painter(settings.glyphs)
+        for line in lines(found):
+            painter.line(line)
+
+
+def _fields(found: Any, session: str) -> dict[str, Any]:
+    ahead = found.outlook
+    return {
+        "session": session,
+        "turns": ahead.ahead,
+        "observed_turns": ahead.turns,
+        "context_tokens": ahead.context,
+        "window_tokens": found.window or None,
+        "per_turn": {
+            "growth_tokens": _range(ahead.growth),
+            "calls": _range(ahead.calls),
+            "output_tokens": _range(ahead.output),
+            "misses": ahead.rewrites,
+        },
+        "after_tokens": _range(ahead.after),
+        "usable": _limit(found.usable),
+        "compaction": _limit(found.compaction),
+        "cost_usd": _range(ahead.usd),
+        "eaten": {
+            "tokens": sum(found.eaten.values()),
+            "categories": found.eaten,
+            "asked": [{"turn": a.turn, "tokens": a.tokens, "words": a.words, "digest": a.digest} for a in found.asked],
+        },
+    }
+
+
+def _range(value: Any) -> dict[str, float] | None:
+    return None if value is None else {"low": value.low, "mid": value.mid, "high": value.high}
+
+
+def _limit(value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    soon, mid, late = value.turns
+    return {"tokens": value.tokens, "how": value.how, "turns": {"soonest": soon, "typical": mid, "latest": late}}
