@@ -61,6 +61,42 @@ def put(
     _put_sums(conn, key, session, costs)
 
 
+def add(
+    conn: sqlite3.Connection,
+    listed: tuple[int, int, int, int],
+    call: Call,
+    heads: list[tuple[int | None, int]],
+    cost: Priced | None,
+    packer: Packer,
+) -> None:
+    """Insert one call, or update it. `listed` is (session, order in it, thread, order in that), `heads` where its raw,
+    sent and response contexts are."""
+    session, nth, thread, number = listed
+    found = conn.execute("SELECT nth, number FROM calls WHERE session = ? AND id = ?", (session, sql_text(call.id)))
+    nth, number = found.fetchone() or (nth, number)
+    places = [part for head in heads for part in head]
+    facts = _facts(call, cost, _Skeletons(conn, packer))
+    conn.execute(_UPSERT, (session, sql_text(call.id), nth, thread, number, None, *places, *facts))
+
+
+_TOTAL = "fresh + cache_read + write_5m + write_1h + write_30m + write_12h"
+_OF = "FROM calls WHERE session = :session"
+SUMS = f"""
+UPDATE sessions SET
+  model = coalesce((SELECT model {_OF} AND model != '' GROUP BY model ORDER BY count(*) DESC, max(nth) DESC), ''),
+  calls = (SELECT count(*) {_OF}),
+  threads = (SELECT count(*) FROM threads WHERE session = :session),
+  started = (SELECT min(coalesce(started, ended)) {_OF}),
+  ended = (SELECT max(coalesce(ended, started)) {_OF}),
+  peak = (SELECT max({_TOTAL}) {_OF}),
+  input = (SELECT sum({_TOTAL}) {_OF}),
+  cache_read = (SELECT sum(cache_read) {_OF}),
+  output = (SELECT sum(output) {_OF}),
+  cost = (SELECT sum(cost) {_OF})
+WHERE key = :session"""
+"""Sums up the calls of a session in its row."""
+
+
 def _put_threads(
     conn: sqlite3.Connection, key: int, session: Session, layout: Layout, runs: list[int]
 ) -> dict[str, int]:

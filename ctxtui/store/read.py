@@ -25,7 +25,7 @@ def read_session(conn: sqlite3.Connection, key: int) -> Session:
     """The session with row `key`, with the user's title if there is one. One snapshot: writers do not show in it."""
     with reading(conn):
         tree = Tree()
-        heads = _nodes(conn, key, tree)
+        heads = nodes_by_run(conn, key, tree)
         session = Session(tree, _about(conn, key))
         threads = _read_threads(conn, key, session, heads)
         _read_calls(conn, key, session, heads, threads)
@@ -40,7 +40,8 @@ def _about(conn: sqlite3.Connection, key: int) -> Described:
     return Described(id_, title, source, cwd, client, version, window)
 
 
-def _nodes(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:
+def nodes_by_run(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:
+    """The nodes in `tree` of every run of the session with row `key`, made where they are not in it yet."""
     blocks = _blocks(conn, key)
     found = conn.execute("SELECT key, section, role, mark FROM places")
     places = {place: Place(*map(py_text, words)) for place, *words in found}

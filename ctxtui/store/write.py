@@ -51,7 +51,7 @@ def write_session(
         if identity.keep:
             return identity.id
         key = columns.put_session(conn, identity, session, source, now)
-        keys = _put_blocks(conn, packer, blocks, packed)
+        keys = put_blocks(conn, packer, blocks, packed)
         runs = _put_runs(conn, key, session, layout, keys)
         call_rows.put(conn, key, session, layout, runs, packer, price)
         _drop_old(conn, key, runs, set(keys.values()))
@@ -91,9 +91,10 @@ def known_blocks(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, 
     return found
 
 
-def _put_blocks(
+def put_blocks(
     conn: sqlite3.Connection, packer: Packer, blocks: list[Block], packed: dict[str, BlockRow]
 ) -> dict[str, int]:
+    """The keys of `blocks`, written where they are new; `packed` are rows that were made before."""
     # Asked again under the lock: another process may have added blocks since, or deleted some.
     keys = known_blocks(conn, (block.digest for block in blocks))
     missing = [block for block in blocks if block.digest not in keys]

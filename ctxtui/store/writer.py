@@ -1,0 +1,223 @@
+"""The writer: one thread with one connection that everything live goes through (design §10).
+
+`put` costs its caller a few microseconds. What was put is in the file at most `EVERY` seconds later; `acked` says up to
+which ticket. Where the file cannot be written, everything waits in memory, `trouble` says why, and the writer tries
+again: nothing is dropped while the program runs.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ctxtui.core.call import Call
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Described, Happened, Session, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.store.append import Appender
+from ctxtui.store.bodies import Packer
+from ctxtui.store.connect import connect, writing
+from ctxtui.store.failures import explained
+from ctxtui.store.listing import find
+from ctxtui.store.rows import Price, SourceInfo
+from ctxtui.store.write import write_session
+
+EVERY: Final = 0.04
+"""Seconds for which events are gathered before they are committed together."""
+_AGAIN: Final = 1.0
+"""Seconds between attempts to write to a file that refuses."""
+
+
+class Began(NamedTuple):
+    """A session that is new to the store, with what it holds already; `session` must not change afterwards."""
+
+    session: Session
+
+
+class Resumed(NamedTuple):
+    """A stored session goes on."""
+
+    id: str
+
+
+class InFlight(NamedTuple):
+    """Something that happens within `call`, at Unix time `at`: its `kind` and what it says (text, or raw bytes)."""
+
+    call: str
+    at: float
+    kind: str
+    data: str | bytes
+
+
+class Ended(NamedTuple):
+    """A call ended; the record now ends at the context `tip`."""
+
+    call: Call
+    tip: int
+
+
+Work = Began | Resumed | InFlight | Ended | Described | ThreadSeen | Happened
+Connect = Callable[[Path], sqlite3.Connection]
+
+
+def _unpriced(call: Call) -> None:
+    return None
+
+
+class Writer:
+    """Writes one live session, whose contexts are in `tree`, to the database `path`.
+
+    `changed` is called in the writer's thread when `trouble` came or went.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        tree: Tree,
+        *,
+        price: Price = _unpriced,
+        changed: Callable[[], None] = lambda: None,
+        open_: Connect = connect,
+    ) -> None:
+        self.path = path
+        self.trouble: CtxtuiError | None = None
+        """Why nothing can be written now."""
+        self.acked = 0
+        """Everything up to this ticket is in the file."""
+        self.id = ""
+        """The session's id in the store, once it is there."""
+        self._tree = tree
+        self._price = price
+        self._changed = changed
+        self._open = open_
+        self._waiting: deque[Work] = deque()
+        self._last = 0
+        self._wake = threading.Event()
+        self._idle = True
+        self._stop = False
+        self._done = threading.Condition()
+        self._conn: sqlite3.Connection | None = None
+        self._packer: Packer | None = None
+        self._appender: Appender | None = None
+        self._thread = threading.Thread(target=self._run, name="store writer", daemon=True)
+        self._thread.start()
+
+    def put(self, work: Work) -> int:
+        """Hand over `work`; returns its ticket. From one thread only."""
+        self._waiting.append(work)
+        self._last += 1
+        if self._idle:
+            self._wake.set()
+        return self._last
+
+    @property
+    def pending(self) -> int:
+        """How much was put and is not in the file yet."""
+        return self._last - self.acked
+
+    def wait(self, timeout: float, ticket: int | None = None) -> bool:
+        """Wait at most `timeout` seconds until everything up to `ticket` (all so far) is in the file; whether it is."""
+        wanted = self._last if ticket is None else ticket
+        with self._done:
+            return self._done.wait_for(lambda: self.acked >= wanted, timeout)
+
+    def close(self, timeout: float = 5.0) -> bool:
+        """Write what is left and end the thread; whether everything got into the file in time."""
+        self._stop = True
+        self._wake.set()
+        self._thread.join(timeout)
+        return self.acked == self._last
+
+    # The thread
+
+    def _run(self) -> None:
+        while True:
+            self._idle = not self._waiting
+            if self._idle and not self._waiting:
+                if self._stop:
+                    break
+                self._wake.wait()
+            self._wake.clear()
+            self._idle = False
+            if not self._stop:
+                time.sleep(EVERY)
+            if not self._attempt() and self._refused():
+                break
+        self._disconnect()
+
+    def _refused(self) -> bool:
+        """After a failed attempt: wait a little, or give up because the program ends."""
+        if self._stop:
+            return True
+        self._wake.wait(_AGAIN)
+        return False
+
+    def _attempt(self) -> bool:
+        """Write what waits now in one transaction; whether it is in the file."""
+        many = len(self._waiting)
+        try:
+            with explained(self.path):
+                self._write(many)
+        except CtxtuiError as error:
+            self._disconnect()
+            self._say(error)
+            return False
+        for _ in range(many):
+            self._waiting.popleft()
+        with self._done:
+            self.acked += many
+            self._done.notify_all()
+        self._say(None)
+        return True
+
+    def _write(self, many: int) -> None:
+        if self._conn is None:
+            self._conn = self._open(self.path)
+        conn = self._conn
+        # Only this thread takes from the queue: the first `many` stay what they are.
+        batch = [self._waiting[at] for at in range(many)]
+        for work in batch:
+            self._attach(conn, work)
+        packer = self._packer = self._packer or Packer(conn)
+        with writing(conn):
+            if self._appender is None:
+                self._appender = Appender(conn, find(conn, self.id)[0], self._tree, packer)
+            for work in batch:
+                _append(self._appender, work, self._price)
+
+    def _attach(self, conn: sqlite3.Connection, work: Work) -> None:
+        """Find or make the session's rows; doing it twice is doing it once."""
+        if isinstance(work, Resumed):
+            self.id = work.id
+        elif isinstance(work, Began) and not self.id:
+            source = SourceInfo(format="ctxtui")
+            self.id = write_session(conn, work.session, source, price=self._price, progress=None, now=time.time())
+
+    def _disconnect(self) -> None:
+        conn, self._conn, self._packer, self._appender = self._conn, None, None, None
+        if conn is not None:
+            conn.close()
+
+    def _say(self, trouble: CtxtuiError | None) -> None:
+        if str(trouble) != str(self.trouble):
+            self.trouble = trouble
+            self._changed()
+
+
+def _append(to: Appender, work: Work, price: Price) -> None:
+    match work:
+        case InFlight(call, at, kind, data):
+            to.event(call, at, kind, data)
+        case Ended(call, tip):
+            to.call(call, tip, price(call))
+        case Described():
+            to.described(work)
+        case ThreadSeen():
+            to.thread(work)
+        case Happened():
+            to.happened(work)

@@ -1,0 +1,256 @@
+"""The writer: a session written as it happens reads back as it was, whatever refuses meanwhile."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Call, Fidelity, Skeleton
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.store.connect import connect
+from ctxtui.store.in_flight import in_flight
+from ctxtui.store.store import Store
+from ctxtui.store.writer import Began, Ended, InFlight, Resumed, Writer
+
+SKELETON = Skeleton("anthropic", {"frame": []})
+
+
+def item(words: str, role: str = "user") -> Item:
+    return Item(block.text(words), Place("messages", role))
+
+
+def call(number: int, raw: int, answer: int, **more: Any) -> Call:
+    given = {"id": f"msg_{number}", "thread": MAIN, "raw_head": raw, "sent_head": raw, "response_head": answer}
+    usage = Usage(fresh=10 * number, cache_read=number, output=5)
+    given |= {"model": "m", "provider": "p", "started": 100.0 + number, "ended": 101.0 + number, "usage": usage}
+    return Call(**{**given, "fidelity": Fidelity.WIRE, "skeleton": SKELETON, **more})
+
+
+def begun(id_: str = "live-1") -> Session:
+    return Session().fold([Described(id=id_, title="t", source="ctxtui"), ThreadSeen(MAIN)])
+
+
+@contextmanager
+def writing(path: Path, session: Session, **more: Any) -> Iterator[Writer]:
+    writer = Writer(path, session.tree, **more)
+    writer.put(Began(Session(Tree()).fold([session.about, *(ThreadSeen(id_) for id_ in session.threads)])))
+    try:
+        yield writer
+    finally:
+        writer.close()
+
+
+def put(writer: Writer, session: Session, event: Event, tip: int = ROOT) -> int:
+    session.apply(event)
+    if isinstance(event, CallSeen):
+        session.apply(TipMoved(event.call.thread, tip))
+        return writer.put(Ended(event.call, tip))
+    assert isinstance(event, Described | ThreadSeen | Happened)
+    return writer.put(event)
+
+
+def same(a: Session, b: Session) -> bool:
+    def shown(session: Session) -> Any:
+        tree = session.tree
+
+        def said(head: int) -> Any:
+            return tree.items(head)
+
+        def bare(one: Call) -> Call:
+            return replace(one, raw_head=0, sent_head=0, response_head=0)
+
+        every = session.calls.values()
+        calls = [(bare(c), said(c.raw_head), said(c.sent_head), said(c.response_head)) for c in every]
+        threads = [(t.id, t.label, t.parent, said(t.tip)) for t in session.threads.values()]
+        return session.about, calls, threads, session.order, session.happenings
+
+    return bool(shown(a) == shown(b))
+
+
+PLAN = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 4), st.integers(1, 3), st.sampled_from([MAIN, "side"]), st.booleans()),
+    min_size=1,
+    max_size=12,
+)
+
+
+def grow(session: Session, plan: list[tuple[int, int, int, str, bool]]) -> Iterator[tuple[CallSeen, int]]:
+    """Calls that go on from any earlier context: growing, branching, in two threads."""
+    tree, heads = session.tree, [ROOT]
+    for number, (pick, asked, answered, thread, again) in enumerate(plan):
+        base = heads[-1] if not again else heads[pick % len(heads)]
+        raw = tree.extend(base, [item(f"q{number}.{n}" * (1 + n * 40)) for n in range(asked)])
+        answer = tree.extend(raw, [item(f"a{number}.{n}", "assistant") for n in range(answered)])
+        heads += [raw, answer]
+        yield CallSeen(call(number, raw, answer, thread=thread)), answer
+
+
+@given(PLAN)
+def test_call_by_call_is_the_same_as_all_at_once(tmp_path_factory: Any, plan: Any) -> None:
+    path = tmp_path_factory.mktemp("w") / "s.db"
+    session = begun()
+    with writing(path, session) as writer:
+        for seen, tip in grow(session, plan):
+            put(writer, session, seen, tip)
+        put(writer, session, Happened("interrupt", "x", MAIN, 5.0, "msg_0"))
+        assert writer.wait(10)
+        with Store.open(path) as store:
+            assert same(store.load("live-1"), session)
+            row = store.session("live-1")
+            assert row.calls == len(session.calls) and row.model == "m"
+            assert row.input == sum(c.usage.input for c in session.calls.values() if c.usage)
+
+
+def test_a_resumed_session_goes_on_where_it_was(tmp_path: Path) -> None:
+    path, session = tmp_path / "s.db", begun()
+    plan = [(0, 2, 1, MAIN, False)] * 3
+    with writing(path, session) as writer:
+        for seen, tip in grow(session, plan):
+            put(writer, session, seen, tip)
+    with Store.open(path) as store:
+        back = store.load("live-1")
+    writer = Writer(path, back.tree)
+    writer.put(Resumed("live-1"))
+    tip = back.threads[MAIN].tip
+    raw = back.tree.extend(tip, [item("further")])
+    put(writer, back, CallSeen(call(9, raw, raw)), raw)
+    assert writer.close()
+    with Store.open(path) as store:
+        assert same(store.load("live-1"), back)
+
+
+def test_what_is_in_flight_is_kept_until_its_call_ends(tmp_path: Path) -> None:
+    path, session = tmp_path / "s.db", begun()
+    with writing(path, session) as writer:
+        writer.put(InFlight("", 1.0, "said", "hello"))
+        writer.put(InFlight("c", 2.0, "heard", b"data: \xff\xfe"))
+        writer.put(InFlight("", 2.5, "queue", '["one"]'))
+        writer.put(InFlight("", 3.0, "queue", '["one","two"]'))
+        assert writer.wait(5)
+        kept = [(event.kind, event.data) for event in in_flight(path, "live-1")]
+        assert kept == [("said", "hello"), ("heard", b"data: \xff\xfe"), ("queue", '["one","two"]')]
+        ((seen, tip),) = grow(session, [(0, 1, 1, MAIN, False)])
+        put(writer, session, seen, tip)
+        assert writer.wait(5)
+        assert [event.kind for event in in_flight(path, "live-1")] == ["queue"]
+
+
+def test_it_is_in_the_file_within_50_ms(tmp_path: Path) -> None:
+    session = begun()
+    took = []
+    with writing(tmp_path / "s.db", session) as writer:
+        assert writer.wait(5)
+        for n in range(10):
+            start = time.perf_counter()
+            ticket = writer.put(InFlight("c", float(n), "heard", b"x" * 100))
+            assert writer.wait(5, ticket)
+            took.append(time.perf_counter() - start)
+    assert sorted(took)[5] < 0.06, took
+
+
+def test_another_process_holds_the_lock_for_a_while(tmp_path: Path) -> None:
+    path, session = tmp_path / "s.db", begun()
+    with writing(path, session) as writer:
+        assert writer.wait(5)
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        ticket = writer.put(InFlight("c", 1.0, "said", "x"))
+        assert not writer.wait(0.3, ticket)
+        other.execute("COMMIT")
+        other.close()
+        assert writer.wait(5, ticket)
+
+
+def test_two_sessions_on_one_database(tmp_path: Path) -> None:
+    path, one, two = tmp_path / "s.db", begun("live-1"), begun("live-2")
+    with writing(path, one) as first, writing(path, two) as second:
+        for seen, tip in grow(one, [(0, 1, 1, MAIN, False)] * 5):
+            put(first, one, seen, tip)
+        for seen, tip in grow(two, [(0, 2, 1, MAIN, False)] * 5):
+            put(second, two, seen, tip)
+        assert first.wait(10) and second.wait(10)
+    with Store.open(path) as store:
+        assert same(store.load("live-1"), one) and same(store.load("live-2"), two)
+
+
+def test_a_database_from_the_future_is_said_and_left_alone(tmp_path: Path) -> None:
+    path, session, told = tmp_path / "s.db", begun(), threading.Event()
+    Store.open(path).close()
+    conn = sqlite3.connect(path)
+    conn.execute("PRAGMA user_version=99")
+    conn.close()
+    before = path.read_bytes()
+    with writing(path, session, changed=told.set) as writer:
+        assert told.wait(5)
+        assert writer.trouble is not None and "schema 99" in str(writer.trouble)
+        assert writer.pending == 1
+    assert path.read_bytes() == before
+
+
+class Failing(sqlite3.Connection):
+    """A connection that fails at random, as a full or failing disk does."""
+
+    chance = random.Random(0)
+    share = 0.0
+    failures = 0
+    _SAID = ("database or disk is full", "disk I/O error", "database is locked", "attempt to write a readonly database")
+
+    def execute(self, sql: str, *rest: Any) -> sqlite3.Cursor:
+        if Failing.chance.random() < Failing.share and not sql.startswith(("ROLLBACK", "PRAGMA")):
+            Failing.failures += 1
+            raise sqlite3.OperationalError(Failing.chance.choice(self._SAID))
+        return super().execute(sql, *rest)
+
+
+def failing(path: Path) -> sqlite3.Connection:
+    connect(path).close()
+    conn = sqlite3.connect(path, isolation_level=None, factory=Failing, timeout=10)
+    sqlite3.Connection.execute(conn, "PRAGMA foreign_keys=ON")
+    return conn
+
+
+def faults(path: Path, seed: int, wanted: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Write a session under `wanted` injected faults; whatever was acknowledged must be there at any time."""
+    monkeypatch.setattr("ctxtui.store.writer._AGAIN", 0.001)
+    monkeypatch.setattr("ctxtui.store.writer.EVERY", 0.001)
+    Failing.chance, Failing.share, Failing.failures = random.Random(seed), 0.2, 0
+    session = begun()
+    with writing(path, session, open_=failing) as writer:
+        plan = [(Failing.chance.randrange(30), 2, 1, MAIN, Failing.chance.random() < 0.3) for _ in range(wanted // 4)]
+        for number, (seen, tip) in enumerate(grow(session, plan)):
+            if Failing.failures >= wanted:
+                break
+            for piece in range(3):
+                writer.put(InFlight(seen.call.id, 1.0, "heard", f"{number}.{piece}"))
+            put(writer, session, seen, tip)
+            if number % 5 == 0:
+                time.sleep(0.002)
+        deadline = time.monotonic() + 120
+        while writer.pending and time.monotonic() < deadline:
+            if Failing.failures >= wanted:
+                Failing.share = 0.0
+            time.sleep(0.002)
+        assert not writer.pending and writer.trouble is None
+    with Store.open(path) as store:
+        assert same(store.load("live-1"), session)
+        assert in_flight(path, "live-1") == []
+    return Failing.failures
+
+
+def test_faults_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert faults(tmp_path / "s.db", 1, 40, monkeypatch) > 5
