@@ -2,44 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
 
 PIN: Final = "pin"
 DROP: Final = "drop"
+SUMMARIZE: Final = "summarize"
+TRUNCATE: Final = "truncate"
 REPLACE: Final = "replace"
+HOIST: Final = "hoist"
+EXTERNALIZE: Final = "externalize"
+DEDUPLICATE: Final = "deduplicate"
+STRIP: Final = "strip"
+COMPACT_JSON: Final = "compact_json"
+MINIMISE: Final = "minimise"
+NOTE: Final = "note"
+MOVE: Final = "move"
+BREAKPOINT: Final = "breakpoint"
+ANNOTATE: Final = "annotate"
+"""Remembers a rating or remark; changes no context."""
+
+KINDS: Final = (
+    PIN, DROP, SUMMARIZE, TRUNCATE, REPLACE, HOIST, EXTERNALIZE, DEDUPLICATE, STRIP, COMPACT_JSON, MINIMISE, NOTE, MOVE,
+    BREAKPOINT, ANNOTATE,
+)  # fmt: skip
+"""Every kind of edit; what each one's payload holds is in `docs/json.md`."""
+
+APPLY: Final = "apply"
+"""The entry that applies staged edits; it is no edit itself."""
+REVERT: Final = "revert"
+"""The entry that takes another one back."""
+
+USER: Final = "user"
+"""The author whose edits no pin stops."""
+REPAIR: Final = "repair"
+"""The author of what must go with an edit so that the provider takes the rest; derived, never stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """The block an edit is about: its digest and which occurrence on the raw path (0-based), never a position, so
-    that the edit survives a client that resends everything."""
+    that the edit survives a client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's
+    id, where there is one: it finds the block again if the client rewrote the rest of it."""
 
     digest: str
     occurrence: int = 0
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One entry of the overlay. `id` is given by who makes it, `at` in Unix seconds, `author` is ``user``, a policy's
-    name or ``provider``. `replacement` is the digest of the block that stands instead, for ``replace``. A revert is an
-    entry of its own that names the edit it takes back in `reverts`."""
+    """One entry of the overlay.
+
+    `id` is given by who makes it, `at` in Unix seconds, `author` is ``user``, a policy's name, ``provider`` or
+    ``repair``. `payload` is canonical JSON, what it holds depends on the `kind`. Edits made by one action share
+    `batch`. A revert is an entry of kind ``revert`` that names the entry it takes back in `reverts`.
+    """
 
     id: str
     kind: str
-    target: Target
-    author: str = "user"
+    targets: tuple[Target, ...] = ()
+    author: str = USER
     at: float = 0.0
-    replacement: str = ""
+    payload: str = "{}"
+    batch: str = ""
     reverts: str = ""
+
+    @property
+    def given(self) -> Mapping[str, Json]:
+        """The payload as a JSON object (shared: do not change it)."""
+        return _given(self.payload)
+
+
+@lru_cache(maxsize=512)
+def _given(payload: str) -> Mapping[str, Json]:
+    value = canonical.loads(payload)
+    return value if isinstance(value, dict) else {}
+
+
+def payload(given: Mapping[str, Json]) -> str:
+    """What goes into `Edit.payload`."""
+    return canonical.dumps(dict(given)).decode()
+
+
+def make(
+    kind: str,
+    targets: Iterable[Target],
+    given: Mapping[str, Json] | None = None,
+    *,
+    author: str = USER,
+    at: float = 0.0,
+    id: str = "",
+    batch: str = "",
+) -> Edit:
+    """An edit. Without `id` it is named after what it does and by whom, so that a rule which proposes the same again
+    names it the same. Raises `ValueError` for a kind that there is not."""
+    if kind not in KINDS:
+        raise ValueError(f"no edit of kind {kind!r}")
+    chosen, text = tuple(targets), payload(given or {})
+    return Edit(id or _name(kind, chosen, author, text), kind, chosen, author, at, text, batch)
+
+
+def _name(kind: str, targets: tuple[Target, ...], author: str, text: str) -> str:
+    said = canonical.dumps([kind, author, text, [[t.digest, t.occurrence] for t in targets]])
+    return blake2b(said, digest_size=8).hexdigest()
 
 
 def in_force(log: Iterable[Edit]) -> list[Edit]:
-    """The edits of an append-only log that have not been reverted, in order; a reverted revert stands again."""
+    """The edits of an append-only log, staged or applied, that have not been reverted, in order; a reverted revert
+    stands again. Entries that apply others are left out."""
     entries = list(log)
     dead: set[str] = set()
     for edit in reversed(entries):
         if edit.reverts and edit.id not in dead:
             dead.add(edit.reverts)
-    return [e for e in entries if not e.reverts and e.id not in dead]
+    return [e for e in entries if not e.reverts and e.kind != APPLY and e.id not in dead]

@@ -1,112 +1,149 @@
-"""Edits applied to a context: the overlay over a path, which itself never changes (design §6 law 4)."""
+"""Edits applied to a context: the overlay over a path, which itself never changes (design §6 law 4).
+
+No nodes are made. First every edit says what it wants, then the closure adds what must go with it, then what is new
+gets its place. What cannot be had is held back with the reason, the rest is done.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterable
 
-from ctxtui.core.block import Block, Item
-from ctxtui.core.edit import DROP, PIN, REPLACE, Edit, Target, in_force
-from ctxtui.core.tree import Tree
+from ctxtui.core.edit import (
+    BREAKPOINT,
+    DROP,
+    HOIST,
+    MOVE,
+    NOTE,
+    PIN,
+    REPLACE,
+    SUMMARIZE,
+    USER,
+    Edit,
+    in_force,
+)
+from ctxtui.curation import settle
+from ctxtui.curation.applied import Applied, Asleep, Held
+from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.placing import FRONT, SYSTEM, Wish
+from ctxtui.curation.rewrite import REWRITES, rewritten
+from ctxtui.curation.rules import Rules, rules_for
+from ctxtui.curation.settle import Wanted
+from ctxtui.curation.wording import changeable
 
-USER: Final = "user"
-"""The author whose edits no pin stops."""
+SIGNED = "its provider signed this block: it can be stripped, not changed"
 
 
-class AppliedItem(NamedTuple):
-    """A block of the sent context: the raw `node` it stands for, the `edit` that changed it (None: as it was), and
-    whether it is pinned."""
+def apply(context: Context, log: Iterable[Edit], rules: Rules | None = None) -> Applied:
+    """`context` under the append-only `log`, staged and applied edits alike; it changes nothing.
 
-    item: Item
-    node: int
-    edit: Edit | None = None
-    pinned: bool = False
-
-
-class Applied(NamedTuple):
-    """What edits make of a context.
-
-    `items` are what is left, in order. `dropped` are the raw nodes taken out, each with its edit. `asleep` are edits
-    whose target is not in this context (or whose replacement is not known): they wake when it comes back. `held` are
-    edits that a pin stops.
+    Of several edits of one block the later ones work on what the earlier ones made; a pinned block is changed by no
+    other author than the user. `rules` are those of the dialect and model (default: the dialect's).
     """
-
-    items: tuple[AppliedItem, ...]
-    dropped: tuple[tuple[int, Edit], ...] = ()
-    asleep: tuple[Edit, ...] = ()
-    held: tuple[Edit, ...] = ()
-
-    @property
-    def sent(self) -> tuple[Item, ...]:
-        """The blocks that leave, at their places."""
-        return tuple(one.item for one in self.items)
-
-
-def apply(tree: Tree, raw_head: int, edits: Iterable[Edit], new: Mapping[str, Block] | None = None) -> Applied:
-    """The context `raw_head` under the append-only log `edits`; makes no nodes and changes nothing.
-
-    `new` holds replacement blocks by digest that are not in the tree yet. Of several edits of one block the last one
-    counts; a pinned block is changed by no other author than the user.
-    """
-    standing = in_force(edits)
-    path = tree.path(raw_head)
-    if not standing:
-        return Applied(tuple(AppliedItem(_item(tree, node), node) for node in path))
-    places = _targets(tree, path, {edit.target.digest for edit in standing})
-    pinned = {places[edit.target] for edit in standing if edit.kind == PIN and edit.target in places}
-    chosen: dict[int, Edit] = {}
-    asleep: list[Edit] = []
-    held: list[Edit] = []
+    wanted = Wanted()
+    standing = in_force(log)
     for edit in standing:
-        node = places.get(edit.target)
-        if node is None or (edit.kind == REPLACE and _replacement(tree, edit, new) is None):
-            asleep.append(edit)
-        elif edit.kind in (DROP, REPLACE) and node in pinned and edit.author != USER:
-            held.append(edit)
-        elif edit.kind in (DROP, REPLACE):
-            chosen[node] = edit
-    items = [_applied(tree, node, chosen.get(node), node in pinned, new) for node in path]
-    dropped = [(node, chosen[node]) for node in path if node in chosen and chosen[node].kind == DROP]
-    return Applied(tuple(one for one in items if one is not None), tuple(dropped), tuple(asleep), tuple(held))
+        if edit.kind == PIN:
+            here = [p for target in edit.targets if (p := context.find(target)) is not None]
+            wanted.pinned.update(here, _whole_messages(context, edit, here))
+    own = set(wanted.pinned)
+    wanted.pinned |= {other for position in own for other in context.partners.get(position, ())}
+    for edit in standing:
+        found = [context.find(target) for target in edit.targets]
+        here = [position for position in found if position is not None]
+        if not here or (edit.kind == SUMMARIZE and len(here) < len(found)):
+            wanted.asleep.append(Asleep(edit, len(found) - len(here)))
+        else:
+            _want(context, wanted, edit, _whole_messages(context, edit, here), own)
+    return settle.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
 
 
-def _applied(
-    tree: Tree, node: int, by: Edit | None, pinned: bool, new: Mapping[str, Block] | None
-) -> AppliedItem | None:
-    """What becomes of one block; None where it is dropped."""
-    item = _item(tree, node)
-    if by is None:
-        return AppliedItem(item, node, None, pinned)
-    block = _replacement(tree, by, new)
-    return None if block is None else AppliedItem(Item(block, item.place), node, by, pinned)
+def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
+    """A header stands for its whole message where an edit takes things out or pins them."""
+    if edit.kind not in (PIN, DROP, SUMMARIZE):
+        return here
+    found: dict[int, None] = {}
+    for position in here:
+        message = context.message_at(position)
+        parts = (
+            range(position + 1, message.stop)
+            if message and message.start == position and message.headed
+            else (position,)
+        )
+        found.update(dict.fromkeys(parts))
+    return list(found)
 
 
-def _item(tree: Tree, node: int) -> Item:
-    here = tree[node]
-    return Item(here.block, here.place)
+def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: set[int]) -> None:
+    allowed = here
+    if edit.kind in REWRITES or edit.kind in (DROP, SUMMARIZE, MOVE):
+        allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
+    if edit.kind in (DROP, SUMMARIZE, MOVE):
+        for position in allowed:
+            wanted.put(position, None, edit)
+    elif edit.kind in REWRITES:
+        for position in allowed:
+            _rewrite(context, wanted, edit, position)
+    elif edit.kind == BREAKPOINT:
+        wanted.marks.update(dict.fromkeys(here, edit))
+    if allowed:
+        wanted.new += _news(context, edit, allowed)
 
 
-def _targets(tree: Tree, path: Iterable[int], digests: set[str]) -> dict[Target, int]:
-    """The node of every target on the path that has one of `digests`."""
-    counts: dict[str, int] = {}
-    found: dict[Target, int] = {}
-    for node in path:
-        digest = tree[node].block.digest
-        if digest in digests:
-            number = counts.get(digest, 0)
-            found[Target(digest, number)] = node
-            counts[digest] = number + 1
-    return found
+def _is_protected(wanted: Wanted, edit: Edit, position: int, own: set[int]) -> bool:
+    if position not in wanted.pinned or (
+        edit.author == USER and (position in own or edit.kind not in (DROP, SUMMARIZE))
+    ):
+        return False
+    why = "pinned" if position in own else "its call or answer is pinned"
+    wanted.held.append(Held(edit, position, why))
+    return True
 
 
-def _replacement(tree: Tree, edit: Edit, new: Mapping[str, Block] | None) -> Block | None:
-    if edit.kind != REPLACE:
-        return None
-    return (new or {}).get(edit.replacement) or tree.blocks.get(edit.replacement)
+def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> None:
+    block = context.items[position].block
+    before = wanted.fate[position][0] if position in wanted.fate else block
+    if before is None and edit.kind == REPLACE:
+        before = block
+    if before is None:
+        return
+    if not changeable(before) and block.kind not in THINKING | {"header"}:
+        wanted.held.append(Held(edit, position, SIGNED))
+        return
+    after = rewritten(before, edit)
+    if after is None or after != before:
+        wanted.put(position, after, edit)
+    elif block.kind in THINKING:
+        wanted.held.append(Held(edit, position, SIGNED))
 
 
-def target_of(tree: Tree, raw_head: int, node: int) -> Target:
-    """What an edit of `node` on the path to `raw_head` is about. Raises `ValueError` where it is not on the path."""
-    digest = tree[node].block.digest
-    alike = [n for n in tree.path(raw_head) if tree[n].block.digest == digest]
-    return Target(digest, alike.index(node))
+def _news(context: Context, edit: Edit, here: list[int]) -> list[Wish]:
+    """What an edit puts in."""
+    given = edit.given
+    text = given.get("text")
+    text = text if isinstance(text, str) else ""
+    if edit.kind == SUMMARIZE:
+        return [Wish(min(here), edit, text, "summary", (min(here), max(here)))] if text.strip() else []
+    if edit.kind == NOTE:
+        return [Wish(_beside(context, here[0], given.get("where")), edit, text, "meta")] if text.strip() else []
+    if edit.kind == HOIST:
+        return [Wish(_spot(context, given.get("to", "system")), edit, text)] if text.strip() else []
+    if edit.kind == MOVE:
+        spot = _spot(context, given.get("to", "system"))
+        blocks = [context.items[p].block for p in here]
+        return [Wish(spot, edit, _said(context, p), "memory", None, b) for p, b in zip(here, blocks, strict=True)]
+    return []
+
+
+def _beside(context: Context, position: int, where: object) -> int:
+    if where != "before":
+        return position + 1
+    message = context.message_at(position)
+    return position if message is None else message.start
+
+
+def _spot(context: Context, to: object) -> int:
+    return SYSTEM if to == "system" else len(context) if to == "end" else FRONT
+
+
+def _said(context: Context, position: int) -> str:
+    return context.reading(position).text

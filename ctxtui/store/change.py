@@ -60,8 +60,6 @@ def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
     for key in keys:
         held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))
         blocks.update(block for (block,) in held)
-        replaced = conn.execute("SELECT replacement FROM edits WHERE session = ? AND replacement NOT NULL", (key,))
-        blocks.update(block for (block,) in replaced)
         forget_words(conn, key)
         conn.execute("DELETE FROM sessions WHERE key = ?", (key,))
     collect(conn, sorted(blocks))

@@ -14,7 +14,7 @@ from typing import Final
 from sqlite_utils import Migrations
 from sqlite_utils.db import Database
 
-from ctxtui.store import readable, tables
+from ctxtui.store import overlay, readable, tables
 from ctxtui.store.connect import APPLICATION_ID, copy_into, schema_version, writing
 
 LADDER: Final = Migrations("ctxtui")
@@ -57,3 +57,9 @@ def m002_search(db: Database) -> None:
 def m003_notes(db: Database) -> None:
     """Notes and bookmarks."""
     db.executescript(tables.NOTES)
+
+
+@LADDER()
+def m004_overlay(db: Database) -> None:
+    """Edits of every kind: by thread and branch, with many targets and a payload."""
+    db.executescript(overlay.EDITS)

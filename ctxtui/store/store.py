@@ -10,13 +10,15 @@ from typing import Self
 
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Session
-from ctxtui.store import change, listing, memo, read, upkeep, write
+from ctxtui.core.session import MAIN, Session
+from ctxtui.store import change, listing, memo, overlay, read, upkeep, write
 from ctxtui.store.connect import connect
 from ctxtui.store.failures import explained, told
 from ctxtui.store.memo import Counts
 from ctxtui.store.notes import Notes
+from ctxtui.store.overlay import ArtifactRow
 from ctxtui.store.rows import Info, Price, Progress, SessionRow, SourceInfo, Totals
 from ctxtui.store.texts import Texts
 
@@ -136,6 +138,48 @@ class Store:
     def prune(self, older_than: float, now: float) -> list[str]:
         """Delete the sessions of `older`, and what was remembered before then; the ids that went."""
         return change.prune(self._conn, now - older_than)
+
+    @told
+    def edits(self, session_id: str, thread: str = MAIN, branch: str = "") -> list[Edit]:
+        """The log of a thread's overlay, in order: see `core.edit_log` for what stands of it."""
+        return overlay.read_edits(self._conn, session_id, thread, branch)
+
+    @told
+    def add_edits(
+        self,
+        session_id: str,
+        edits: Iterable[Edit],
+        *,
+        thread: str = MAIN,
+        branch: str = "",
+        now: float | None = None,
+    ) -> int:
+        """Append to the log those of `edits` that it does not hold yet; how many were new."""
+        moment = time.time() if now is None else now
+        return overlay.add_edits(self._conn, session_id, edits, thread=thread, branch=branch, now=moment)
+
+    @told
+    def branches(self, session_id: str, thread: str = MAIN) -> list[str]:
+        """The branches of a thread's log that hold anything, oldest first ("" is the first one's name)."""
+        return overlay.branches(self._conn, session_id, thread)
+
+    @told
+    def put_artifact(
+        self, session_id: str, name: str, data: bytes, media_type: str = "text/plain", now: float | None = None
+    ) -> ArtifactRow:
+        """Keep `data` under `name`, instead of what was there."""
+        moment = time.time() if now is None else now
+        return overlay.put_artifact(self._conn, session_id, name, data, media_type, moment)
+
+    @told
+    def artifact(self, session_id: str, name: str) -> bytes:
+        """What is kept under `name`. Raises `NotFound`."""
+        return overlay.artifact(self._conn, session_id, name)
+
+    @told
+    def artifacts(self, session_id: str) -> list[ArtifactRow]:
+        """What is kept of a session, in order."""
+        return overlay.artifacts(self._conn, session_id)
 
     @told
     def load_counts(self, digests: Iterable[str], encoding: str) -> dict[str, Counts]:

@@ -150,8 +150,7 @@ def collect(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
     """Delete those of `blocks` that nothing refers to, and skeletons without a call; how many blocks went."""
     before = conn.total_changes
     conn.executemany(
-        "DELETE FROM blocks WHERE key = ? AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = blocks.key)"
-        " AND NOT EXISTS (SELECT 1 FROM edits WHERE replacement = blocks.key)",
+        "DELETE FROM blocks WHERE key = ? AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = blocks.key)",
         ((block,) for block in blocks),
     )
     gone = conn.total_changes - before

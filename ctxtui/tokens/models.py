@@ -24,9 +24,11 @@ class ModelCard:
     `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a stand-in, `plain`
     that an estimator counts, which nothing is learnt for. `window` and
     `max_output` are tokens, `cache_minimum` the shortest prefix that is cached (tokens), each None where not known.
-    `strips_thinking`: the provider takes thinking of earlier turns out. `tool_prompt` and `tool_prompt_forced` are
-    hidden tokens added once when there are tools (auto or none, any or a named one). `image_rule` is the spelling of
-    `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is ``json`` or ``functions`` (see `chat`);
+    `strips_thinking`: the provider takes thinking of earlier turns out; `binds_thinking`: a thinking block is refused
+    when anything before it was changed; `prefill`: a request may end with the assistant's message. `tool_prompt` and
+    `tool_prompt_forced` are hidden tokens added once when there are tools (auto or none, any or a named one).
+    `image_rule` is the spelling of `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is
+    ``json`` or ``functions`` (see `chat`);
     `hidden_envelope` is the length in characters of a signature around nothing. `factors`, `spread` and `half_width`
     are the prior weights, `doubt` the standard deviation of each factor between sessions (0: never learnt), `noise`
     that of a call's new tokens beyond what its blocks explain (see `calibrate`). `sources` tells where each figure is
@@ -41,6 +43,8 @@ class ModelCard:
     window: int | None = None
     max_output: int | None = None
     strips_thinking: bool = False
+    binds_thinking: bool = False
+    prefill: bool = True
     cache_minimum: int | None = None
     tool_prompt: int = 0
     tool_prompt_forced: int = 0
@@ -74,6 +78,8 @@ _FIGURES: Final = {
     "window": int,
     "max_output": int,
     "strips_thinking": bool,
+    "binds_thinking": bool,
+    "prefill": bool,
     "cache_minimum": int,
     "tool_prompt": int,
     "tool_prompt_forced": int,

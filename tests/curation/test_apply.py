@@ -2,133 +2,276 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import block
-from ctxtui.core.block import Item, Place
-from ctxtui.core.edit import DROP, PIN, REPLACE, Edit, Target
-from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply import USER, apply, target_of
+from ctxtui.core.block import HEADER
+from ctxtui.core.edit import (
+    DROP,
+    EXTERNALIZE,
+    HOIST,
+    KINDS,
+    MOVE,
+    NOTE,
+    PIN,
+    REPLACE,
+    REVERT,
+    STRIP,
+    SUMMARIZE,
+    TRUNCATE,
+    USER,
+    Edit,
+    Target,
+    make,
+)
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import Context
+from tests.curation.conversations import context_of, logs
+from tests.wire import talk
 
-USER_TEXT = Place("messages", "user")
-WORDS = ["a", "b", "c", "d"]
-ITEMS = st.lists(st.sampled_from(WORDS).map(lambda w: Item(block.text(w), USER_TEXT)), max_size=8)
-NEW = {made.digest: made for made in (block.text("new 1"), block.text("new 2"))}
+DIALECTS = sorted(talk.WRITERS)
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> list[Edit]:
-    log: list[Edit] = []
-    for n in range(draw(st.integers(0, 8))):
-        if log and draw(st.integers(0, 3)) == 0:
-            old = draw(st.sampled_from(log))
-            log.append(Edit(f"e{n}", old.kind, old.target, reverts=old.id))
-            continue
-        target = Target(block.text(draw(st.sampled_from([*WORDS, "gone"]))).digest, draw(st.integers(0, 2)))
-        kind = draw(st.sampled_from([DROP, REPLACE, PIN]))
-        instead = draw(st.sampled_from([*NEW, "unknown"])) if kind == REPLACE else ""
-        log.append(Edit(f"e{n}", kind, target, draw(st.sampled_from([USER, "window", "provider"])), n, instead))
-    return log
+def edited(draw: st.DrawFn) -> tuple[Context, list[Edit]]:
+    dialect = draw(st.sampled_from(DIALECTS))
+    context, _ = context_of(talk.WRITERS[dialect](draw(talk.EVENTS)), dialect)
+    return context, draw(logs(context))
 
 
-def tree_of(items: list[Item]) -> tuple[Tree, int]:
-    tree = Tree()
-    return tree, tree.extend(ROOT, items)
+@given(edited())
+def test_apply_then_revert_is_nothing(made: tuple[Context, list[Edit]]) -> None:
+    context, log = made
+    alone = [edit for edit in log if not edit.reverts]
+    back = [Edit(f"z{n}", REVERT, reverts=edit.id) for n, edit in enumerate(alone)]
+    plain = apply(context, [])
+    assert apply(context, [*alone, *back]) == plain
+    assert plain.sent == tuple(context.items)
+    assert not plain.touched
 
 
-def words(items: object) -> list[str]:
-    return [one.item.block.value()["text"] for one in items]  # type: ignore[attr-defined]
-
-
-@given(ITEMS, logs())
-def test_apply_then_revert_is_nothing(items: list[Item], log: list[Edit]) -> None:
-    tree, head = tree_of(items)
-    plain = apply(tree, head, [])
-    back = [Edit(f"r{n}", e.kind, e.target, reverts=e.id) for n, e in enumerate(log) if not e.reverts]
-    alone = [replace(e, reverts="") for e in log if not e.reverts]
-    assert apply(tree, head, [*alone, *back], NEW) == plain
-    assert plain.sent == tuple(items)
-
-
-@given(ITEMS, logs())
-def test_originals_never_change_and_every_block_is_accounted_for(items: list[Item], log: list[Edit]) -> None:
-    tree, head = tree_of(items)
-    before = list(tree.nodes())
-    found = apply(tree, head, log, NEW)
-    assert list(tree.nodes()) == before
-    assert tree.items(head) == items
-    kept = {one.node for one in found.items}
-    assert sorted(kept | {node for node, _ in found.dropped}) == tree.path(head)
+@given(edited())
+def test_originals_never_change_and_every_block_is_accounted_for(made: tuple[Context, list[Edit]]) -> None:
+    context, log = made
+    nodes, items = list(context.tree.nodes()), list(context.items)
+    found = apply(context, log)
+    assert (list(context.tree.nodes()), context.items) == (nodes, items)
+    kept = [one.node for one in found.items if one.node >= 0]
+    assert kept == sorted(kept)
+    assert sorted([*kept, *(node for node, _ in found.dropped)]) == context.nodes
     for one in found.items:
         if one.edit is None:
-            assert one.item == Item(tree[one.node].block, tree[one.node].place)
-        else:
-            assert one.item.block.digest == one.edit.replacement
+            assert one.item == context.items[context.position(one.node)]
+    assert apply(context, log).sent == found.sent
 
 
-@given(ITEMS, logs())
-def test_no_other_author_removes_a_pinned_block(items: list[Item], log: list[Edit]) -> None:
-    tree, head = tree_of(items)
-    found = apply(tree, head, log, NEW)
-    changed = [*found.dropped, *((one.node, one.edit) for one in found.items if one.edit)]
-    pinned = {one.node for one in found.items if one.pinned}
-    alone = apply(tree, head, [e for e in log if e.kind == PIN], NEW)
-    assert all(by.author == USER for node, by in changed if node in pinned)
-    pins = {one.node for one in alone.items if one.pinned}
-    assert all(by.author == USER for node, by in found.dropped if node in pins)
-    assert all(e.author != USER for e in found.held)
+@given(edited())
+def test_no_other_author_removes_a_pinned_block(made: tuple[Context, list[Edit]]) -> None:
+    context, log = made
+    found = apply(context, log)
+    for change in found.changes.values():
+        if change.position in found.pinned:
+            assert change.edit.author == USER
 
 
-@given(ITEMS, logs(), ITEMS)
+@given(edited(), st.data())
 def test_edits_stay_on_their_blocks_when_the_client_appends(
-    items: list[Item], log: list[Edit], more: list[Item]
+    made: tuple[Context, list[Edit]], data: st.DataObject
 ) -> None:
-    tree, head = tree_of(items)
-    found = apply(tree, head, log, NEW)
-    later = apply(tree, tree.extend(head, more), log, NEW)
-    assert later.items[: len(found.items)] == found.items
-    assert {e.id for e in later.asleep} <= {e.id for e in found.asleep}
+    context, log = made
+    before = apply(context, log)
+    more = data.draw(st.sampled_from([("user", "go on"), ("assistant", "done")]))
+    head = context.tree.extend(context.head, context_of(talk.WRITERS["anthropic"]([more]), "anthropic")[0].items[-2:])
+    later = apply(Context(context.tree, head, context.dialect, context.params), log)
+    assert {e.edit.id for e in later.asleep} <= {e.edit.id for e in before.asleep}
 
 
-def edit(kind: str, word: str, occurrence: int = 0, author: str = USER, **more: str) -> Edit:
-    target = Target(block.text(word).digest, occurrence)
-    return Edit(f"{kind} {word} {occurrence} {author}", kind, target, author, **more)  # type: ignore[arg-type]
+def test_a_context_grows_as_one_read_whole() -> None:
+    events: list[tuple[str, ...]] = [
+        ("user", "a"), ("thinking", "t"), ("pair", "c1", "x"), ("assistant", "b"), ("user", "c"), ("pair", "c2", "y"),
+    ]  # fmt: skip
+    for dialect in DIALECTS:
+        whole, _ = context_of(talk.WRITERS[dialect](events), dialect)
+        growing = Context(whole.tree, whole.nodes[1], dialect)
+        for node in whole.nodes[2:]:
+            growing = growing.grown(node)
+        for name in ("nodes", "items", "messages", "message_of", "partners", "successor", "thinking", "open_before"):
+            assert getattr(growing, name) == getattr(whole, name), (dialect, name)
+
+
+def say(*events: tuple[str, ...], dialect: str = "anthropic") -> Context:
+    return context_of(talk.WRITERS[dialect](list(events)), dialect)[0]
+
+
+def shape(found: Any) -> list[str]:
+    """What is left of the messages, one string a block: role for a header, else kind and words."""
+    made = []
+    for item in found.sent:
+        if item.place.section != "messages":
+            continue
+        value = item.block.value()
+        words = value.get("text") or value.get("content") or value.get("id") or value.get("thinking") or ""
+        made.append(f"{item.place.role}:" if item.block.kind == HEADER else words if isinstance(words, str) else "…")
+    return made
+
+
+def of(context: Context, words: str, occurrence: int = 0) -> Target:
+    found = [p for p in range(len(context)) if context.items[p].block.kind != HEADER and words in _said(context, p)]
+    return context.target(found[occurrence])
+
+
+def _said(context: Context, position: int) -> str:
+    return context.items[position].block.body.decode()
+
+
+PAIRED: tuple[tuple[str, ...], ...] = (
+    ("user", "first"), ("assistant", "look"), ("call", "c1", "{}"), ("result", "c1", "found"), ("assistant", "so"),
+    ("user", "next"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("log", "expected"),
+    ("kind", "words", "given_", "expected"),
     [
-        ([edit(DROP, "a", 1)], ["a", "b", "c"]),
-        ([edit(DROP, "a"), edit(DROP, "a", 1)], ["b", "c"]),
-        ([edit(REPLACE, "b", replacement=block.text("new 1").digest)], ["a", "new 1", "a", "c"]),
-        ([edit(DROP, "b"), edit(REPLACE, "b", replacement=block.text("new 1").digest)], ["a", "new 1", "a", "c"]),
-        ([edit(REPLACE, "b", replacement=block.text("c").digest), edit(DROP, "b")], ["a", "a", "c"]),
-        ([edit(PIN, "b"), edit(DROP, "b", author="window")], ["a", "b", "a", "c"]),
-        ([edit(DROP, "b", author="window"), edit(PIN, "b")], ["a", "b", "a", "c"]),
-        ([edit(PIN, "b"), edit(DROP, "b")], ["a", "a", "c"]),
-        ([edit(DROP, "gone"), edit(REPLACE, "a", replacement="unknown")], ["a", "b", "a", "c"]),
+        (DROP, "look", {}, ["user:", "first", "assistant:", "c1", "user:", "found", "assistant:", "so", "user:",
+                            "next"]),
+        (DROP, "found", {}, ["user:", "first", "assistant:", "look", "assistant:", "so", "user:", "next"]),
+        (DROP, '"tool_use"', {}, ["user:", "first", "assistant:", "look", "assistant:", "so", "user:", "next"]),
+        (DROP, "first", {}, ["user:", "(Earlier messages were removed.)", "assistant:", "look", "c1", "user:", "found",
+                             "assistant:", "so", "user:", "next"]),
+        (DROP, "next", {}, ["user:", "first", "assistant:", "look", "c1", "user:", "found"]),
+        (REPLACE, "found", {"text": "new"}, ["user:", "first", "assistant:", "look", "c1", "user:", "new", "assistant:",
+                                             "so", "user:", "next"]),
+        (NOTE, "look", {"text": "n"}, ["user:", "first", "assistant:", "look", "c1", "user:", "found", "user:", "n",
+                                       "assistant:", "so", "user:", "next"]),
+        (NOTE, "next", {"text": "n", "where": "before"}, ["user:", "first", "assistant:", "look", "c1", "user:",
+                                                          "found",
+                                                          "assistant:", "so", "user:", "n", "user:", "next"]),
+        (SUMMARIZE, "look", {"text": "S"}, ["user:", "first", "assistant:", "S", "c1", "user:", "found", "assistant:",
+                                            "so", "user:", "next"]),
+        (MOVE, "first", {"to": "end"}, ["user:", "(Earlier messages were removed.)", "assistant:", "look", "c1",
+                                        "user:",
+                                        "found", "assistant:", "so", "user:", "next", "user:", "first"]),
     ],
-)
-def test_what_becomes_of_a_context(log: list[Edit], expected: list[str]) -> None:
-    tree, head = tree_of([Item(block.text(w), USER_TEXT) for w in ("a", "b", "a", "c")])
-    assert words(apply(tree, head, log, NEW).items) == expected
+)  # fmt: skip
+def test_what_becomes_of_a_conversation(kind: str, words: str, given_: dict[str, Any], expected: list[str]) -> None:
+    context = say(*PAIRED)
+    assert shape(apply(context, [make(kind, [of(context, words)], given_)])) == expected
 
 
-def test_edits_without_effect_say_why() -> None:
-    tree, head = tree_of([Item(block.text(w), USER_TEXT) for w in ("a", "b")])
-    asleep, held = edit(DROP, "a", 1), edit(DROP, "b", author="window")
-    found = apply(tree, head, [asleep, edit(PIN, "b"), held])
-    assert (found.asleep, found.held) == ((asleep,), (held,))
-    assert [one.pinned for one in found.items] == [False, True]
+def test_a_range_becomes_one_summary_where_it_stood() -> None:
+    context = say(*PAIRED)
+    start, stop = (context.find(of(context, words)) for words in ("look", '"so"'))
+    assert start is not None and stop is not None
+    edit = make(SUMMARIZE, context.targets(range(start, stop + 1)), {"text": "S"})
+    found = apply(context, [edit])
+    assert shape(found) == ["user:", "first", "user:", "S", "user:", "next"]
+    assert [one.item.place.mark for one in found.items if one.node < 0] == ["summary", "summary"]
 
 
-def test_a_target_names_its_occurrence() -> None:
-    tree, head = tree_of([Item(block.text(w), USER_TEXT) for w in ("a", "b", "a")])
-    nodes = tree.path(head)
-    assert [target_of(tree, head, node).occurrence for node in nodes] == [0, 0, 1]
-    with pytest.raises(ValueError, match="not in list"):
-        target_of(tree, nodes[0], nodes[2])
+def test_repairs_say_what_for_and_go_with_their_edit() -> None:
+    context = say(*PAIRED)
+    drop = make(DROP, [of(context, "found")], id="d")
+    found = apply(context, [drop])
+    (repair,) = found.repairs
+    assert (repair.author, dict(repair.given)) == ("repair", {"for": "d", "why": "a call and its answer go together"})
+    assert repair.targets == (of(context, '"tool_use"'),)
+    assert {c.position for c in found.changes.values() if c.repaired} == {context.find(repair.targets[0])}
+
+
+def test_pins_hold_what_would_take_them_along() -> None:
+    context = say(*PAIRED)
+    pin = make(PIN, [of(context, "found")])
+    for author in (USER, "window"):
+        call = make(DROP, [of(context, '"tool_use"')], author=author)
+        found = apply(context, [pin, call])
+        assert not found.touched
+        assert [(held.edit, held.why) for held in found.held] == [(call, "its call or answer is pinned")]
+    mine = make(DROP, [of(context, "found")])
+    assert len(apply(context, [mine, pin]).dropped) == 3
+    theirs = make(TRUNCATE, [of(context, "found")], {"head": 1, "tail": 1}, author="window")
+    assert [held.why for held in apply(context, [pin, theirs]).held] == ["pinned"]
+
+
+def test_the_end_of_the_request_is_not_taken_from_under_a_pin() -> None:
+    context = say(*PAIRED)
+    found = apply(context, [make(PIN, [of(context, '"so"')]), make(DROP, [of(context, "next")], id="d")])
+    assert not found.touched
+    assert [held.why for held in found.held] == [
+        "a pinned block would go with it: a request must end with the user's side"
+    ]
+
+
+def test_later_edits_of_a_block_work_on_what_earlier_ones_made() -> None:
+    context = say(("user", "0123456789" * 90))
+    target = context.target(len(context) - 1)
+    text = make(TRUNCATE, [target], {"head": 100, "tail": 50})
+    drop, back = make(DROP, [target]), make(REPLACE, [target], {"text": "again"})
+    assert shape(apply(context, [drop, back])) == ["user:", "again"]
+    assert apply(context, [text]).sent[-1].block.value()["text"].count("cut") == 1
+    assert apply(context, [back, text]).sent[-1].block.value()["text"] == "again"
+    everything = apply(context, [back, drop])
+    assert (everything.refused, everything.touched) == ("no message would be left", True)
+
+
+def test_signed_blocks_are_stripped_but_not_changed() -> None:
+    context = say(("user", "a"), ("thinking", "hm"), ("pair", "c1", "x"), ("assistant", "b"), ("user", "c"))
+    thought = of(context, "hm")
+    change = apply(context, [make(REPLACE, [thought], {"text": "other"})])
+    assert not change.touched and "signed" in change.held[0].why
+    assert "hm" not in shape(apply(context, [make(STRIP, [thought])]))
+
+
+def test_an_edit_sleeps_while_its_target_is_away() -> None:
+    context = say(*PAIRED)
+    edit = make(DROP, [Target("0" * 32)])
+    assert [one.edit for one in apply(context, [edit]).asleep] == [edit]
+    first = make(DROP, [context.target(len(context) - 1)])
+    shorter = Context(context.tree, context.nodes[-3], "anthropic")
+    assert [one.edit for one in apply(shorter, [first]).asleep] == [first]
+    assert not apply(shorter.grown(context.head), [first]).asleep
+
+
+def test_a_result_is_found_by_its_id_when_the_client_rewrote_it() -> None:
+    context = say(*PAIRED)
+    target = of(context, "found")
+    assert target.id == "answer c1"
+    other = say(*[(e[0], e[1], "cleared") if e[0] == "result" else e for e in PAIRED])
+    assert len(apply(other, [make(DROP, [target])]).dropped) == 3
+
+
+def test_static_text_is_hoisted_once_and_taken_from_every_message() -> None:
+    rules = "RULES: be brief."
+    context = say(("user", f"{rules}\none"), ("assistant", "a"), ("user", f"{rules}\ntwo"))
+    targets = [of(context, rules), of(context, rules, 1)]
+    found = apply(context, [make(HOIST, targets, {"text": rules})])
+    assert shape(found) == ["user:", "one", "assistant:", "a", "user:", "two"]
+    system = [i.block.value()["text"] for i in found.sent if i.place.section == "system"]
+    assert system == ["be kind", rules]
+
+
+def test_content_goes_out_under_a_name() -> None:
+    context = say(("user", "see 0123456789 there"))
+    parts = [{"name": "CODE 1", "line": "— ten digits", "start": 4, "stop": 14}]
+    found = apply(context, [make(EXTERNALIZE, [of(context, "see")], {"parts": parts})])
+    assert shape(found)[-1] == "see {{REF:CODE_1}} — ten digits there"
+
+
+def test_a_header_stands_for_its_message() -> None:
+    context = say(*PAIRED)
+    head = next(
+        p for p in range(len(context)) if context.items[p].block == block.header("assistant", {"content": "list"})
+    )
+    assert shape(apply(context, [make(DROP, [context.target(head)])])) == [
+        "user:", "first", "assistant:", "so", "user:", "next",
+    ]  # fmt: skip
+
+
+def test_every_kind_is_tried_here() -> None:
+    from tests.curation.conversations import PAYLOADS
+
+    assert {*PAYLOADS, "breakpoint"} == set(KINDS)

@@ -83,21 +83,6 @@ def test_deleting_collects_only_what_nothing_else_holds(store: Store) -> None:
         store.load(one)
 
 
-def test_a_block_that_an_edit_puts_in_survives_its_session(store: Store) -> None:
-    one, two = (store.import_session(talk(1, seed=seed), FILE) for seed in (1, 2))
-    conn = store._conn
-    (block,) = conn.execute("SELECT min(block) FROM session_blocks WHERE session = 1").fetchone()
-    conn.execute(
-        "INSERT INTO edits (session, id, kind, digest, occurrence, author, at, replacement, reverts)"
-        " SELECT key, 'e1', 'replace', x'00', 0, 'user', 0, ?, '' FROM sessions WHERE id = ?",
-        (block, two),
-    )
-    store.delete(one)
-    assert conn.execute("SELECT count(*) FROM blocks WHERE key = ?", (block,)).fetchone() == (1,)
-    store.delete(two)
-    assert store.info().rows["blocks"] == 0
-
-
 def test_old_sessions_are_pruned_by_their_last_call(store: Store) -> None:
     now = 1.7e9 + 40 * DAY
     old = store.import_session(talk(2), FILE, now=now)

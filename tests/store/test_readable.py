@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,21 +69,6 @@ def test_the_overview_and_calls_once(store: Store) -> None:
     assert (one["tags"], one["calls"], one["path"], one["ended"]) == ("a, b", 3, FILE.path, "2023-11-14T22:16:25Z")
     assert len(rows(store, "calls")) == 8
     assert len(rows(store, "calls_once")) == 5
-
-
-def test_edits_are_append_only(store: Store) -> None:
-    id_ = store.import_session(talk(1), FILE)
-    conn = store._conn
-    conn.execute(
-        "INSERT INTO edits (session, id, kind, digest, occurrence, author, at, reverts)"
-        " VALUES (1, 'e', 'drop', x'00', 0, 'user', 0, '')"
-    )
-    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        conn.execute("UPDATE edits SET kind = 'pin'")
-    store.import_session(talk(2), FILE)
-    assert store.info().rows["edits"] == 1
-    store.delete(id_)
-    assert store.info().rows["edits"] == 0
 
 
 @pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL))

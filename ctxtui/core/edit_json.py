@@ -1,0 +1,103 @@
+"""Edits as JSON: what `--edits FILE` reads and the edit log is exported as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import APPLY, KINDS, REVERT, USER, Edit, Target, make, payload
+from ctxtui.core.errors import Malformed
+
+
+def to_json(edit: Edit) -> dict[str, Json]:
+    """One entry: ``{"id", "kind", "targets": [{"digest", "occurrence"}], "author", "at", "payload"}``, and ``batch``
+    and ``reverts`` where they say something."""
+    told: dict[str, Json] = {
+        "id": edit.id,
+        "kind": edit.kind,
+        "targets": [_target_json(target) for target in edit.targets],
+        "author": edit.author,
+        "at": edit.at,
+        "payload": dict(edit.given),
+    }
+    return told | {key: value for key, value in (("batch", edit.batch), ("reverts", edit.reverts)) if value}
+
+
+def _target_json(target: Target) -> dict[str, Json]:
+    return {"digest": target.digest, "occurrence": target.occurrence} | ({"id": target.id} if target.id else {})
+
+
+def dumps(log: Iterable[Edit]) -> bytes:
+    """A log as JSON Lines."""
+    return b"".join(canonical.dumps(to_json(edit)) + b"\n" for edit in log)
+
+
+def loads(data: bytes, place: str = "") -> list[Edit]:
+    """The entries in `data`: one JSON list, an object with a list under ``edits``, or JSON Lines.
+
+    Only ``kind`` and ``targets`` are required. A target is an object or its digest as a string, ``digest#1`` for the
+    second occurrence. Raises `Malformed` with the entry's place.
+    """
+    values = _values(data, place)
+    return [from_json(value, f"{place}$[{n}]") for n, value in enumerate(values)]
+
+
+def _values(data: bytes, place: str) -> list[Json]:
+    text = data.decode("utf-8", "replace").strip()
+    try:
+        whole = canonical.loads(text)
+    except ValueError:
+        return [_line(line, f"{place}:{n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if isinstance(whole, dict) and isinstance(whole.get("edits"), list):
+        whole = whole["edits"]
+    return whole if isinstance(whole, list) else [whole]
+
+
+def _line(line: str, place: str) -> Json:
+    try:
+        return canonical.loads(line)
+    except (json.JSONDecodeError, RecursionError, ValueError) as error:
+        raise Malformed(
+            f"not JSON: {error}", place=place, way_out="give a JSON list of edits, or one per line"
+        ) from None
+
+
+def from_json(value: Json, place: str = "$") -> Edit:
+    """The entry that `value` tells. Raises `Malformed`."""
+    if not isinstance(value, dict):
+        raise Malformed("an edit must be an object", place=place)
+    kind = value.get("kind")
+    if kind not in (*KINDS, APPLY, REVERT):
+        raise Malformed(f"no edit of kind {kind!r}", place=f"{place}.kind", way_out=f"kinds: {', '.join(KINDS)}")
+    given = _typed(value, "payload", dict, place) or {}
+    listed = _typed(value, "targets", list, place) or []
+    targets = tuple(_target(one, f"{place}.targets[{n}]") for n, one in enumerate(listed))
+    words = {key: _typed(value, key, str, place) or "" for key in ("id", "author", "batch", "reverts")}
+    at = _typed(value, "at", (int, float), place) or 0.0
+    author = words["author"] or USER
+    if kind in (APPLY, REVERT):
+        return Edit(words["id"], kind, targets, author, at, payload(given), words["batch"], words["reverts"])
+    if not targets:
+        raise Malformed("an edit must name its targets", place=f"{place}.targets")
+    return make(kind, targets, given, author=author, at=at, id=words["id"], batch=words["batch"])
+
+
+def _typed(value: dict[str, Json], key: str, kind: type | tuple[type, ...], place: str) -> Json:
+    found = value.get(key)
+    if found is not None and (not isinstance(found, kind) or isinstance(found, bool)):
+        raise Malformed(f"{key} has the wrong type", place=f"{place}.{key}")
+    return found
+
+
+def _target(value: Json, place: str) -> Target:
+    if isinstance(value, str):
+        digest, _, number = value.partition("#")
+        value = {"digest": digest, "occurrence": int(number) if number.isdecimal() else 0}
+    if not isinstance(value, dict) or not isinstance(value.get("digest"), str):
+        raise Malformed("a target needs the digest of its block", place=place)
+    occurrence, id_ = value.get("occurrence", 0), value.get("id", "")
+    if isinstance(occurrence, bool) or not isinstance(occurrence, int) or not isinstance(id_, str):
+        raise Malformed("a target's occurrence must be a whole number", place=place)
+    return Target(value["digest"], occurrence, id_)

@@ -1,0 +1,118 @@
+"""The log of an overlay: what is staged, what is applied, and undo and redo, all derived from its entries.
+
+The log only grows. An edit is staged from its entry on, applied once an ``apply`` entry names it, and gone while a
+``revert`` of it stands. Undo and redo are reverts that say so, so that they go on after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ctxtui.core.edit import APPLY, REVERT, USER, Edit, in_force, payload
+
+UNDO: Final = "undo"
+REDO: Final = "redo"
+
+
+class Standing(NamedTuple):
+    """The edits in force: those that are `applied` and those only `staged`, each in order."""
+
+    applied: tuple[Edit, ...]
+    staged: tuple[Edit, ...]
+
+
+def standing(log: Iterable[Edit]) -> Standing:
+    """What of `log` is in force."""
+    entries = list(log)
+    named: set[str] = set()
+    for entry in entries:
+        if entry.kind == APPLY:
+            named.update(str(one) for one in entry.given.get("ids", ()))
+    alive = in_force(entries)
+    return Standing(
+        tuple(edit for edit in alive if edit.id in named), tuple(edit for edit in alive if edit.id not in named)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who does something and when: `id` names the new action, `at` is Unix seconds."""
+
+    id: str
+    at: float
+    author: str = USER
+
+
+def applying(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
+    """The entry that applies everything staged; none where nothing is."""
+    ids = [edit.id for edit in standing(log).staged]
+    return [Edit(stamp.id, APPLY, (), stamp.author, stamp.at, payload({"ids": ids}), stamp.id)] if ids else []
+
+
+def reverting(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = "") -> list[Edit]:
+    """The entries that take back `ids` (edits, or reverts, which then stand again); those that are gone already are
+    left alone. `why` is "" or how the entries count for undo (`UNDO`, `REDO`)."""
+    alive = _alive(log)
+    said = payload({"as": why} if why else {})
+    wanted = [one for one in dict.fromkeys(ids) if one in alive]
+    return [
+        Edit(f"{stamp.id}.{n}", REVERT, (), stamp.author, stamp.at, said, stamp.id, one) for n, one in enumerate(wanted)
+    ]
+
+
+def discarding(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
+    """The entries that take back everything staged."""
+    return reverting(log, [edit.id for edit in standing(log).staged], stamp)
+
+
+def undoing(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
+    """The entries that undo the last action that is not undone; none where there is none."""
+    done, _ = _actions(log)
+    return reverting(log, [e.id for e in done[-1]], stamp, UNDO) if done else []
+
+
+def redoing(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
+    """The entries that bring the last undone action back; none where there is none, or something was done since."""
+    _, undone = _actions(log)
+    return reverting(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
+
+
+_Action = list[Edit]
+
+
+def _actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _Action]]]:
+    """Actions that stand, oldest first, and those undone, each with the reverts that undid it."""
+    done: list[_Action] = []
+    undone: list[tuple[_Action, _Action]] = []
+    for entries in _batches(log):
+        why = entries[0].given.get("as")
+        if why == UNDO and done:
+            undone.append((done.pop(), entries))
+        elif why == REDO and undone:
+            done.append(undone.pop()[0])
+        else:
+            done.append(entries)
+            undone.clear()
+    return done, undone
+
+
+def _batches(log: Sequence[Edit]) -> list[_Action]:
+    found: list[_Action] = []
+    for entry in log:
+        if entry.kind == APPLY:
+            continue
+        if found and entry.batch and found[-1][0].batch == entry.batch:
+            found[-1].append(entry)
+        else:
+            found.append([entry])
+    return found
+
+
+def _alive(log: Sequence[Edit]) -> set[str]:
+    dead: set[str] = set()
+    for entry in reversed(log):
+        if entry.reverts and entry.id not in dead:
+            dead.add(entry.reverts)
+    return {entry.id for entry in log if entry.id not in dead}

@@ -1,0 +1,124 @@
+"""What edits make of a context: sparse, so that staging costs what was changed and not what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from ctxtui.core.block import Block, Item
+from ctxtui.core.edit import REPAIR, Edit
+from ctxtui.curation.context import Context
+
+
+class Change(NamedTuple):
+    """What becomes of the block at `position` (node `node` of the tree): `after` is what stands there, None where it
+    is out. `why` is "" or the rule by which it had to go with another edit; then `edit` is that of the repair."""
+
+    position: int
+    node: int
+    before: Block
+    after: Block | None
+    edit: Edit
+    why: str = ""
+
+    @property
+    def repaired(self) -> bool:
+        """Whether nobody asked for it: it goes so that the provider takes the rest."""
+        return self.edit.author == REPAIR
+
+
+class Insert(NamedTuple):
+    """New items in front of the raw `position` (which may be the context's length)."""
+
+    position: int
+    items: tuple[Item, ...]
+    edit: Edit
+
+
+class Held(NamedTuple):
+    """An edit, or its part about `position` (-1: all of it), that is not done, and why."""
+
+    edit: Edit
+    position: int
+    why: str
+
+
+class Asleep(NamedTuple):
+    """An edit whose target is not in this context; it wakes when that returns."""
+
+    edit: Edit
+    missing: int
+
+
+class AppliedItem(NamedTuple):
+    """A block of the sent context: the raw `node` it stands for (-1: none, it is new), the `edit` that changed it
+    (None: as it was), and whether it is pinned."""
+
+    item: Item
+    node: int
+    edit: Edit | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A context under its edits.
+
+    `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
+    `refused` says why the staged edits cannot be applied at all ("" where they can).
+    """
+
+    context: Context
+    changes: Mapping[int, Change] = field(default_factory=dict)
+    inserts: tuple[Insert, ...] = ()
+    marks: Mapping[int, Edit] = field(default_factory=dict)
+    pinned: frozenset[int] = frozenset()
+    asleep: tuple[Asleep, ...] = ()
+    held: tuple[Held, ...] = ()
+    repairs: tuple[Edit, ...] = ()
+    refused: str = ""
+
+    @property
+    def touched(self) -> bool:
+        """Whether anything leaves otherwise than it came, markers apart."""
+        return bool(self.changes or self.inserts)
+
+    @property
+    def breaks_at(self) -> int | None:
+        """The first position from which the sent prefix differs from the raw one; None where nothing does."""
+        found = [min(self.changes)] if self.changes else []
+        found += [self.inserts[0].position] if self.inserts else []
+        return min(found) if found else None
+
+    @property
+    def dropped(self) -> tuple[tuple[int, Edit], ...]:
+        """The raw nodes that are out, each with its edit, in prompt order."""
+        return tuple((c.node, c.edit) for _, c in sorted(self.changes.items()) if c.after is None)
+
+    @cached_property
+    def items(self) -> tuple[AppliedItem, ...]:
+        """What is left, in order, with what happened to each."""
+        return tuple(self._items())
+
+    @cached_property
+    def sent(self) -> tuple[Item, ...]:
+        """The blocks that leave, at their places."""
+        return tuple(one.item for one in self.items)
+
+    def _items(self) -> Iterator[AppliedItem]:
+        inserts = list(self.inserts)[::-1]
+        nodes, pinned = self.context.nodes, self.pinned
+        for position, item in enumerate(self.context.items):
+            while inserts and inserts[-1].position <= position:
+                new = inserts.pop()
+                yield from (AppliedItem(one, -1, new.edit) for one in new.items)
+            change = self.changes.get(position)
+            if change is None:
+                yield AppliedItem(item, nodes[position], None, position in pinned)
+            elif change.after is not None:
+                changed = Item(change.after, item.place)
+                yield AppliedItem(changed, change.node, change.edit, position in pinned)
+        for new in inserts[::-1]:
+            yield from (AppliedItem(one, -1, new.edit) for one in new.items)

@@ -1,0 +1,174 @@
+"""What else must go with blocks that are taken out, so that the provider takes the rest (facts §1, §4).
+
+The rules only look at what was touched: an illegal original stays as illegal as it was, and nothing is worked out
+again for the ten thousand blocks that nobody changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER
+from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message
+from ctxtui.curation.rules import Rules
+from ctxtui.wire.grammars import ANTHROPIC
+
+PAIR: Final = "a call and its answer go together"
+DANGLING: Final = "thinking must not end a message"
+SUCCESSOR: Final = "reasoning goes with the item that followed it"
+SYSTEM: Final = "a system message stands between the user and the assistant"
+END: Final = "a request must end with the user's side"
+BOUND: Final = "this thinking is bound to what stood before it"
+
+
+class Gone(NamedTuple):
+    """Why a position is out: the position whose removal took it along (itself where it was asked for), and the rule
+    ("" where it was asked for)."""
+
+    cause: int
+    why: str = ""
+
+
+class Closure:
+    """Removals with what they take along, for one context."""
+
+    def __init__(self, context: Context, rules: Rules) -> None:
+        self._context = context
+        self._rules = rules
+        self.removed: dict[int, Gone] = {}
+        self._left: dict[int, int] = {}
+        self._todo: list[int] = []
+        self._touched: set[int] = set()
+        self._followed = {after: before for before, after in context.successor.items() if after >= 0}
+
+    def remove(self, positions: Iterable[int], because: Gone | None = None) -> None:
+        """Take `positions` out, and what cannot stand without them."""
+        for position in positions:
+            self._out(position, because or Gone(position))
+        while True:
+            while self._todo:
+                self._follow(self._todo.pop())
+            if not self._neighbours():
+                return
+
+    def gone(self, message: Message) -> bool:
+        """Whether nothing of `message` is left."""
+        return message.start in self.removed
+
+    def _out(self, position: int, cause: Gone) -> None:
+        if position in self.removed:
+            return
+        self.removed[position] = cause
+        self._todo.append(position)
+        index = self._context.message_of[position]
+        if index < 0:
+            return
+        self._touched.add(index)
+        message = self._context.messages[index]
+        if position == message.start and message.headed:
+            for part in range(message.start + 1, message.stop):
+                self._out(part, cause)
+            return
+        left = self._left.get(index, message.stop - message.start - 1) - 1
+        self._left[index] = left
+        if left == 0 and message.headed:
+            self._out(message.start, cause)
+
+    def _follow(self, position: int) -> None:
+        """The other half of a pair, and reasoning whose successor went."""
+        cause = Gone(self.removed[position].cause, PAIR)
+        for other in self._context.partners.get(position, ()):
+            self._out(other, cause)
+            index = self._context.message_of[other]
+            message = self._context.messages[index]
+            if other == message.start and message.headed:
+                self._out(message.start, cause)
+        before = self._followed.get(position)
+        if before is not None:
+            self._out(before, Gone(cause.cause, SUCCESSOR))
+
+    def _neighbours(self) -> bool:
+        """Rules between messages; whether anything went."""
+        touched, self._touched = self._touched, set()
+        before = len(self.removed)
+        for index in sorted(touched):
+            self._dangling(index)
+            if self._rules.dialect == ANTHROPIC:
+                self._systems_around(index)
+        if self._rules.ends_with_user:
+            self._end()
+        return len(self.removed) > before or bool(self._todo)
+
+    def _dangling(self, index: int) -> None:
+        """Thinking that nothing follows in its run of assistant messages."""
+        messages = self._context.messages
+        if messages[index].role not in ASSISTANT:
+            index = self._kept_before(index)
+        if index < 0 or messages[index].role not in ASSISTANT:
+            return
+        while index + 1 < len(messages) and (self.gone(messages[index + 1]) or messages[index + 1].role in ASSISTANT):
+            index += 1
+        while index >= 0:
+            message = messages[index]
+            if message.role not in ASSISTANT and not self.gone(message):
+                return
+            for position in range(message.stop - 1, message.start - 1, -1):
+                kind = self._context.items[position].block.kind
+                if position in self.removed or kind == HEADER:
+                    continue
+                if kind not in THINKING or not self._was_followed(position):
+                    return
+                self._out(position, self._nearest(position, DANGLING))
+            index -= 1
+
+    def _was_followed(self, position: int) -> bool:
+        """Whether anything of the assistant's stood behind `position` before the edits."""
+        context = self._context
+        for after in range(position + 1, len(context)):
+            item = context.items[after]
+            if item.place.role not in ASSISTANT:
+                return False
+            if item.block.kind != HEADER and item.block.kind not in THINKING:
+                return True
+        return False
+
+    def _nearest(self, position: int, why: str) -> Gone:
+        """The removal next to `position`, behind it or else before it, as its cause."""
+        behind = range(position + 1, len(self._context))
+        near = next((p for p in (*behind, *range(position - 1, -1, -1)) if p in self.removed), None)
+        return Gone(position if near is None else self.removed[near].cause, why)
+
+    def _kept_before(self, index: int) -> int:
+        index -= 1
+        while index >= 0 and self.gone(self._context.messages[index]):
+            index -= 1
+        return index
+
+    def _kept_after(self, index: int) -> int:
+        index += 1
+        while index < len(self._context.messages) and self.gone(self._context.messages[index]):
+            index += 1
+        return index
+
+    def _systems_around(self, index: int) -> None:
+        """System messages next to a touched one: behind the user, and before the assistant or last (facts §1)."""
+        messages = self._context.messages
+        for other in {self._kept_before(index), self._kept_after(index), index}:
+            if not 0 <= other < len(messages) or messages[other].role != "system" or self.gone(messages[other]):
+                continue
+            before, after = self._kept_before(other), self._kept_after(other)
+            fine = before >= 0 and messages[before].role in ("user", "system")
+            if after < len(messages):
+                fine = fine and (messages[after].role in ASSISTANT or messages[after].role == "system")
+            if not fine:
+                self._out(messages[other].start, self._nearest(messages[other].start, SYSTEM))
+
+    def _end(self) -> None:
+        """A request whose end was the user's must not end with the assistant."""
+        messages = self._context.messages
+        if not messages or messages[-1].role in ASSISTANT:
+            return
+        last = self._kept_before(len(messages))
+        if last >= 0 and messages[last].role in ASSISTANT:
+            self._out(messages[last].start, self._nearest(messages[last].start, END))

@@ -1,0 +1,80 @@
+"""JSON inside a text made smaller by rule: members dropped, renamed, flattened; what is no JSON stays."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+SMALLEST: Final = 40
+"""Characters from which a stretch of JSON is looked at."""
+
+_OPENING: Final = re.compile(r"[\[{]")
+
+
+class Rules(NamedTuple):
+    """What is done to every object: members of a name in `drop` go; `rename` gives others another name; a member in
+    `flatten` that is an object becomes the text ``key=value, key=value`` of its members."""
+
+    drop: frozenset[str] = frozenset()
+    rename: Mapping[str, str] = {}
+    flatten: frozenset[str] = frozenset()
+
+
+def rules_of(given: Mapping[str, Json]) -> Rules:
+    """The rules in a payload: ``{"drop": [...], "rename": {...}, "flatten": [...]}``."""
+    drop, rename, flatten = given.get("drop"), given.get("rename"), given.get("flatten")
+    return Rules(
+        frozenset(str(one) for one in drop) if isinstance(drop, list) else frozenset(),
+        {str(k): str(v) for k, v in rename.items()} if isinstance(rename, dict) else {},
+        frozenset(str(one) for one in flatten) if isinstance(flatten, list) else frozenset(),
+    )
+
+
+def compacted(text: str, given: Mapping[str, Json]) -> str:
+    """`text` with the objects and lists in it written compactly under the payload's rules; never longer."""
+    rules = rules_of(given)
+    made: list[str] = []
+    at = 0
+    for start, stop, value in _found(text):
+        small = canonical.text_of(_apply(value, rules))
+        made += [text[at:start], small if len(small) < stop - start else text[start:stop]]
+        at = stop
+    return "".join([*made, text[at:]])
+
+
+def _found(text: str) -> Iterator[tuple[int, int, Json]]:
+    at = 0
+    while found := _OPENING.search(text, at):
+        start = found.start()
+        try:
+            value, stop = canonical.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError, ValueError):
+            at = start + 1
+            continue
+        if stop - start >= SMALLEST:
+            yield start, stop, value
+        at = stop
+
+
+def _apply(value: Json, rules: Rules) -> Json:
+    if isinstance(value, list):
+        return [_apply(item, rules) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        rules.rename.get(key, key): _member(key, item, rules) for key, item in value.items() if key not in rules.drop
+    }
+
+
+def _member(key: str, item: Json, rules: Rules) -> Json:
+    return _flat(item) if key in rules.flatten and isinstance(item, dict) else _apply(item, rules)
+
+
+def _flat(value: dict[str, Json]) -> str:
+    said = [(key, item) for key, item in value.items() if item not in (None, "", [], {}, False)]
+    return ", ".join(f"{key}={item if isinstance(item, str) else canonical.text_of(item)}" for key, item in said)

@@ -1,0 +1,200 @@
+"""A context read once for curation: what stands where, in which message, and what belongs together.
+
+Everything here is by *position*, the 0-based index of a block on the raw path. It is made once per context (a few
+milliseconds per thousand blocks) and grows with it; edits are then arithmetic on a few positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER, TOOL, Block, Item
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Target
+from ctxtui.core.reading import Reading, read
+from ctxtui.core.tree import Tree
+from ctxtui.wire.grammars import MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.turns import source_of
+
+ASSISTANT: Final = frozenset({"assistant", "model"})
+THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+IMAGES: Final = frozenset({"image", "image_url", "input_image"})
+OPAQUE: Final = frozenset({*THINKING, "compaction", "compaction_summary"})
+"""Kinds that their provider signs or encrypts: they may be left out, never changed."""
+
+CALL: Final = "call"
+ANSWER: Final = "answer"
+
+_CALLS: Final = ("_use", "_call")
+_RESULTS: Final = ("_result", "_output")
+_ODD_CALLS: Final = frozenset({"function_call", "tool_call", "program", "mcp_approval_request"})
+_ODD_RESULTS: Final = frozenset({"program_output", "mcp_approval_response"})
+_ALONE: Final = frozenset({"mcp_call", "web_search_call", "file_search_call", "image_generation_call"})
+"""Calls that hold their own answer."""
+
+
+class Message(NamedTuple):
+    """Positions `start` to `stop` (exclusive) that make one message, or one item of its own; `role` is its side."""
+
+    start: int
+    stop: int
+    role: str
+
+    @property
+    def headed(self) -> bool:
+        """Whether its first position is a header with parts behind it."""
+        return self.stop - self.start > 1
+
+
+def is_call(kind: str) -> bool:
+    """Whether a block of `kind` asks for something that another block answers."""
+    return (kind.endswith(_CALLS) or kind in _ODD_CALLS) and kind not in _ALONE
+
+
+def is_result(kind: str) -> bool:
+    """Whether a block of `kind` answers a call."""
+    return kind.endswith(_RESULTS) or kind in _ODD_RESULTS
+
+
+class Context:
+    """The context `head` of `tree`. `dialect` is how its blocks are written ("" finds out), `params` the other members
+    of its request, where that is known."""
+
+    def __init__(self, tree: Tree, head: int, dialect: str = "", params: Mapping[str, Json] | None = None) -> None:
+        self.tree = tree
+        self.head = head
+        self.params = dict(params or {})
+        self.nodes: list[int] = []
+        self.items: list[Item] = []
+        self.messages: list[Message] = []
+        self.message_of: list[int] = []
+        """The index into `messages` of each position; -1 outside messages."""
+        self.partners: dict[int, tuple[int, ...]] = {}
+        """Positions of a call's answer, or of an answer's call, by position."""
+        self.successor: dict[int, int] = {}
+        """For OpenAI's reasoning items the position of the item that must follow them."""
+        self.thinking: list[int] = []
+        self.tools: list[int] = []
+        self.open_before: list[int] = [0]
+        """How many calls before each message are answered in it or later; the last entry is for the end."""
+        self._places: dict[str, list[int]] = {}
+        self._ids: dict[str, list[int]] = {}
+        self._open: dict[str, int] = {}
+        self._readings: dict[str, Reading] = {}
+        path = tree.path(head)
+        self.dialect = dialect or source_of([Item(tree[n].block, tree[n].place) for n in path]) or "anthropic"
+        self._extend(path)
+
+    def grown(self, head: int) -> Context:
+        """This context where `head` continues it (it is changed in place); else a new one."""
+        if head == self.head:
+            return self
+        if self.nodes and self.tree.holds(head, self.head):
+            self._extend(self.tree.path(head, self.head))
+            self.head = head
+            return self
+        return Context(self.tree, head, self.dialect, self.params)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def find(self, target: Target) -> int | None:
+        """The position of `target`; None where it is not in this context."""
+        alike = self._places.get(target.digest, ())
+        if target.occurrence < len(alike):
+            return alike[target.occurrence]
+        known = self._ids.get(target.id, ()) if target.id else ()
+        return known[0] if len(known) == 1 else None
+
+    def target(self, position: int) -> Target:
+        """What an edit of the block at `position` is about."""
+        digest = self.items[position].block.digest
+        block = self.items[position].block
+        side = CALL if is_call(block.kind) else ANSWER if is_result(block.kind) else ""
+        id_ = f"{side} {self._id(block)}" if side else ""
+        return Target(digest, self._places[digest].index(position), id_)
+
+    def targets(self, positions: Iterable[int]) -> list[Target]:
+        """As `target`, for many positions."""
+        return [self.target(position) for position in positions]
+
+    def position(self, node: int) -> int:
+        """The position of a node of the tree. Raises `ValueError` where it is not on the path."""
+        at = self.tree[node].depth - 1
+        if not 0 <= at < len(self.nodes) or self.nodes[at] != node:
+            raise ValueError(f"node {node} is not on the path")
+        return at
+
+    def reading(self, position: int) -> Reading:
+        """What the block at `position` says."""
+        block = self.items[position].block
+        found = self._readings.get(block.digest)
+        if found is None:
+            found = self._readings[block.digest] = read(block)
+        return found
+
+    def message_at(self, position: int) -> Message | None:
+        """The message that holds `position`."""
+        index = self.message_of[position]
+        return self.messages[index] if index >= 0 else None
+
+    def _id(self, block: Block) -> str:
+        found = self._readings.get(block.digest)
+        if found is None:
+            found = self._readings[block.digest] = read(block)
+        return found.call_id or (found.name if block.kind == "function_call" else "")
+
+    def _extend(self, path: Iterable[int]) -> None:
+        for node in path:
+            here = self.tree[node]
+            self._add(node, Item(here.block, here.place))
+
+    def _add(self, node: int, item: Item) -> None:
+        at, kind = len(self.nodes), item.block.kind
+        self.nodes.append(node)
+        self.items.append(item)
+        self._places.setdefault(item.block.digest, []).append(at)
+        self.message_of.append(-1)
+        if kind == TOOL:
+            self.tools.append(at)
+        if item.place.section != "messages":
+            return
+        self._enter(at, kind, item)
+        if at - 1 in self.successor and self.successor[at - 1] < 0:
+            self.successor[at - 1] = at if kind not in THINKING else -1
+        if kind in THINKING:
+            self.thinking.append(at)
+            if kind == "reasoning" and self.dialect == RESPONSES:
+                self.successor[at] = -1
+        if is_call(kind):
+            self._asks(at, self._id(item.block))
+        elif is_result(kind):
+            self._answers(at, self._id(item.block))
+        elif kind == HEADER and item.place.role in ("tool", "function"):
+            head = item.block.value()
+            self._answers(at, str(head.get("tool_call_id") or head.get("name") or ""))
+
+    def _enter(self, at: int, kind: str, item: Item) -> None:
+        own = kind == HEADER or (self.dialect == RESPONSES and kind not in MESSAGE_PARTS)
+        if own or not self.messages:
+            self.open_before.append(0)
+            self.messages.append(Message(at, at + 1, item.place.role))
+        else:
+            last = self.messages[-1]
+            self.messages[-1] = Message(last.start, at + 1, last.role)
+        self.message_of[at] = len(self.messages) - 1
+
+    def _asks(self, at: int, id_: str) -> None:
+        self._open[id_] = at
+        self._ids.setdefault(f"{CALL} {id_}", []).append(at)
+
+    def _answers(self, at: int, id_: str) -> None:
+        self._ids.setdefault(f"{ANSWER} {id_}", []).append(at)
+        call = self._open.pop(id_, None)
+        if call is None:
+            return
+        self.partners[call] = (at,)
+        self.partners[at] = (call,)
+        for index in range(self.message_of[call] + 1, self.message_of[at] + 1):
+            self.open_before[index] += 1

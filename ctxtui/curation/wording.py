@@ -1,0 +1,75 @@
+"""The words of a block, and the block with other words, in whatever dialect it was written."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import HEADER, TOOL, Block, Item, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import read
+from ctxtui.curation.context import ASSISTANT, OPAQUE, is_call, is_result
+from ctxtui.wire.grammars import RESPONSES
+
+_REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """`text` less what providers refuse in JSON strings: NUL and lone surrogates."""
+    return _REFUSED.sub("\ufffd", text)
+
+
+def changeable(block: Block) -> bool:
+    """Whether an edit may put other words into `block`; what its provider signs may only be left out."""
+    return block.kind not in OPAQUE and block.kind not in (HEADER, "not_recorded", "unreadable")
+
+
+def words_of(block: Block) -> str:
+    """What `block` says, as an edit's positions in its text count."""
+    return read(block).text
+
+
+def with_words(block: Block, text: str) -> Block:
+    """`block` saying `text`; its images stay. The same block where it has no words of its own (calls, tools)."""
+    value = block.value()
+    text = clean(text)
+    if isinstance(value, str) or block.kind == TOOL or not isinstance(value, dict) or is_call(block.kind):
+        return block
+    if is_result(block.kind):
+        key = "output" if "output" in value else "content"
+        return blocks.make(block.kind, {**value, key: _content(value.get(key), text)})
+    for key in ("text", "refusal", "content"):
+        if isinstance(value.get(key), str):
+            return blocks.make(block.kind, {**value, key: text})
+    return block
+
+
+def _content(content: Json, text: str) -> Json:
+    """A result's content with its texts made one; parts without words stay."""
+    if not isinstance(content, list):
+        return text
+    first = next((part for part in content if _is_text(part)), None)
+    rest = [part for part in content if not _is_text(part)]
+    said = {**first, "text": text} if isinstance(first, dict) else {"type": "text", "text": text}
+    return [said, *rest] if text or not rest else rest
+
+
+def _is_text(part: Json) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("text"), str)
+
+
+def text_block(text: str, role: str, dialect: str) -> Block:
+    """A new text of `role`, as `dialect` writes it inside a message."""
+    if dialect == RESPONSES:
+        kind = "output_text" if role in ASSISTANT else "input_text"
+        return blocks.make(kind, {"type": kind, "text": clean(text)})
+    return blocks.text(clean(text))
+
+
+def message(text: str, role: str, dialect: str, mark: str = "") -> tuple[Item, ...]:
+    """A new message of one text: its header and its part."""
+    place = Place("messages", role, mark)
+    head: dict[str, Json] = {"type": "message"} if dialect == RESPONSES else {}
+    head |= {"role": role, "content": "list" if dialect == RESPONSES else "string"}
+    return Item(blocks.make(HEADER, head), place), Item(text_block(text, role, dialect), place)

@@ -1,0 +1,74 @@
+"""The overlay's log: what is staged and applied, and that undo and redo are derived from it alone."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core import edit_json
+from ctxtui.core.edit import DROP, NOTE, PIN, Edit, Target, in_force, make
+from ctxtui.core.edit_log import Stamp, applying, discarding, redoing, reverting, standing, undoing
+
+ACTS = st.lists(st.sampled_from(["stage", "two", "apply", "undo", "redo", "revert", "discard"]), max_size=20)
+
+
+def play(acts: list[str]) -> tuple[list[Edit], list[list[str]]]:
+    """The log that `acts` make, and the ids in force after each."""
+    log: list[Edit] = []
+    states: list[list[str]] = []
+    for n, act in enumerate(acts):
+        stamp = Stamp(f"a{n}", float(n))
+        if act in ("stage", "two"):
+            count = 1 if act == "stage" else 2
+            log += [make(DROP, [Target(f"{n}{m}")], id=f"e{n}.{m}", batch=stamp.id) for m in range(count)]
+        elif act == "revert":
+            log += reverting(log, [e.id for e in in_force(log)][:1], stamp)
+        else:
+            deed = {"apply": applying, "undo": undoing, "redo": redoing, "discard": discarding}[act]
+            log += deed(log, stamp)
+        states.append([e.id for e in in_force(log)])
+    return log, states
+
+
+@given(ACTS)
+def test_undo_then_redo_is_nothing_and_undoing_everything_leaves_nothing(acts: list[str]) -> None:
+    log, _ = play(acts)
+    before = standing(log)
+    undone = undoing(log, Stamp("u", 0))
+    if undone:
+        again = [*log, *undone]
+        assert standing([*again, *redoing(again, Stamp("r", 0))]) == before
+    n = 0
+    while undone := undoing(log, Stamp(f"x{n}", 0)):
+        log, n = [*log, *undone], n + 1
+        assert n < 100
+    assert in_force(log) == []
+    for m in range(n):
+        log += redoing(log, Stamp(f"y{m}", 0))
+    assert standing(log) == before
+
+
+@given(ACTS)
+def test_applied_and_staged_are_what_is_in_force(acts: list[str]) -> None:
+    log, _ = play(acts)
+    found = standing(log)
+    assert sorted([*found.applied, *found.staged], key=log.index) == in_force(log)
+    assert standing([*log, *applying(log, Stamp("z", 0))]).staged == ()
+
+
+def test_a_new_action_ends_redo_and_a_batch_goes_as_one() -> None:
+    log, states = play(["two", "stage", "undo", "undo", "redo", "stage", "redo"])
+    assert [len(state) for state in states] == [2, 3, 2, 0, 2, 3, 3]
+    assert redoing(log, Stamp("r", 0)) == []
+
+
+@given(ACTS)
+def test_a_log_survives_json(acts: list[str]) -> None:
+    log, _ = play(acts)
+    assert edit_json.loads(edit_json.dumps(log)) == log
+
+
+def test_an_edit_without_id_is_named_after_what_it_does() -> None:
+    one, two = (make(NOTE, [Target("a", 1)], {"text": "x"}, at=at) for at in (1.0, 2.0))
+    assert one.id == two.id != make(PIN, [Target("a", 1)]).id
+    assert one.given == {"text": "x"}
