@@ -13,8 +13,9 @@ from ctxtui.core.session import Session
 from ctxtui.lab.chosen import Chosen
 
 OWN: Final = "ctxtui"
-FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses")
-"""What can be exported to: a session to the first, one call's context to the others."""
+CURL: Final = "curl"
+FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL)
+"""What can be exported to: a session to the first, one call's context to the others (curl: as a shell command)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,12 @@ def exported(session: Session, form: str, chosen: Chosen) -> Exported:
         from ctxtui.transcripts.ctxtui import write
 
         return Exported(write(session))
+    if form == CURL:
+        from ctxtui.runtime.curl import command
+
+        own = own_form(chosen)
+        body = exported(session, own, chosen)
+        return Exported(command(own, body.data), body.lost)
     from ctxtui.wire.fresh import export
 
     call, tree = chosen.call, session.tree
@@ -48,6 +55,15 @@ def exported(session: Session, form: str, chosen: Chosen) -> Exported:
     lacking = call.fidelity == Fidelity.TRANSCRIPT and not any(i.place.section in ("system", "tools") for i in items)
     missing = ["not recorded: system prompt and tools"] if lacking else []
     return Exported(data, tuple(dict.fromkeys([*missing, *lost])))
+
+
+def own_form(chosen: Chosen) -> str:
+    """The form that is the call's own dialect; where none is recorded, the one that its model's maker speaks."""
+    call = chosen.call
+    dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""
+    if dialect in FORMS:
+        return dialect
+    return "anthropic" if call.provider == "anthropic" or "claude" in call.model else "openai-chat"
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:

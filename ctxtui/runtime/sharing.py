@@ -12,11 +12,9 @@ from ctxtui.curation.masking import Masker, said
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.lab.figures import BlockFigure, block_figures, figures
-from ctxtui.runtime.exporting import exported
+from ctxtui.runtime.exporting import exported, own_form
 from ctxtui.transcripts.titles import one_line
 from ctxtui.views.share_page import SharedBlock, SharedCall, index_of
-
-_FORMS = {"anthropic": "anthropic", "openai_chat": "openai-chat", "openai_responses": "openai-responses"}
 
 
 def shared(book: Book, chosen: Chosen, masker: Masker, name: str, source: str) -> SharedCall:
@@ -27,8 +25,7 @@ def shared(book: Book, chosen: Chosen, masker: Masker, name: str, source: str) -
     rows = list(block_figures(book, call))
     masked = [masker.block(row.block) for row in rows]
     said_in_blocks = dict(masker.report)
-    form = _FORMS.get(call.skeleton.dialect if call.skeleton else "", _form_of(call.provider, call.model))
-    made = exported(session, form, chosen)
+    made = exported(session, own_form(chosen), chosen)
     body = masker.value(canonical.loads(made.data))
     # The body says the blocks once more, and what else was sent; labels and title repeat the blocks.
     again = {kind: n - said_in_blocks.get(kind, 0) for kind, n in masker.report.items()}
@@ -49,10 +46,6 @@ def shared(book: Book, chosen: Chosen, masker: Masker, name: str, source: str) -
     )
     masker.report = report
     return page
-
-
-def _form_of(provider: str, model: str) -> str:
-    return "anthropic" if provider == "anthropic" or "claude" in model else "openai-chat"
 
 
 def _title(title: str, rows: Sequence[BlockFigure], masked: Sequence[Block], masker: Masker) -> str:

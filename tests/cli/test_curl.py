@@ -1,0 +1,40 @@
+"""A call as a shell command."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ctxtui.runtime.curl import command
+from tests.cli.conftest import Run
+
+BODY = json.dumps(
+    {"model": "claude-opus-4-5", "messages": [{"role": "user", "content": "it's $HOME `ls` \\ CTXTUI_BODY"}]}
+)
+
+
+@pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell")
+@pytest.mark.parametrize("form", ["anthropic", "openai-chat", "openai-responses"])
+def test_a_shell_sends_the_body_byte_for_byte(tmp_path: Path, form: str) -> None:
+    curl = tmp_path / "curl"
+    curl.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$OUT/arguments"\ncat > "$OUT/body"\n')
+    curl.chmod(curl.stat().st_mode | stat.S_IXUSR)
+    script = command(form, BODY.encode())
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "OUT": str(tmp_path), "ANTHROPIC_API_KEY": "k1", "OPENAI_API_KEY": "k2"}
+    subprocess.run(["sh"], input=script, env=env, check=True)
+    assert (tmp_path / "body").read_bytes() == BODY.encode() + b"\n"
+    arguments = (tmp_path / "arguments").read_text()
+    assert ("x-api-key: k1" if form == "anthropic" else "Authorization: Bearer k2") in arguments
+
+
+def test_export_to_curl(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / "body.json"
+    path.write_text(BODY)
+    ran = ctxtui("export", path, "--to", "curl")
+    assert ran.code == 0 and ran.out.startswith("curl -sS https://api.anthropic.com/v1/messages")
+    assert BODY in ran.out and "$ANTHROPIC_API_KEY" in ran.out
