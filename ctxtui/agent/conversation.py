@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ctxtui.agent.answer import Settled, settle
+from ctxtui.agent.answer import Asked, Settled, settle
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Skeleton
-from ctxtui.core.canonical import Json, dumps, loads
+from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire import fresh, registry
 from ctxtui.wire.request import Request, Response
@@ -42,46 +42,40 @@ class Opening(NamedTuple):
 
 
 _PROBE: Final = "\N{BULLET}"
-_TALK: Final = ("messages", "input")
 
 
 class Conversation:
-    """One line of context. `tree` is the session's; `head` the context that the agent has now.
-
-    `shape` gives what leaves for a raw context; by default the context itself.
+    """One line of context. `tree` is the session's, `head` the context that the agent has now; `skeleton` spells its
+    requests. `shape` gives what leaves for a raw context; by default the context itself.
     """
 
-    def __init__(self, tree: Tree, opening: Opening, shape: Shape | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        dialect: str,
+        model: str,
+        skeleton: Skeleton,
+        head: int = ROOT,
+        shape: Shape | None = None,
+    ) -> None:
         self.tree = tree
-        self.dialect = opening.dialect
-        self.model = str(opening.params.get("model", ""))
-        self.head = ROOT
+        self.dialect = dialect
+        self.model = model
+        self.skeleton = skeleton
+        self.head = head
+        self.shape = shape
         self.lost: list[str] = []
-        """What of `before` this dialect could not say."""
-        self._shape = shape
+        """What of an earlier context this dialect could not say."""
         self._used: set[str] = set()
         self._names: dict[str, str] = {}
-        self._begin(opening)
-
-    def _begin(self, opening: Opening) -> None:
-        first = [*_opening_items(opening), *opening.before]
-        # A body needs a message; the marker is taken off again, so that the context ends with what was there.
-        said = [*first, *user_message(opening.dialect, _PROBE)]
-        body, self.lost = fresh.build(opening.dialect, said, model=self.model, params=opening.params)
-        request = registry.DIALECTS[opening.dialect].decode_request(body, None)
-        items = _without_probe(request.items)
-        value = loads(body)
-        system = next((i.block.value().get("text", "") for i in items if i.place.section == "system"), "")
-        params = {key: item for key, item in value.items() if key not in ("tools", "system", "instructions", *_TALK)}
-        self.skeleton = template(opening.dialect, params, value.get("tools", ()), system)
-        self.head = self.tree.extend(ROOT, items)
-        for item in items:
+        for item in tree.items(head):
             self._learn(item)
 
     def _learn(self, item: Item) -> None:
-        part = part_of(item.block) if item.place.section == "messages" else None
+        part = part_of(item.block) if _is_talk(item) else None
         if part is not None and part.what in (CALL, RESULT):
             self._used.add(part.id)
+            self._names.setdefault(part.id, part.reading.name)
 
     def say(self, text: str) -> int:
         """The user says `text`; the new head."""
@@ -105,13 +99,54 @@ class Conversation:
         """Go on from an earlier context."""
         self.head = head
 
+    def open_calls(self) -> list[Asked]:
+        """The calls of the context that have no result, in their order: no provider takes it so."""
+        parts = [part_of(item.block) for item in self.tree.items(self.head) if _is_talk(item)]
+        answered = {part.id for part in parts if part.what == RESULT} | {
+            str(item.block.value().get("tool_call_id"))
+            for item in self.tree.items(self.head)
+            if item.block.kind == HEADER and item.place.role == "tool"
+        }
+        calls = [part for part in parts if part.what == CALL and part.id not in answered]
+        return [Asked(part.id, part.reading.name, None) for part in calls]
+
     def draft(self) -> Draft:
         """The request of the context as it stands, edits applied."""
         raw = self.tree.items(self.head)
-        sent = list(self._shape(self.head)) if self._shape is not None else raw
+        sent = list(self.shape(self.head)) if self.shape is not None else raw
         body = registry.encode(Request(tuple(sent), self.skeleton))
         sent_head = self.head if sent == raw else self.tree.extend(ROOT, sent)
         return Draft(body, self.head, sent_head, self.skeleton)
+
+
+def begin(tree: Tree, opening: Opening, shape: Shape | None = None) -> Conversation:
+    """A conversation that begins with `opening`; what was said before is turned into the dialect's own words."""
+    model = str(opening.params.get("model", ""))
+    # A body needs a message; the probe is taken off again, so that the context ends with what was there.
+    said = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]
+    body, lost = fresh.build(opening.dialect, said, model=model, params=opening.params)
+    items = _without_probe(registry.DIALECTS[opening.dialect].decode_request(body, None).items)
+    head = tree.extend(ROOT, items)
+    made = Conversation(tree, opening.dialect, model, skeleton_for(opening.dialect, opening.params, items), head, shape)
+    made.lost = lost
+    return made
+
+
+def go_on(tree: Tree, head: int, dialect: str, params: Mapping[str, Json], shape: Shape | None = None) -> Conversation:
+    """A conversation that goes on from the context `head`, which is in `dialect` already: nothing of it changes."""
+    skeleton = skeleton_for(dialect, params, tree.items(head))
+    return Conversation(tree, dialect, str(params.get("model", "")), skeleton, head, shape)
+
+
+def skeleton_for(dialect: str, params: Mapping[str, Json], items: Sequence[Item]) -> Skeleton:
+    """The skeleton that spells `items` with these parameters."""
+    tools = [item.block.value() for item in items if item.place.section == "tools"]
+    system = next((item.block.value().get("text", "") for item in items if item.place.section == "system"), "")
+    return template(dialect, dict(params), tools, system)
+
+
+def _is_talk(item: Item) -> bool:
+    return item.place.section == "messages" and item.block.kind != HEADER
 
 
 def _opening_items(opening: Opening) -> list[Item]:

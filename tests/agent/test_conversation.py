@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.agent.conversation import Conversation, Opening
+from ctxtui.agent.conversation import Conversation, Opening, begin, go_on
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.tree import Tree
 from ctxtui.curation.legality import check
@@ -28,7 +28,7 @@ EVERY = pytest.mark.parametrize("dialect", list(PARAMS))
 
 def begun(dialect: str) -> Conversation:
     tools = [tool.definition() for tool in TOOLS]
-    return Conversation(Tree(), Opening(dialect, PARAMS[dialect], tools, "You help."))
+    return begin(Tree(), Opening(dialect, PARAMS[dialect], tools, "You help."))
 
 
 def sse(*events: dict[str, Any]) -> bytes:
@@ -169,7 +169,19 @@ def test_going_on_from_a_context_of_another_dialect(dialect: str, source: str) -
     old.results([Result(call.id, "", "text") for call in settled.calls])
     before = [item for item in old.tree.items(old.head) if item.place.section == "messages"]
     before = [item for item in before if item.place.role != "system"]
-    new = Conversation(Tree(), Opening(dialect, PARAMS[dialect], [t.definition() for t in TOOLS], "You help.", before))
+    new = begin(Tree(), Opening(dialect, PARAMS[dialect], [t.definition() for t in TOOLS], "You help.", before))
     new.say("and now?")
     body = json.loads(legal(new))
     assert b"Let me see" in new.draft().body and "read_file" in json.dumps(body)
+
+
+@EVERY
+def test_going_on_in_the_same_dialect_changes_nothing(dialect: str) -> None:
+    talk = begun(dialect)
+    talk.say("look")
+    settled = talk.answer(heard(dialect, STREAMS[dialect]))
+    assert [call.id for call in talk.open_calls()] == [call.id for call in settled.calls]
+    talk.results([Result(call.id, "", "text") for call in settled.calls])
+    assert talk.open_calls() == []
+    again = go_on(talk.tree, talk.head, dialect, PARAMS[dialect])
+    assert again.draft() == talk.draft()
