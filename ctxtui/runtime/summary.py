@@ -10,13 +10,15 @@ from typing import Final
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.reading import read
-from ctxtui.core.session import Session
+from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
+from ctxtui.lab.block_costs import thread_costs
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import choose
 from ctxtui.lab.figures import figures
+from ctxtui.lab.spending import Row, by_category, by_tool
 from ctxtui.lab.story import CallEvent, events, sentence
-from ctxtui.pricing.price import Cost
+from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.views.home import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
@@ -42,7 +44,7 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
         skipped=len(loaded.skipped),
         sentence=sentence(session, chosen.thread),
     )
-    return _said(_spent(_grown(told, book, calls, chosen.thread, usable_share), session, price), session, calls)
+    return _spent(_said(_grown(told, book, calls, chosen.thread, usable_share), session, calls), book, price)
 
 
 def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
@@ -82,24 +84,36 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], thread: str, usa
     )
 
 
-def _spent(seen: SessionSummary, session: Session, price: Price) -> SessionSummary:
+def _spent(seen: SessionSummary, book: Book, price: Price) -> SessionSummary:
     """`seen` with what all calls of all threads took."""
-    spent = tuple(_one_spent(call, price) for call in session.calls.values())
+    session = book.session
+    costs = {id_: price(call) for id_, call in session.calls.items()}
+    index = {name: number for number, (name, _) in enumerate(seen.models)}
+    spent = tuple(_one_spent(call, costs[id_], index, session) for id_, call in session.calls.items())
+    threads = thread_costs(book, costs) if any(one.cost for one in spent) else []
     return replace(
         seen,
         total_tokens=sum(one.tokens for one in spent),
         cost_usd=_cost(spent),
         read_share=_read_share(session),
         spent=spent,
+        by_category=_shares(by_category(threads, costs)),
+        by_tool=_shares(by_tool(threads, costs, book.names)),
     )
 
 
-def _one_spent(call: Call, price: Price) -> CallSpent:
-    usage = call.usage
+def _shares(rows: list[Row]) -> tuple[tuple[str, float], ...]:
+    return tuple((row.name, row.usd) for row in rows if row.usd)
+
+
+def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: Session) -> CallSpent:
+    usage, thread = call.usage, session.threads.get(call.thread)
+    label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
+    facts = (models.get(call.model, -1), int(call.started or 0), label)
     if usage is None:
-        return CallSpent(call.id, 0)
-    cost = price(call)
-    return CallSpent(call.id, usage.input + usage.output, usage.input, usage.cache_read, cost.usd if cost else None)
+        return CallSpent(call.id, 0, 0, 0, None, *facts)
+    usd = known_usd(call, cost)
+    return CallSpent(call.id, usage.input + usage.output, usage.input, usage.cache_read, usd, *facts)
 
 
 def _cost(spent: tuple[CallSpent, ...]) -> float | None:

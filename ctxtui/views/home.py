@@ -36,6 +36,8 @@ class CallSpent(NamedTuple):
     """What one call adds to the totals. `id` is core.call's: the same call in two files is counted once.
 
     `input` and `read` are tokens, 0 where the call has no report; `tokens` is input + output; `cost` USD, None unknown.
+    `model` is an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread`
+    the label of a subagent's thread, "" for the main one.
     """
 
     id: str
@@ -43,6 +45,9 @@ class CallSpent(NamedTuple):
     input: int = 0
     read: int = 0
     cost: float | None = None
+    model: int = -1
+    started: int = 0
+    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +117,9 @@ class SessionSummary:
     archived: bool = False
     spent: tuple[CallSpent, ...] = ()
     """Every call of every thread, for totals over sessions."""
+    by_category: tuple[tuple[str, float], ...] = ()
+    """(category, USD) as `lab.spending` shares the money out; they add up to `cost_usd`."""
+    by_tool: tuple[tuple[str, float], ...] = ()
+    """(tool, USD), likewise."""
+    subscription: bool = False
+    """Whether the user marked it as paid by a subscription: then tokens lead, money is what the list says."""

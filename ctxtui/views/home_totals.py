@@ -29,7 +29,7 @@ _NOTHING: Sums = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _of(call: CallSpent) -> Sums:
-    return call.tokens, call.cost or 0.0, call.cost is None, call.input, call.read
+    return call.tokens, call.cost or 0.0, bool(call.cost is None and call.tokens), call.input, call.read
 
 
 def _plus(a: Sums, b: Sums, sign: int = 1) -> Sums:
