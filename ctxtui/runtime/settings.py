@@ -45,6 +45,16 @@ def _between(low: float, high: float) -> Check:
     return check
 
 
+def _whole(low: int, high: int) -> Check:
+    def check(value: Any) -> int:
+        number = _between(low, high)(value)
+        if number != int(number):
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(number)
+
+    return check
+
+
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
@@ -93,6 +103,16 @@ _PAGER: Final = _about(_text, "pager for a block's full text; empty: $PAGER, els
 _DATA: Final = _about(_text, "folder of the database; empty: the platform's", user_only=True)
 _WINDOWS: Final = _about(_windows, "context windows in tokens by model, over the built-in table's", table=True)
 _PRICES: Final = _about(_prices, "USD per million tokens by model, over the price table's", table=True)
+_PROVIDER: Final = _about(_text, "provider of a new chat; empty: by the keys and servers there are", user_only=True)
+_BASE_URL: Final = _about(_text, "address of a compatible server for chats", user_only=True)
+_MODEL: Final = _about(_text, "model of a new chat; empty: the provider's usual one")
+_ANSWER: Final = _about(_whole(1, 1_000_000), "tokens kept for an answer in a chat")
+_WARN: Final = _about(_between(0.05, 1.0), "share of the usable window from which its bar warns")
+_CRITICAL: Final = _about(_between(0.05, 1.5), "share of the usable window from which its bar is critical")
+_HOLD_TOKENS: Final = _about(_whole(0, 100_000_000), "a chat's request over so many tokens is held; 0: none")
+_HOLD_USD: Final = _about(_between(0, 1e6), "a chat's request that may cost more USD than this is held; 0: none")
+_HOLD_MISS: Final = _about(_flag, "whether a chat's request that would miss the cache is held")
+_ROUNDS: Final = _about(_whole(0, 100_000), "requests of one turn after which a chat is held; 0: no limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +132,16 @@ class Settings:
     data_dir: str = field(default="", metadata=_DATA)
     windows: dict[str, int] = field(default_factory=dict, metadata=_WINDOWS)
     prices: dict[str, dict[str, float]] = field(default_factory=dict, metadata=_PRICES)
+    provider: str = field(default="", metadata=_PROVIDER)
+    base_url: str = field(default="", metadata=_BASE_URL)
+    model: str = field(default="", metadata=_MODEL)
+    answer_tokens: int = field(default=8192, metadata=_ANSWER)
+    warn_share: float = field(default=0.9, metadata=_WARN)
+    critical_share: float = field(default=1.0, metadata=_CRITICAL)
+    hold_over_tokens: int = field(default=0, metadata=_HOLD_TOKENS)
+    hold_over_usd: float = field(default=0.0, metadata=_HOLD_USD)
+    hold_on_miss: bool = field(default=False, metadata=_HOLD_MISS)
+    max_rounds: int = field(default=100, metadata=_ROUNDS)
 
 
 FIELDS: Final[dict[str, Field[Any]]] = {f.name: f for f in fields(Settings)}
