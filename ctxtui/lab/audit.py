@@ -114,13 +114,14 @@ def percentile(values: Iterable[float], share: float) -> float | None:
     return round(ordered[low] + (ordered[high] - ordered[low]) * (place - low), 3)
 
 
-def record(book: Book, thread: str = "") -> tuple[int, int]:
-    """The running record: how many calls of `thread` ("": of all) had a report inside the interval that was foretold,
-    and how many were foretold at all, as far as the book has learnt."""
-    right = of = 0
-    for id_, forecast in list(book.forecasts.items()):
-        call = book.session.calls.get(id_)
-        if call is not None and call.usage is not None and thread in ("", call.thread):
+def records(book: Book, calls: Iterable[Call]) -> list[tuple[int, int]]:
+    """The running record of a thread's `calls`, by how many of them are over: how many had a report inside the interval
+    that was foretold, and how many were foretold at all, as far as the book has learnt."""
+    found, right, of = [(0, 0)], 0, 0
+    for call in calls:
+        forecast = book.forecasts.get(call.id)
+        if forecast is not None and call.usage is not None:
             right += forecast.lo <= call.usage.input <= forecast.hi
             of += 1
-    return right, of
+        found.append((right, of))
+    return found

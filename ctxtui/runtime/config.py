@@ -60,6 +60,8 @@ class _Layers:
             checked = setting.metadata["check"](value)
         except ValueError as error:
             raise BadConfig(f"{name} must be {error}, not {value!r}", place=origin.place) from None
+        except BadConfig as error:
+            raise BadConfig(f"{error.place}: {error.message}", place=origin.place) from None
         if isinstance(checked, dict):
             self.values[name] = {**self.values.get(name, {}), **checked}
             self.origins.update({f"{name}.{key}": origin for key in checked})
@@ -144,7 +146,7 @@ def _known(key: str, place: str) -> str:
         return key
     from difflib import get_close_matches
 
-    near = get_close_matches(key, FIELDS, n=1, cutoff=0.0)
+    near = get_close_matches(key, FIELDS, n=1)
     way_out = f"did you mean {near[0]}?" if near else "see `ctxtui help settings`"
     raise BadConfig(f"unknown setting {key!r}", place=place, way_out=way_out)
 

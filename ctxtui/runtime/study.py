@@ -78,7 +78,15 @@ class Study:
         call = here.calls[min(index, len(here.calls) - 1)]
         running = self.running(call.model)
         entered = here.ledger is not None and here.ledger.done > index
-        return running, running.counted(call.sent_head), here.events, len(here.spent) > index + 1, entered, here.ledger
+        return (
+            running,
+            running.counted(call.sent_head),
+            here.events,
+            len(here.spent) > index + 1,
+            entered,
+            here.ledger,
+            here.records,
+        )
 
     def grew(self) -> None:
         """The session has more than before: read the threads that were looked at anew."""
@@ -92,13 +100,14 @@ class Study:
         return counted, len(self.session.tree)
 
     def work(self) -> bool:
-        """Do one slice of what is left: events, counts, prices, costs; whether anything was done."""
+        """Do one slice of what is left: events, counts, prices, costs, records; whether anything was done."""
         threads = list(self._threads.values())
         return (
             any(thread.tell() for thread in threads)
             or self._count()
             or any(self._price(thread) for thread in threads)
             or any(self._enter(thread) for thread in threads)
+            or any(thread.record(self.book) for thread in threads)
         )
 
     def _count(self) -> bool:

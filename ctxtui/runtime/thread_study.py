@@ -12,6 +12,7 @@ from ctxtui.views.path import Boundaries
 from ctxtui.views.scene import calls_of
 
 if TYPE_CHECKING:
+    from ctxtui.lab.book import Book
     from ctxtui.lab.ledger import Ledger
     from ctxtui.lab.story import CallEvent
     from ctxtui.pricing.price import Cost
@@ -39,6 +40,9 @@ class ThreadStudy:
         self._reports = [0]
         self.priced = 0
         """How many calls are priced."""
+        self.records: Sequence[tuple[int, int]] = ()
+        """How many of the first n calls were foretold rightly, and how many at all, by n; empty until that is known."""
+        self._recorded: tuple[object, int] = (None, 0)
         self._session = session
         self._told: Sequence[Call] = ()
         self.refresh()
@@ -76,6 +80,16 @@ class ThreadStudy:
         self._told = calls
         return True
 
+    def record(self, book: Book) -> bool:
+        """Hold what was foretold of the calls against their reports; whether there was anything to do."""
+        from ctxtui.lab.audit import records
+
+        calls, known = self.calls, len(book.forecasts)
+        if self._recorded[0] is calls and self._recorded[1] == known:
+            return False
+        self.records, self._recorded = records(book, calls), (calls, known)
+        return True
+
     @property
     def reported(self) -> bool:
         """Whether the last calls have a report: where no client ever reports, sizes are counted."""
@@ -94,13 +108,13 @@ class ThreadStudy:
                 self._spend(costs)
 
     def _spend(self, costs: Mapping[str, Cost | None]) -> None:
-        """Add up what the priced calls cost; a recording's own figure counts before a list price. A call without a
-        report adds nothing; before the first report nothing is known."""
+        """Add up what the priced calls cost by list price; a recording's own figure stands for one that is not known. A
+        call without a report adds nothing; before the first report nothing is known."""
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             usage, cost, before = call.usage, costs[call.id], self.spent[-1]
             usd = before
             if usage is not None:
-                own = usage.cost if usage.cost is not None else cost.usd if cost else None
+                own = cost.usd if cost else usage.cost or None
                 before = before if self._reports[-1] else 0.0
                 usd = None if before is None or own is None else before + own
             self.spent.append(usd)

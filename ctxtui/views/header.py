@@ -19,7 +19,8 @@ _TITLE: Final = 24
 class Header:
     """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
     asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it,
-    or how many calls the view is `behind` a live recording."""
+    or how many calls the view is `behind` a live recording. `record`: how many forecasts of the calls so far were
+    right, and how many there were."""
 
     title: str
     model: str = ""
@@ -32,6 +33,7 @@ class Header:
     priced: bool = False
     thread: str = ""
     behind: int = 0
+    record: tuple[int, int] = (0, 0)
 
 
 def header(scene: Scene, state: str, cost: float | None, priced: bool) -> Header:
@@ -62,16 +64,25 @@ def draw(what: Header, room: int) -> list[Span]:
     state, fidelity = _state(what, room)
     call = [Span(f"  call {what.call:,}", "ink")] if what.call else []
     model = [Span(f"  {what.model}", "dim")] if what.model and room >= 100 else []
+    record = _record(what) if room >= 100 else []
     free = room - width(badge) - width(right) - 1
-    # The title needs its room more than the fidelity does, then more than the model's name; on a tiny screen the
-    # figures need theirs more than anything.
-    for part, title in ((fidelity, min(cells.width(name), _TITLE)), (model, _TITLE // 2), (state, 0), (call, 0)):
-        if free - width([*model, *call, *state, *fidelity]) < title:
+    # The title needs its room more than the record and the fidelity do, then more than the model's name; on a tiny
+    # screen the figures need theirs more than anything.
+    long = min(cells.width(name), _TITLE)
+    if free - width([*model, *call, *state, *fidelity, *record]) < long:
+        record = record[1:] and [Span(f"  {record[1].text} right".replace(" of ", "/"), "dim")]
+    for part, title in ((record, long), (fidelity, long), (model, _TITLE // 2), (state, 0), (call, 0)):
+        if free - width([*model, *call, *state, *fidelity, *record]) < title:
             part.clear()
-    middle = [*model, *call, *state, *fidelity]
+    middle = [*model, *call, *state, *fidelity, *record]
     left = [*badge, Span(" " + cells.fit(name, max(0, free - width(middle))), "ink bold"), *middle]
     gap = room - width(left) - width(right)
     return [*(left if gap >= 0 else []), Span(" " * max(0, gap)), *right]
+
+
+def _record(what: Header) -> list[Span]:
+    right, of = what.record
+    return [Span("  forecast right ", "dim"), Span(f"{right:,} of {of:,}", "ink")] if of else []
 
 
 def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:

@@ -82,4 +82,5 @@ def draw(row: Heavy, most: int, room: int, *, here: bool, money: bool) -> list[S
     if not money:
         return line
     usd = numbers.NONE if row.usd is None else numbers.money(row.usd)
-    return [*line, Span(f"{usd:>{right - 1}}", "ink bold" if row.usd and row.usd >= 1 else "dim"), Span(" ")]
+    style = "faint" if not row.usd or usd == "$0.000" else "ink bold" if row.usd >= 1 else "dim"
+    return [*line, Span(f"{usd:>{right - 1}}", style), Span(" ")]

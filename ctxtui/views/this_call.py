@@ -37,7 +37,8 @@ class ThisCall:
     """What is known of the call shown. `cost` None: no price is known; `priced` False: not asked yet.
 
     `uncached` is what the same call would have cost without a cache, `facts` are short texts about time and end,
-    `missed` says in words what the cache lost.
+    `missed` says in words what the cache lost; `record` is how many forecasts of the calls so far were right, of how
+    many.
     """
 
     reported: bool
@@ -49,6 +50,7 @@ class ThisCall:
     missed: str = ""
     by_pause: bool = False
     error: str = ""
+    record: tuple[int, int] = (0, 0)
 
 
 def this_call(scene: Scene) -> ThisCall:
@@ -61,12 +63,12 @@ def this_call(scene: Scene) -> ThisCall:
     by_pause = missed is not None and missed.cause == "pause"
     if usage is None:
         return ThisCall(False, (), None, call.id in scene.costs, None, _facts(before, call), lost, by_pause, call.error)
-    total = usage.cost if usage.cost is not None else cost.usd if cost else None
+    total = cost.usd if cost else usage.cost or None
     return ThisCall(
         True,
         _lines(usage, cost),
         total,
-        call.id in scene.costs or usage.cost is not None,
+        call.id in scene.costs,
         scene.uncached.get(call.id) if usage.has_cache else None,
         _facts(before, call, missed),
         lost,
@@ -110,7 +112,8 @@ def _facts(before: Call | None, call: Call, missed: Miss | None = None) -> tuple
 def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: all of it, or folded to `COMPACT`; the total is always there."""
     if not what.reported:
-        out: list[Spans] = [[Span(" No usage recorded for this call.", "dim")], _facts_line(what, room)]
+        told = " No usage recorded for this call." if room >= 35 else " No usage recorded."
+        out: list[Spans] = [[Span(told, "dim")], _facts_line(what, room)]
         return out[: max(0, height)]
     if height < FULL:
         out = [_in_one(what), _total(what, room), _facts_line(what, room)]
@@ -159,7 +162,7 @@ def _total(what: ThisCall, room: int) -> list[Span]:
         return [Span(f" {numbers.NONE}", "faint")]
     spans = [Span(f" {numbers.money(what.total)}", "ink bold")]
     if what.total is None:
-        return [*spans, Span(" no list price for this model", "dim")]
+        return [*spans, Span(" no list price for this model" if room >= 38 else " no list price", "dim")]
     if what.uncached is None or what.uncached <= 0:
         return spans
     saved = 1 - what.total / what.uncached
@@ -183,6 +186,12 @@ def _facts_line(what: ThisCall, room: int) -> list[Span]:
     return [Span(cells.fit(" " + " · ".join(what.facts), room - 1), "dim")]
 
 
-def notes(what: ThisCall) -> list[Span]:
-    """Where the figures are from, for the rule."""
-    return [Span("reported", "dim")] if what.reported else []
+def notes(what: ThisCall, room: int) -> list[Span]:
+    """How forecasts have fared and where the figures are from, for the rule."""
+    right, of = what.record
+    record = f"forecast right {right:,} of {of:,}" if of else ""
+    whole = f"{record} · reported" if record and what.reported else ""
+    for told in (whole, record, "reported" if what.reported else ""):
+        if told and len(told) + 18 <= room:
+            return [Span(told, "dim")]
+    return []

@@ -135,8 +135,8 @@ def draw(row: Row, grid: Grid, cursor: str = " ") -> list[Span]:
     line = [
         row.gutter,
         Span(cursor, "accent" if cursor != "↑" else "dim"),
-        figure(row.turn, "cat-user bold", 2),
-        gap,
+        # From turn 100 on the number takes the blank behind it too.
+        figure(row.turn if len(row.turn) > 2 else f"{row.turn} ", "cat-user bold", 3),
         row.sign,
         gap,
         *fitted(row.words, grid.text),

@@ -122,10 +122,11 @@ class Panels:
         self.note(study, view.shown)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         shown = header.header(scene, view.state, spent, scene.number < len(known.spent))
-        self.header.show(replace(shown, behind=view.behind))
+        record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
+        self.header.show(replace(shown, behind=view.behind, record=record))
         what = self.sides.composed(study, known, scene, view.shown)
         self.context.show(what)
-        self.call.show(this_call.this_call(scene))
+        self.call.show(replace(this_call.this_call(scene), record=record))
         self._calls(known, scene)
         listed = threads.thread_rows(study.session) if len(study.session.threads) > 1 else []
         self.threads.show(listed, view.thread)

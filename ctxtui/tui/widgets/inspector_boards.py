@@ -128,7 +128,7 @@ class ContextBoard(ViewBoard["composition.Composition"]):
 
 def call_board() -> ViewBoard[this_call.ThisCall]:
     """How the call shown was charged."""
-    return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda what, _: this_call.notes(what))
+    return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda *given: this_call.notes(*given))
 
 
 def tools_board() -> ViewBoard[toolset.Toolset]:

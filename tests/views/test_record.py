@@ -1,0 +1,49 @@
+"""The running record of forecasts, and what the call's pane says where there is little room."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.views import header, this_call
+from ctxtui.views.header import Header
+from ctxtui.views.scene import Limits
+from ctxtui.views.span import plain, width
+from ctxtui.views.this_call import ThisCall
+
+WHAT = Header(
+    "a session's title", "opus-4", 99, "recorded", "transcript", 122_400, Limits(200_000, 150_000), 20.88, True
+)
+
+
+@pytest.mark.parametrize(
+    ("room", "told"),
+    [
+        (200, "forecast right 97 of 98"),
+        (160, "97/98 right"),
+        (150, "forecast right 97 of 98"),
+        (120, ""),
+        (100, ""),
+        (80, ""),
+        (40, ""),
+    ],
+)
+def test_the_record_stands_in_the_header_where_it_fits(room: int, told: str) -> None:
+    drawn = header.draw(Header(**{name: getattr(WHAT, name) for name in WHAT.__slots__} | {"record": (97, 98)}), room)
+    assert told in plain(drawn) and width(drawn) == room
+    assert told or "right" not in plain(drawn)
+    assert "forecast" not in plain(header.draw(WHAT, room))
+
+
+def test_the_call_pane_names_the_record_where_there_is_room() -> None:
+    what = ThisCall(True, (), 0.1, True, None, (), record=(97, 98))
+    assert plain(this_call.notes(what, 46)) == "forecast right 97 of 98"
+    assert plain(this_call.notes(what, 60)) == "forecast right 97 of 98 · reported"
+    assert plain(this_call.notes(what, 30)) == "reported"
+
+
+@pytest.mark.parametrize("room", [29, 30, 45])
+def test_what_the_pane_says_is_not_cut(room: int) -> None:
+    silent = ThisCall(False, (), None, False, None, ())
+    unpriced = ThisCall(True, (), None, True, None, ())
+    for what in (silent, unpriced):
+        assert all(width(line) <= room for line in this_call.lines(what, room, 3))
