@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
+from ctxtui.core.tree import Node
 from ctxtui.lab.forecast import Forecast
 from ctxtui.lab.labels import Names
 from ctxtui.lab.learning import Foretold, Learning
-from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import Features, minus
+from ctxtui.lab.segments import Segment, by_category
+from ctxtui.tokens.cumulate import Cumulated, Parts
+from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, slack, tokens
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
 
+Labels = Callable[[ModelCard], Callable[[Node], Sequence[Segment]]]
+"""Gives, for a model, the function that splits a node's block into labelled segments; none where no rule does."""
+
 
 class Book:
     """The counts behind every figure of one session.
 
-    `table` knows the models, `measure` how to count. Counting goes on in `advance` (a worker thread may call it); the
-    rest only reads. Figures of a node exist once `counted` says so. Reports are learnt from as their contexts are
-    counted; the weights follow in steps, each of which raises `version`: what was worked out under older ones is stale.
+    `table` knows the models, `measure` how to count, `labels` how rules split blocks. Counting goes on in `advance` (a
+    worker thread may call it); the rest only reads. Figures of a node exist once `counted` says so. Reports are learnt
+    from as their contexts are counted; the weights follow in steps, each of which raises `version`: what was worked out
+    under older ones is stale.
     """
 
-    def __init__(self, session: Session, table: ModelTable, measure: Measure) -> None:
+    def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
         self.session = session
         self.names = Names(session.tree)
         self._table = table
         self._measure = measure
+        self._labels = labels
         self._cards: dict[str, ModelCard] = {}
         self._weights: dict[str, Weights] = {}
         self._models: frozenset[str] = frozenset({""})
@@ -62,8 +69,23 @@ class Book:
         key = card.counting
         found = self._cumulated.get(key)
         if found is None:
-            found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card))
+            found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card), self._parts(card))
         return found
+
+    def _parts(self, card: ModelCard) -> Parts | None:
+        if self._labels is None:
+            return None
+        split, measure = self._labels(card), self._measure(card)
+
+        def parts(node: Node) -> list[tuple[int, Features]]:
+            found = split(node)
+            return by_category(found, measure(node.block), node.category) if found else []
+
+        return parts
+
+    def segments(self, model: str, node: int) -> Sequence[Segment]:
+        """The labelled segments of a node's block, in order; none where no rule splits it."""
+        return self._labels(self.card(model))(self.session.tree[node]) if self._labels else ()
 
     @property
     def models(self) -> frozenset[str]:
@@ -111,12 +133,17 @@ class Book:
         """As `sums`, for one category alone."""
         return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
 
+    def own(self, model: str, node: int) -> int:
+        """Whole tokens of one block, with its message's header where it is the first part: what the sums of its
+        categories grow by. Raises `IndexError` while it is not counted."""
+        ways, weights = self.cumulated(model), self.weights(model)
+        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
+        return sum(round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node))
+
     def slack(self, model: str, node: int) -> float | None:
         """Half of the 90 % interval of this node's own block, in tokens; None where the count is the tokenizer's own,
         without any estimate in it."""
-        here = self.session.tree[node]
-        at, before = self.cumulated(model).at(node), self.cumulated(model).at(here.parent)
-        own = minus(at[here.category], before[here.category])
+        own = self.cumulated(model).own(node)
         weights = self.weights(model)
         return None if is_exact(own, weights) else slack(own, weights)
 

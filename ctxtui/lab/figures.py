@@ -145,8 +145,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     """The figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
     tree: Tree = book.session.tree
     here = tree[node]
-    before = book.sum_of(call.model, here.parent, here.category)
-    tokens = book.sum_of(call.model, node, here.category) - before
+    tokens = book.own(call.model, node)
     half = book.slack(call.model, node)
     slack = 0 if half is None or not tokens else max(1, round(half))
     return BlockFigure(

@@ -59,10 +59,7 @@ class Running:
         first, last = len(thoughts), book.cumulated(model).done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
-            own = 0
-            if node.block.kind != HEADER:
-                category = node.category
-                own = book.sum_of(model, id_, category) - book.sum_of(model, node.parent, category)
+            own = 0 if node.block.kind == HEADER else book.own(model, id_)
             thinking = own if node.category == _THINKING else 0
             totals.append(totals[node.parent] + own)
             thoughts.append(thoughts[node.parent] + thinking)

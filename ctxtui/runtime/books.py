@@ -23,4 +23,4 @@ def table_for(settings: Settings, estimator: str = "") -> ModelTable:
 
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
     """The figures behind a session; nothing is counted yet. `estimator` is the name of one, "" for the tokenizer."""
-    return Book(session, table_for(settings, estimator), counter)
+    return Book(session, table_for(settings, estimator), counter, counter.labels)

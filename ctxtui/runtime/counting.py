@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ctxtui.core.block import Block
 from ctxtui.lab.book import Book
+from ctxtui.runtime.label_search import Cut, LabelSearch
 from ctxtui.runtime.packaged import vocabulary
 from ctxtui.tokens.encode import TokenizerFailure, count_text
 from ctxtui.tokens.estimators import ESTIMATORS
@@ -16,6 +17,9 @@ from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
+
+    from ctxtui.lab.labelling import Labelling
+    from ctxtui.runtime.labels import Labels
 
 STEP: Final = 512
 """Nodes counted between two looks at whether to go on."""
@@ -34,11 +38,22 @@ class Here:
     def __init__(self) -> None:
         self.failures = 0
         """Texts on which the tokenizer gave up: they were taken at 4 bytes a token."""
+        self._search = LabelSearch()
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         """The features of each block."""
         count = self._counter(card.encoding)
         return [features_of(block, count, card) for block in blocks]
+
+    def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
+        """The labelled pieces of each block, which comes with its category."""
+        count = self._counter(card.encoding)
+        return [self._search.cut(labelling, category, block, count) for category, block in blocks]
+
+    @property
+    def slow(self) -> set[str]:
+        """Names of the label rules that took too long and are left out."""
+        return self._search.slow
 
     def _counter(self, name: str) -> Callable[[str], int]:
         if name in ESTIMATORS:
@@ -65,14 +80,19 @@ class Counter:
     """Features of blocks, each counted once. A `Book` takes it as its `measure`.
 
     `recall` is asked once per way of counting and batch for what is remembered (the store's token counts), `unsaved`
-    holds what is new since `saved`. Counts belong to the digest and to `ModelCard.counting`.
+    gives what is new. Counts belong to the digest and to `ModelCard.counting`. `labels` split the blocks, where rules
+    are wanted.
     """
 
     def __init__(
-        self, bench: Bench | None = None, recall: Callable[[str, list[str]], Mapping[str, Features]] | None = None
+        self,
+        bench: Bench | None = None,
+        recall: Callable[[str, list[str]], Mapping[str, Features]] | None = None,
+        labels: Labels | None = None,
     ):
         self._bench: Bench = bench or Here()
         self._recall = recall
+        self.labels = labels
         self._known: dict[str, dict[str, Features]] = {}
         self._new: dict[str, dict[str, Features]] = {}
         self.blocks_counted = 0
@@ -106,10 +126,10 @@ class Counter:
             self._new.setdefault(name, {}).update(fresh)
             self.blocks_counted += len(fresh)
 
-    def unsaved(self) -> dict[str, dict[str, Features]]:
-        """What was counted since the last call, by way of counting and digest: for the store to keep."""
+    def unsaved(self) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
+        """What was worked out since the last call, by way of counting and digest: for the store to keep."""
         new, self._new = self._new, {}
-        return new
+        return {**new, **(self.labels.unsaved() if self.labels else {})}
 
 
 FORMULAS: Final = 2
@@ -132,6 +152,8 @@ def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]
         last = min(len(tree), first + limit)
         if first < last:
             counter.prefetch(book.card(model), (tree[node].block for node in range(first, last)))
+            if counter.labels is not None:
+                counter.labels.prefetch(book.card(model), (tree[node] for node in range(first, last)))
     return book.advance(limit)
 
 

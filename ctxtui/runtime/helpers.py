@@ -6,6 +6,7 @@ from ctxtui.core.session import Session
 from ctxtui.runtime.books import book_for, table_for
 from ctxtui.runtime.counting import Counter
 from ctxtui.runtime.counting_apart import Apart
+from ctxtui.runtime.labels import Labels
 from ctxtui.runtime.memory import Memory
 from ctxtui.runtime.places import database
 from ctxtui.runtime.pricing import prices_for
@@ -21,7 +22,8 @@ class Helpers:
         self._settings = settings
         self._memory = Memory(database(settings.data_dir), create=False)
         self._bench = Apart()
-        self._counter = Counter(self._bench, self._memory.counts)
+        labels = Labels(settings.labels, self._bench, self._memory.numbers)
+        self._counter = Counter(self._bench, self._memory.counts, labels)
         self._prices = PricesApart(prices_for(settings))
 
     def ready(self) -> None:

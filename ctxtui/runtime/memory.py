@@ -7,14 +7,15 @@ says why.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.counting import Bench, Counter
+from ctxtui.runtime.counting import Bench, Counter, Here
+from ctxtui.runtime.labels import Labels
 from ctxtui.runtime.places import database
 from ctxtui.runtime.settings import Settings
 from ctxtui.tokens.features import Features
@@ -58,12 +59,15 @@ class Memory:
 
     def counts(self, way: str, digests: list[str]) -> dict[str, Features]:
         """The remembered features of blocks, for a way of counting."""
-        nothing: dict[str, tuple[float, ...]] = {}
-        found = self._asked(lambda store: store.load_counts(digests, way), nothing)
-        return {digest: Features(*one) for digest, one in found.items()}
+        return {digest: Features(*one) for digest, one in self.numbers(way, digests).items()}
 
-    def keep_counts(self, new: dict[str, dict[str, Features]]) -> None:
-        """Remember features, by way of counting and digest."""
+    def numbers(self, way: str, digests: list[str]) -> dict[str, tuple[float, ...]]:
+        """What is remembered of blocks, for a way of counting, as it was kept."""
+        nothing: dict[str, tuple[float, ...]] = {}
+        return self._asked(lambda store: store.load_counts(digests, way), nothing)
+
+    def keep_counts(self, new: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
+        """Remember features and labels, by way of counting and digest."""
         for way, counts in new.items():
             self._asked(lambda store, way=way, counts=counts: store.save_counts(counts, way), None)  # type: ignore[misc]
 
@@ -87,7 +91,8 @@ class Memory:
 def counter_with_memory(settings: Settings, bench: Bench | None = None) -> Iterator[Counter]:
     """A counter that remembers in the database, if there is one; what is new is kept when the block is left."""
     memory = Memory(database(settings.data_dir), create=False)
-    counter = Counter(bench, memory.counts)
+    here = Here()
+    counter = Counter(bench or here, memory.counts, Labels(settings.labels, here, memory.numbers))
     try:
         yield counter
         memory.keep_counts(counter.unsaved())

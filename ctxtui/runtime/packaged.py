@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ctxtui.cache.rules import RuleTable
@@ -50,6 +50,14 @@ def mask_rules() -> tuple[Rule, ...]:
     from ctxtui.curation.masking import parse_masks
 
     return parse_masks((DATA / "masks.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def label_tables() -> dict[str, dict[str, Any]]:
+    """The label rules that ship with ctxtui, as they are written."""
+    import tomllib
+
+    return tomllib.loads((DATA / "labels.toml").read_text(encoding="utf-8"))
 
 
 def sample_paths() -> tuple[Path, ...]:

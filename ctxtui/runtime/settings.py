@@ -87,6 +87,18 @@ def _prices(value: Any) -> dict[str, dict[str, float]]:
     return found
 
 
+def _labels(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("a table of rules by name, see docs/labels.md")
+    # Imported here: most configurations have no rules.
+    from ctxtui.lab.label_rule import parse_rule
+
+    for name, table in value.items():
+        if table is not False:
+            parse_rule(str(name), table)
+    return {str(name): table for name, table in value.items()}
+
+
 def _about(check: Check, meaning: str, *, user_only: bool = False, table: bool = False) -> dict[str, Any]:
     return {"check": check, "meaning": meaning, "user_only": user_only, "table": table}
 
@@ -103,6 +115,7 @@ _PAGER: Final = _about(_text, "pager for a block's full text; empty: $PAGER, els
 _DATA: Final = _about(_text, "folder of the database; empty: the platform's", user_only=True)
 _WINDOWS: Final = _about(_windows, "context windows in tokens by model, over the built-in table's", table=True)
 _PRICES: Final = _about(_prices, "USD per million tokens by model, over the price table's", table=True)
+_LABELS: Final = _about(_labels, "rules that split blocks into labelled segments, see docs/labels.md", table=True)
 _PROVIDER: Final = _about(_text, "provider of a new chat; empty: by the keys and servers there are", user_only=True)
 _BASE_URL: Final = _about(_text, "address of a compatible server for chats", user_only=True)
 _MODEL: Final = _about(_text, "model of a new chat; empty: the provider's usual one")
@@ -132,6 +145,7 @@ class Settings:
     data_dir: str = field(default="", metadata=_DATA)
     windows: dict[str, int] = field(default_factory=dict, metadata=_WINDOWS)
     prices: dict[str, dict[str, float]] = field(default_factory=dict, metadata=_PRICES)
+    labels: dict[str, Any] = field(default_factory=dict, metadata=_LABELS)
     provider: str = field(default="", metadata=_PROVIDER)
     base_url: str = field(default="", metadata=_BASE_URL)
     model: str = field(default="", metadata=_MODEL)

@@ -11,6 +11,7 @@ from ctxtui import __version__
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, Here, count_all
+from ctxtui.runtime.labels import Labels, rules_in_force
 from ctxtui.runtime.loading import load
 from ctxtui.runtime.memory import Memory
 from ctxtui.runtime.places import database
@@ -19,10 +20,10 @@ from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.summary import filled
 from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raised when a summary holds something else: older ones are then made anew."""
 
-_OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived")
+_OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription")
 """Fields that are about the file as it stands, and are not remembered."""
 
 
@@ -56,7 +57,7 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         kept = memory.summary(seen.path, seen.size, seen.mtime, version)
         if kept is not None:
             return replace(seen, **_from_json(kept))
-        counter = Counter(bench, memory.counts)
+        counter = Counter(bench, memory.counts, Labels(settings.labels, bench, memory.numbers))
         try:
             found = summarised(seen, settings, counter)
         except CtxtuiError as error:
@@ -72,7 +73,8 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
 
 def _version(settings: Settings) -> str:
     shaping = (settings.usable_share, sorted(settings.windows.items()), sorted(settings.prices.items()))
-    return f"{VERSION} {__version__} {prices_for(settings).version} {shaping}"
+    rules = rules_in_force(settings.labels).digest
+    return f"{VERSION} {__version__} {prices_for(settings).version} {shaping} {rules}"
 
 
 def _to_json(summary: SessionSummary) -> dict[str, Any]:
@@ -85,5 +87,7 @@ def _from_json(kept: dict[str, Any]) -> dict[str, Any]:
         "composition_at_peak": tuple((name, tokens) for name, tokens in kept["composition_at_peak"]),
         "growth": tuple(GrowthColumn(own[0], own[1], own[2], tuple(own[3])) for own in kept["growth"]),
         "models": tuple((name, calls) for name, calls in kept["models"]),
+        "by_category": tuple((name, usd) for name, usd in kept["by_category"]),
+        "by_tool": tuple((name, usd) for name, usd in kept["by_tool"]),
         "spent": tuple(CallSpent(*own) for own in kept["spent"]),
     }

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import CATEGORIES, INDEX
-from ctxtui.core.tree import Tree
-from ctxtui.tokens.features import NOTHING, Features, plus
+from ctxtui.core.tree import Node, Tree
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
 
 Composition = tuple[Features, ...]
 """Raw features of a context, one entry per category in the order of `CATEGORIES`."""
+
+Parts = Callable[[Node], Sequence[tuple[int, Features]]]
+"""Gives the features of a node's block by category index where rules split it, the first part of its text first;
+nothing where the whole block belongs to the node's category."""
 
 EMPTY: Final[Composition] = (NOTHING,) * len(CATEGORIES)
 _THINKING: Final = INDEX["thinking"]
@@ -20,15 +24,18 @@ _THINKING: Final = INDEX["thinking"]
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
-    `measure` gives the raw features of one block. Counting is the slow part, so it is done in slices by `advance`,
-    which a worker thread may call while other threads read `at` for nodes below `done`: entries are only appended.
+    `measure` gives the raw features of one block, `parts` shares them out among categories. Counting is the slow part,
+    so it is done in slices by `advance`, which a worker thread may call while other threads read `at` for nodes below
+    `done`: entries are only appended.
     A header's own features are booked on the first part of its message, so that composition needs no row for headers.
     """
 
-    def __init__(self, tree: Tree, measure: Callable[[Block], Features]) -> None:
+    def __init__(self, tree: Tree, measure: Callable[[Block], Features], parts: Parts | None = None) -> None:
         self._tree = tree
         self.measure = measure
         """Gives the raw features of one block."""
+        self._parts = parts
+        self._split: dict[int, tuple[int, ...]] = {}
         self._at: list[Composition] = [EMPTY]
         self._owed: dict[int, Features] = {}
 
@@ -52,14 +59,40 @@ class Cumulated:
     def _next(self, id_: int) -> Composition:
         node = self._tree[id_]
         before = self._at[node.parent]
-        owed = self._owed.get(node.parent, NOTHING)
-        own = plus(self.measure(node.block), owed)
+        owed = self.owed(id_)
         if node.block.kind == HEADER:
-            self._owed[id_] = own
+            self._owed[id_] = plus(self.measure(node.block), owed)
             return before
         mixed = list(before)
-        mixed[node.category] = plus(before[node.category], own)
+        parts = self._parts(node) if self._parts else ()
+        if parts:
+            self._split[id_] = tuple(category for category, _ in parts)
+        for category, own in parts or ((node.category, self.measure(node.block)),):
+            mixed[category] = plus(mixed[category], plus(own, owed))
+            owed = NOTHING
         return tuple(mixed)
+
+    def owed(self, node: int) -> Features:
+        """The features of the header before the block of `node`, which count with its first part."""
+        return self._owed.get(self._tree[node].parent, NOTHING)
+
+    def categories(self, node: int) -> tuple[int, ...]:
+        """The categories in which the block of `node` counts."""
+        return self._split.get(node) or (self._tree[node].category,)
+
+    @property
+    def split(self) -> list[int]:
+        """The nodes whose blocks rules have split, in order."""
+        return list(self._split)
+
+    def own(self, node: int) -> Features:
+        """The features of the block of `node`, with its message's header where it is the first part. Raises
+        `IndexError` while it is not counted."""
+        at, before = self._at[node], self._at[self._tree[node].parent]
+        total = NOTHING
+        for category in self.categories(node):
+            total = plus(total, minus(at[category], before[category]))
+        return total
 
     def at(self, node: int) -> Composition:
         """The composition of the whole context `node`. Raises `IndexError` while it is not counted."""

@@ -16,7 +16,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.runtime.apart import Child, ChildGone
 from ctxtui.runtime.books import book_for, table_for
 from ctxtui.runtime.counting import Counter, Here, count_all, count_on, way
-from ctxtui.runtime.counting_apart import Apart
+from ctxtui.runtime.counting_apart import Apart, CountThese
 from ctxtui.runtime.memory import Memory, counter_with_memory
 from ctxtui.runtime.packaged import model_table
 from ctxtui.runtime.settings import Settings
@@ -103,7 +103,7 @@ def test_a_child_that_cannot_start_says_so() -> None:
 
 def test_a_child_ends_with_its_pipe() -> None:
     child = Child("ctxtui.runtime.counting_apart:make")
-    child.ask((CARD, []))
+    child.ask(CountThese(CARD, []))
     process = child._process
     assert process is not None and process.stdin is not None
     process.stdin.close()

@@ -1,0 +1,165 @@
+"""Rules that split blocks into labelled segments, as they are written in TOML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.errors import BadConfig
+
+LOOKED_INTO: Final = tuple(name for name in CATEGORIES if name not in ("thinking", "image"))
+"""Categories whose blocks may be split: a provider takes thinking out as a whole, an image has no text."""
+
+_KEYS: Final = ("label", "category", "in", "inside", "contains", "between", "regex", "pointer", "beside")
+_WAYS: Final = ("between", "regex", "pointer")
+_SAFE: Final = re.compile(r"""[^"\\\x00-\x1f\x7f-\uffff\U00010000-\U0010ffff]+""")
+"""Runs of characters that stand in a block's JSON as they stand in its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRule:
+    """What is looked for, and what it is called.
+
+    `name` is the rule's own, `label` what its segments are called, `category` where their tokens count ("" for the
+    block's own). One of three says what is looked for: `between` two tags, `regex` (its group ``segment`` where it has
+    one, else the whole match), or `pointers` (RFC 6901, ``*`` for every member) into the JSON in the text, whose value
+    must hold `beside` where that is given. Only blocks of the categories `within` are looked into, only those parts
+    that have the label `inside` where that is given, only blocks whose JSON holds one of `needles` if there are any.
+    `place` is where the rule is written.
+    """
+
+    name: str
+    label: str
+    category: str = ""
+    within: frozenset[str] = frozenset(LOOKED_INTO)
+    inside: str = ""
+    between: tuple[str, str] = ("", "")
+    regex: str = ""
+    pointers: tuple[str, ...] = ()
+    beside: str = ""
+    needles: tuple[bytes, ...] = ()
+    place: str = ""
+
+    def applies(self, category: str, body: bytes) -> bool:
+        """Whether a block of `category` with the JSON `body` may hold what is looked for."""
+        return category in self.within and (not self.needles or any(needle in body for needle in self.needles))
+
+
+def parse_rule(name: str, table: Any, place: str = "") -> LabelRule:
+    """The rule called `name`, written at `place`, that `table` describes. Raises `BadConfig` with the key and what is
+    wanted."""
+    try:
+        return _rule(name, _checked(table), place)
+    except ValueError as error:
+        raise BadConfig(str(error), place=", ".join(filter(None, (place, f"label rule {name}")))) from None
+
+
+def _checked(table: Any) -> Mapping[str, Any]:
+    if not isinstance(table, Mapping):
+        raise ValueError(f"it must be a table with one of {', '.join(_WAYS)}")
+    odd = next((key for key in table if key not in _KEYS), None)
+    if odd is not None:
+        raise ValueError(f"unknown key {odd!r}; there are {', '.join(_KEYS)}")
+    if sum(way in table for way in _WAYS) != 1:
+        raise ValueError(f"it must have exactly one of {', '.join(_WAYS)}")
+    return table
+
+
+def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
+    between, pointers = _tags(table), _pointers(table)
+    contains = _texts(table, "contains")
+    wanted = contains or ([between[0]] if between[0] else [_last_key(one) for one in pointers])
+    return LabelRule(
+        name,
+        _text(table, "label") or name,
+        _category(table),
+        frozenset(_categories(table)),
+        _text(table, "inside"),
+        between,
+        _regex(table),
+        pointers,
+        _text(table, "beside"),
+        tuple(needles(wanted)),
+        place,
+    )
+
+
+def needles(wanted: Iterable[str]) -> Iterator[bytes]:
+    """What the JSON of a block must hold where its text holds one of `wanted`: the longest run of each that no JSON
+    spells another way. None at all where one of them has no such run: then every block must be looked into."""
+    found = [max(_SAFE.findall(text), key=len, default="") for text in wanted]
+    if all(found):
+        yield from (text.encode() for text in dict.fromkeys(found))
+
+
+def _text(table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise ValueError(f"{key} must be a text, not {value!r}")
+    return value
+
+
+def _texts(table: Mapping[str, Any], key: str) -> list[str]:
+    value = table.get(key, [])
+    many = [value] if isinstance(value, str) else value
+    if not isinstance(many, list) or not all(isinstance(one, str) and one for one in many):
+        raise ValueError(f"{key} must be a text or a list of texts, not {value!r}")
+    return many
+
+
+def _tags(table: Mapping[str, Any]) -> tuple[str, str]:
+    if "between" not in table:
+        return "", ""
+    both = _texts(table, "between")
+    if len(both) != 2:
+        raise ValueError(f"between must be two tags, not {table['between']!r}")
+    return both[0], both[1]
+
+
+def _regex(table: Mapping[str, Any]) -> str:
+    text = _text(table, "regex")
+    try:
+        re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"regex is none: {error}") from None
+    if "regex" in table and not text:
+        raise ValueError("regex must not be empty")
+    return text
+
+
+def _pointers(table: Mapping[str, Any]) -> tuple[str, ...]:
+    found = _texts(table, "pointer")
+    if "pointer" in table and not found:
+        raise ValueError("pointer must not be empty")
+    bad = next((one for one in [*found, _text(table, "beside")] if one and not one.startswith("/")), None)
+    if bad is not None:
+        raise ValueError(f"a pointer begins with /, not {bad!r}")
+    return tuple(found)
+
+
+def _last_key(pointer: str) -> str:
+    keys = [key for key in pointer.split("/")[1:] if key != "*" and not key.isdigit()]
+    return unescaped(keys[-1]) if keys else ""
+
+
+def unescaped(key: str) -> str:
+    """A step of a JSON pointer as the key that it stands for."""
+    return key.replace("~1", "/").replace("~0", "~")
+
+
+def _category(table: Mapping[str, Any]) -> str:
+    name = _text(table, "category")
+    if name and name not in LOOKED_INTO:
+        raise ValueError(f"category must be one of {', '.join(LOOKED_INTO)}, not {name!r}")
+    return name
+
+
+def _categories(table: Mapping[str, Any]) -> list[str]:
+    names = _texts(table, "in") or list(LOOKED_INTO)
+    odd = next((name for name in names if name not in LOOKED_INTO), None)
+    if odd is not None:
+        raise ValueError(f"in must be of {', '.join(LOOKED_INTO)}, not {odd!r}")
+    return names

@@ -1,0 +1,199 @@
+"""Label rules: how they are written, where they find what they look for, and how a text is cut."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core import block
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.errors import BadConfig
+from ctxtui.core.reading import read
+from ctxtui.lab.label_match import Match, matches
+from ctxtui.lab.label_rule import parse_rule
+from ctxtui.lab.labelling import Labelling, words
+from ctxtui.lab.segments import Piece, cut
+from ctxtui.runtime.packaged import label_tables
+from tests.cases import systems
+
+SHIPPED = Labelling(parse_rule(name, table) for name, table in label_tables().items())
+TAGS = {"between": ["<a>", "</a>"]}
+
+
+def found(rule: dict[str, Any], text: str) -> list[str]:
+    return [text[m.start : m.end] for m in matches(0, parse_rule("r", rule), text)]
+
+
+def labels(text: str, category: str = "user", labelling: Labelling = SHIPPED) -> dict[str, int]:
+    body = block.text(text).body
+    counts: dict[str, int] = {}
+    for piece in labelling.pieces(category, body, text) if labelling.may_split(category, body) else []:
+        if piece.rule >= 0:
+            label = labelling.rules[piece.rule].label
+            counts[label] = counts.get(label, 0) + piece.begins
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("text", "it must be a table with one of between, regex, pointer"),
+        ({}, "it must have exactly one of between, regex, pointer"),
+        ({"regex": "a", "pointer": "/a"}, "it must have exactly one of between, regex, pointer"),
+        ({"regexp": "a"}, "unknown key 'regexp'; there are label, category, in, inside, contains, between, regex, "),
+        ({"regex": "(a"}, "regex is none: missing ), unterminated subpattern at position 0"),
+        ({"regex": ""}, "regex must not be empty"),
+        ({"between": ["<a>"]}, "between must be two tags, not ['<a>']"),
+        ({"pointer": "buttons"}, "a pointer begins with /, not 'buttons'"),
+        ({**TAGS, "category": "thinking"}, "category must be one of system, tools, memory, user, "),
+        ({**TAGS, "in": ["users"]}, "in must be of system, tools, memory, user, "),
+        ({**TAGS, "label": 3}, "label must be a text, not 3"),
+    ],
+)
+def test_a_wrong_rule_says_what_is_wanted(table: Any, why: str) -> None:
+    with pytest.raises(BadConfig, match=re.escape(why)) as caught:
+        parse_rule("mine", table, "ctxtui.toml:3")
+    assert caught.value.place == "ctxtui.toml:3, label rule mine"
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "expected"),
+    [
+        (TAGS, "x<a>1</a>y<a>2</a>", ["<a>1</a>", "<a>2</a>"]),
+        (TAGS, "<a>1<a>2</a>3</a>", ["<a>1<a>2</a>"]),
+        (TAGS, "<a>never closed", []),
+        ({"regex": r"\d+"}, "a1b22", ["1", "22"]),
+        ({"regex": r"k=(?P<segment>\d+)|k"}, "k=1 k=22 k", ["1", "22"]),
+        ({"regex": r"x*"}, "axxa", ["xx"]),
+        ({"pointer": "/a/*"}, '{"a":[1, [2]]}', ["1", "[2]"]),
+        ({"pointer": "/a/1"}, '{"a":[1, [2]]}', ["[2]"]),
+        ({"pointer": "/*/b"}, '{"x":{"b":1},"y":{"c":2},"z":3}', ["1"]),
+        ({"pointer": "/a~1b/~0"}, '{"a/b":{"~":"yes"}}', ['"yes"']),
+        ({"pointer": "/a"}, 'words\n  {"a": 1}\n[{"a": 2}]\n{"a": {"a": 3}} and', ["1", '{"a": 3}']),
+        ({"pointer": "/a"}, 'in a line {"a": 1}', []),
+        ({"pointer": ["/a", "/b"], "beside": "/c"}, '{"a":1,"b":2,"c":0}\n{"a":1}', ["1", "2"]),
+        ({"pointer": "/a"}, '{"a": 1', []),
+        ({"pointer": "/a"}, "[" * 5000, []),
+    ],
+)
+def test_what_is_found(table: dict[str, Any], text: str, expected: list[str]) -> None:
+    assert found(table, text) == expected
+
+
+def test_a_rule_looks_inside_anothers_findings_whatever_their_order() -> None:
+    inner, outer = parse_rule("n", {"regex": r"\A.|\d", "inside": "a"}), parse_rule("a", TAGS)
+    for rules in ([inner, outer], [outer, inner]):
+        labelling = Labelling(rules)
+        assert labels("1<a>2</a>3", labelling=labelling) == {"a": 1, "n": 2}
+        assert labelling.idle == ()
+    assert Labelling([inner]).idle == (inner,)
+
+
+@pytest.mark.parametrize(
+    ("table", "needles"),
+    [
+        (TAGS, (b"<a>",)),
+        ({"between": ['<a b="c">', "x"]}, (b"<a b=",)),
+        ({"between": ["\n\n", "x"]}, ()),
+        ({"regex": "x"}, ()),
+        ({"regex": "x", "contains": ["one", 'the "longest" run']}, (b"one", b"longest")),
+        ({"pointer": ["/a/*/bounds/0", "/b"]}, (b"bounds", b"b")),
+        ({"between": ["äöü", "x"]}, ()),
+    ],
+)
+def test_which_blocks_are_looked_into(table: dict[str, Any], needles: tuple[bytes, ...]) -> None:
+    assert parse_rule("r", table).needles == needles
+
+
+@given(st.text(), st.text(min_size=1))
+def test_no_block_that_holds_a_tag_is_passed_over(before: str, tag: str) -> None:
+    rule = parse_rule("r", {"between": [tag, "</end>"]})
+    assert rule.applies("user", block.text(f"{before}{tag}").body)
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12), st.integers(0, 4)), max_size=12)
+
+
+@given(SPANS)
+def test_pieces_are_the_text_and_every_finding_begins_once(spans: list[tuple[int, int, int]]) -> None:
+    length = 45
+    hits = [Match(start, start + many, rule) for start, many, rule in spans]
+    pieces = cut(length, hits)
+    assert bool(pieces) == bool(hits)
+    at = 0
+    for piece in pieces:
+        assert piece.start == at <= piece.end
+        at = piece.end
+    assert at == (length if hits else 0)
+    extents = {(one.start, one.end) for one in hits}
+    assert sum(piece.begins for piece in pieces) == len(extents)
+    for piece in pieces:
+        around = [m for m in hits if m.start <= piece.start and piece.start < m.end]
+        assert piece.start == piece.end or (piece.rule == -1) == (not around)
+
+
+def test_the_inner_finding_has_the_text_and_an_empty_outer_one_still_counts() -> None:
+    assert cut(10, [Match(2, 8, 0), Match(4, 6, 1)]) == [
+        Piece(0, 2, -1, 0),
+        Piece(2, 4, 0, 1),
+        Piece(4, 6, 1, 1),
+        Piece(6, 8, 0, 0),
+        Piece(8, 10, -1, 0),
+    ]
+    assert cut(4, [Match(0, 4, 0), Match(0, 2, 1), Match(2, 4, 1)]) == [
+        Piece(0, 2, 1, 1),
+        Piece(2, 4, 1, 1),
+        Piece(4, 4, 0, 1),
+    ]
+    assert cut(4, [Match(0, 4, 2), Match(0, 4, 1)]) == [Piece(0, 4, 1, 1)]
+    assert cut(6, [Match(0, 4, 0), Match(2, 6, 1)]) == [Piece(0, 2, 0, 1), Piece(2, 6, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "expected"),
+    [
+        (systems.screen(28), "user", {"button": 28, "scrollbar": 1, "menu": 1}),
+        (f"turn 3\n{systems.screen(10)}\n", "tool_result", {"button": 10, "scrollbar": 1, "menu": 1}),
+        (systems.memory_text(), "user", {"memory text": 1}),
+        (systems.feedback(15), "user", {"trial": 15, "code": 15, "metrics": 15, "reasoning": 15}),
+        (systems.facts(), "user", {"facts": 1}),
+        ("".join(systems.prompt(2, 1, 3)), "user", {"task file": 2, "dependency": 1, "signatures": 3}),
+        (systems.reminder(2), "user", {"reminder": 1, "memory file": 2}),
+        (f"1\tx\n\n{systems.reminder(0)}", "tool_result", {"reminder": 1}),
+        ("<system-reminder>said by the model</system-reminder>", "assistant", {}),
+        ("a\n<INSTRUCTIONS>\nbe kind\n</INSTRUCTIONS>", "user", {"instructions": 1}),
+        ("a plain question", "user", {}),
+        ('{"menu": {"a": 1}, "scrollbar": 2}', "user", {}),
+    ],
+)
+def test_shipped_rules_know_these_systems(text: str, category: str, expected: dict[str, int]) -> None:
+    assert labels(text, category) == expected
+
+
+def test_tool_schemas_are_split_into_what_they_spend_on_words() -> None:
+    tool = block.make("tool", systems.schema("create_issue", 4))
+    text = words(read(tool))
+    pieces = SHIPPED.pieces("tools", tool.body, text)
+    told = {SHIPPED.rules[p.rule].label: text[p.start : p.end] for p in pieces if p.rule >= 0}
+    assert set(told) == {"description", "parameters", "property description"}
+    assert told["description"] == '"create_issue it."'
+    assert sum(p.begins for p in pieces) == 6
+
+
+def test_memory_inside_a_reminder_is_what_the_files_hold() -> None:
+    text = systems.reminder(2, lines=3)
+    pieces = SHIPPED.pieces("user", block.text(text).body, text)
+    memory = [text[p.start : p.end] for p in pieces if SHIPPED.rules[p.rule].category == "memory"]
+    assert len(memory) == 2
+    assert all(part.startswith("Contents of /home/me/p") and part.rstrip().endswith("keep it short") for part in memory)
+
+
+def test_every_shipped_rule_is_used_and_looks_only_where_it_may() -> None:
+    assert SHIPPED.idle == ()
+    for rule in SHIPPED.rules:
+        assert rule.needles, f"{rule.name} would look into every block"
+        assert rule.within <= set(CATEGORIES)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.tokens.features import NOTHING, Features, plus
+from ctxtui.tokens.share import shares
+
+WHOLE = st.builds(
+    Features,
+    text=st.integers(0, 10**6).map(float),
+    result=st.integers(0, 10**6).map(float),
+    json=st.integers(0, 999).map(float),
+    image=st.floats(0, 5000),
+    calls=st.sampled_from([0.0, 1.0]),
+    **dict.fromkeys(("tools", "thinking", "hidden", "returns", "definitions", "messages", "symbols"), st.just(0.0)),
+)
+
+
+@given(WHOLE, st.lists(st.integers(0, 10**5), min_size=1, max_size=40), st.data())
+def test_shares_add_up_in_any_order(whole: Features, weights: list[int], data: st.DataObject) -> None:
+    keeper = data.draw(st.integers(0, len(weights) - 1))
+    parts = shares(whole, weights, keeper)
+    total = NOTHING
+    for part in data.draw(st.permutations(parts)):
+        total = plus(total, part)
+    assert total == whole
+    assert all(amount >= 0 for part in parts for amount in part)
+    assert {n for n, part in enumerate(parts) if part.calls or part.image} <= {keeper}
+
+
+def test_shares_follow_the_weights() -> None:
+    assert [part.text for part in shares(Features(text=100), [10, 30, 0, 60])] == [10, 30, 0, 60]
+    assert [part.text for part in shares(Features(text=7), [0, 0])] == [7, 0]
+    assert [part.returns for part in shares(Features(result=9, returns=1), [1, 2], 1)] == [0, 1]
