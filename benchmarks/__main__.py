@@ -8,7 +8,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("paint", "parse", "keys", "heartbeat", "follow", "audit")
+ALL = ("paint", "parse", "keys", "heartbeat", "follow", "audit", "cache")
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from ctxtui.cache.prompt_facts import PromptFacts, outside
+from ctxtui.cache.prompt_facts import NOTHING, Facts, PromptFacts, outside
 from ctxtui.cache.seed import KEY_BYTES, Seed, mixed
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
@@ -40,6 +40,7 @@ class Spot:
     before: Spot | None
     node: int
     number: int
+    section: str = "tools"
     role: str = ""
     opens: bool = False
 
@@ -67,6 +68,8 @@ class Chain:
         self._seed = seed
         self._facts = facts
         self._strips = strips
+        self._bounded = seed.dialect != ANTHROPIC
+        self._places: dict[tuple[str, str], bytes] = {}
         front = Spot(seed.tools, None, ROOT, 0)
         self._current: dict[int, Spot] = {ROOT: front}
         self._earlier: dict[int, Spot] = {ROOT: front} if strips else self._current
@@ -80,54 +83,56 @@ class Chain:
 
     def _extend(self, known: dict[int, Spot], node: int) -> Spot:
         tree, bare = self._tree, known is not self._current
-        missing: list[int] = []
+        missing: list[Node] = []
         spot = known.get(node)
         while spot is None:
-            missing.append(node)
-            up = tree[node].parent
+            here = tree[node]
+            missing.append(here)
             if self._strips and not bare and self._facts.asked(node) == node:
                 # Whatever comes before this message is read without its thinking.
-                spot = self._earlier.get(up) or self._extend(self._earlier, up)
+                spot = self._earlier.get(here.parent) or self._extend(self._earlier, here.parent)
             else:
-                spot = known.get(up)
-            node = up
-        for one in reversed(missing):
-            spot = known[one] = self._after(spot, tree[one], bare)
+                spot = known.get(here.parent)
+            node = here.parent
+        for here in reversed(missing):
+            # Anthropic's prompts have no message bounds.
+            if self._bounded or here.block.kind != HEADER:
+                spot = self._after(spot, here, bare)
+            known[here.id] = spot
         return spot
 
     def _after(self, before: Spot, node: Node, bare: bool) -> Spot:
-        said = self._said(node, bare)
-        if said is None:
+        block = node.block
+        section, role, _ = node.place
+        heads = block.kind == HEADER
+        thought = node.category == _THINKING and not heads
+        if (bare and thought) or (section == "tools" and not self._bounded and outside(block)):
             return before
-        key = self._entered(before, node.place.section)
-        opens = node.block.kind == HEADER
-        if self._seed.dialect == RESPONSES and node.place.section == "messages":
-            opens = opens or node.block.kind not in MESSAGE_PARTS
-        counts = THINKING_IS_POSITION or node.category != _THINKING
-        digest = blake2b(key + said, digest_size=KEY_BYTES).digest()
-        return Spot(digest, before, node.id, before.number + counts, node.place.role, opens)
+        said = header_key(block.value()) if heads else block.digest.encode()
+        key = before.key if section == before.section else self._entered(before, section)
+        told = self._places.get((section, role)) or self._told(section, role)
+        digest = blake2b(key + told + said, digest_size=KEY_BYTES).digest()
+        counts = THINKING_IS_POSITION or not thought
+        opens = self._bounded and (heads or self._alone(node))
+        return Spot(digest, before, node.id, before.number + counts, section, role, opens)
+
+    def _told(self, section: str, role: str) -> bytes:
+        found = self._places[section, role] = f"{section}\0{role}\0".encode()
+        return found
+
+    def _alone(self, node: Node) -> bool:
+        """Whether a block is an item of its own, outside messages."""
+        inside = node.place.section != "messages" or node.block.kind in MESSAGE_PARTS
+        return self._seed.dialect == RESPONSES and not inside
 
     def _entered(self, before: Spot, section: str) -> bytes:
         """The key that a block of `section` goes on from: each section that begins mixes in what it depends on."""
-        last = self._tree[before.node].place.section or "tools"
         key = before.key
-        if last == "tools" and section != "tools":
+        if before.section == "tools":
             key = mixed(key, self._seed.system)
-        if last != "messages" and section == "messages":
+        if section == "messages":
             key = mixed(key, self._seed.messages)
         return key
-
-    def _said(self, node: Node, bare: bool) -> bytes | None:
-        """What the block adds to the chain; None where the prompt has nothing there."""
-        block, place = node.block, node.place
-        if bare and node.category == _THINKING and block.kind != HEADER:
-            return None
-        if self._seed.dialect == ANTHROPIC:
-            if block.kind == HEADER or outside(block):
-                return None
-        elif block.kind == HEADER:
-            return b"header\0" + header_key(block.value())
-        return f"{place.section}\0{place.role}\0{block.digest}".encode()
 
 
 def header_key(value: canonical.Json) -> bytes:
@@ -145,12 +150,17 @@ class Prefixes:
         self.tree = tree
         self._facts = PromptFacts(tree)
         self._chains: dict[tuple[Seed, bool], Chain] = {}
+        self._latest: tuple[Seed, Facts, bool, Chain] | None = None
 
     def chain(self, seed: Seed, head: int, strips: bool = False) -> Chain:
         """The chain of a request with `seed` whose context is `head`."""
-        if seed.dialect == ANTHROPIC:
-            seed = self._facts.facts(head).salted(seed)
-        found = self._chains.get((seed, strips))
+        facts = self._facts.facts(head) if seed.dialect == ANTHROPIC else NOTHING
+        latest = self._latest
+        if latest is not None and latest[0] is seed and latest[1] is facts and latest[2] is strips:
+            return latest[3]
+        salted = facts.salted(seed)
+        found = self._chains.get((salted, strips))
         if found is None:
-            found = self._chains[seed, strips] = Chain(self.tree, seed, self._facts, strips)
+            found = self._chains[salted, strips] = Chain(self.tree, salted, self._facts, strips)
+        self._latest = seed, facts, strips, found
         return found

@@ -55,11 +55,14 @@ def prompt(
     at which the answer ends.
     """
     chain = prefixes.chain(seed, head, rules.strips)
-    spots: dict[bytes, Mark] = {}
+    last = chain.spot(head, head)
+    placed: list[Mark] = []
     for node, life in marks:
-        spot = chain.spot(node, head)
+        spot = last if node == head else chain.spot(node, head)
+        if placed and placed[-1].spot is spot:
+            placed.pop()
         if spot.before is not None:
-            spots[spot.key] = Mark(spot, life)
+            placed.append(Mark(spot, life))
     end = None if answer is None else chain.spot(answer, answer)
     whole = tokens(head) if total is None else total
-    return Prompt(rules, chain.spot(head, head), tuple(spots.values()), tokens, whole, explicit, end)
+    return Prompt(rules, last, tuple(placed), tokens, whole, explicit, end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 from ctxtui.cache.seed import Seed, mixed
@@ -11,6 +12,7 @@ from ctxtui.core.tree import ROOT, Node, Tree
 
 IMAGES_IN_RESULTS_COUNT: Final = True
 """Whether an image inside a tool result is an image in the request (the table says "anywhere", facts §2)."""
+_PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
 _RESULT: Final = INDEX["tool_result"]
 _SPEAKING: Final = frozenset({"user", "human"})
 _IMAGE: Final = b'"type":"image"'
@@ -50,25 +52,31 @@ class PromptFacts:
 
     def facts(self, head: int) -> Facts:
         """What the context `head` holds."""
-        return self._facts.get(head) or self._advance(head)[0]
+        known = self._facts
+        if head not in known:
+            for node in _unknown(self._tree, known, head):
+                facts = known[node.parent]
+                known[node.id] = facts if node.block.kind in _PLAIN else _with(facts, node)
+        return known[head]
 
     def asked(self, head: int) -> int:
         """The node at which a person last spoke in the context `head` (`ROOT`: nobody has)."""
-        found = self._asked.get(head)
-        return self._advance(head)[1] if found is None else found
+        known = self._asked
+        if head not in known:
+            for node in _unknown(self._tree, known, head):
+                known[node.id] = node.id if speaks(node) else known[node.parent]
+        return known[head]
 
-    def _advance(self, head: int) -> tuple[Facts, int]:
-        tree = self._tree
-        missing: list[int] = []
-        while head not in self._facts:
-            missing.append(head)
-            head = tree[head].parent
-        facts, asked = self._facts[head], self._asked[head]
-        for one in reversed(missing):
-            node = tree[one]
-            facts = self._facts[one] = _with(facts, node)
-            asked = self._asked[one] = one if speaks(node) else asked
-        return facts, asked
+
+def _unknown(tree: Tree, known: Container[int], node: int) -> list[Node]:
+    """The nodes on the path to `node` that `known` lacks, in prompt order."""
+    missing: list[Node] = []
+    while node not in known:
+        here = tree[node]
+        missing.append(here)
+        node = here.parent
+    missing.reverse()
+    return missing
 
 
 def speaks(node: Node) -> bool:
@@ -90,7 +98,7 @@ def _with(facts: Facts, node: Node) -> Facts:
         return facts._replace(web=mixed(facts.web, block.digest.encode())) if outside(block) else facts
     if not facts.images and _shows(node):
         facts = facts._replace(images=True)
-    if not facts.citations and block.kind == "document" and _CITED in block.body:
+    if block.kind == "document" and not facts.citations and _CITED in block.body:
         facts = facts._replace(citations=True)
     return facts
 

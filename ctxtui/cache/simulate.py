@@ -73,8 +73,9 @@ class Simulator:
 
     def send(self, prompt: Prompt, at: float, began: float | None = None) -> Outcome:
         """`ask` and `take` in one."""
-        outcome = self.ask(prompt, at)
-        self.take(outcome, began)
+        engine = self._engine(prompt)
+        outcome = engine.ask(prompt, at)
+        engine.take(outcome, at if began is None else began)
         return outcome
 
     def copy(self) -> Simulator:

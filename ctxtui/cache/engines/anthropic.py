@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from ctxtui.cache.engines.charges import split
 from ctxtui.cache.outcome import EXPIRED, LOOKBACK, MINIMUM, NEVER, NO_MARKER, NOT_YET, Outcome, Reason
@@ -15,12 +15,9 @@ HIT_KEEPS_LIFE: Final = True
 """A marker with another lifetime at a live entry renews the entry with the entry's own (unverified)."""
 
 
-class Entry(NamedTuple):
-    """A cached prefix: readable from `ready`, gone after `until` (Unix seconds), `life` seconds after each use."""
-
-    until: float
-    ready: float
-    life: float
+Entry = tuple[float, float, float]
+"""A cached prefix: (until, ready, life). It is readable from `ready` on and gone after `until` (Unix seconds), `life`
+seconds after each use. A plain tuple, because every call makes several."""
 
 
 class Anthropic:
@@ -35,50 +32,58 @@ class Anthropic:
 
     def ask(self, prompt: Prompt, at: float) -> Outcome:
         """What a request would read and write now; changes nothing."""
-        marks, rules = prompt.marks, prompt.rules
+        rules, _, marks, tokens, total, _, _ = prompt
         if not marks:
             return Outcome(prompt, at, reasons=(Reason(NO_MARKER),))
-        hit, noted = self._hit(marks, at, rules.lookback)
-        read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
-        after = hit.number if hit else 0
+        noted: list[Reason] = []
         new: list[tuple[Mark, int]] = []
-        renewed = [hit.key] if hit else []
+        renewed: list[bytes] = []
+        hit = self._hit(marks, at, rules.lookback, noted)
+        read, after, life = 0, 0, None
+        if hit is not None:
+            length, after, life = tokens(hit.node), hit.number, self.entries[hit.key][2]
+            read = length if length < total else total
+            renewed.append(hit.key)
         for mark in marks:
-            if mark.spot.number <= after:
-                if mark.spot is not hit and self._live(mark.spot, at):
-                    renewed.append(mark.spot.key)
-            elif (tokens := min(prompt.tokens(mark.spot.node), prompt.total)) >= rules.minimum:
-                new.append((mark, tokens))
-        if not new and not hit:
-            short = rules.minimum - prompt.tokens(marks[-1].spot.node)
+            spot = mark.spot
+            if spot.number > after:
+                length = tokens(spot.node)
+                if length >= rules.minimum:
+                    new.append((mark, length if length < total else total))
+            elif spot is not hit and self._live(spot, at):
+                renewed.append(spot.key)
+        if new:
+            life = new[-1][0].life
+        elif hit is None:
+            short = rules.minimum - tokens(marks[-1].spot.node)
             noted.append(Reason(MINIMUM, marks[-1].spot, short))
-        life = new[-1][0].life if new else self.entries[hit.key].life if hit else None
-        entered = tuple((mark.spot.key, mark.life) for mark, _ in new)
+        entered = tuple([(mark.spot.key, mark.life) for mark, _ in new])
         return Outcome(prompt, at, read, split(read, new), hit, entered, tuple(renewed), life, tuple(noted))
 
-    def _hit(self, marks: tuple[Mark, ...], at: float, lookback: int) -> tuple[Spot | None, list[Reason]]:
-        """The deepest place that may be read, and what was in the way of a deeper one."""
+    def _hit(self, marks: tuple[Mark, ...], at: float, lookback: int, noted: list[Reason]) -> Spot | None:
+        """The deepest place that may be read; what was in the way of a deeper one is noted."""
         entries = self.entries
-        noted: list[Reason] = []
+        last = marks[-1]
         for mark in reversed(marks):
             spot = mark.spot
             end = spot.number - lookback
             while spot.number > end and spot.before is not None:
                 entry = entries.get(spot.key)
                 if entry is not None:
-                    if entry.until + GRACE < at:
-                        noted.append(Reason(EXPIRED, spot, at - entry.until))
-                    elif entry.ready > at:
-                        noted.append(Reason(NOT_YET, spot, entry.ready - at))
+                    until, ready, _ = entry
+                    if until + GRACE < at:
+                        noted.append(Reason(EXPIRED, spot, at - until))
+                    elif ready > at:
+                        noted.append(Reason(NOT_YET, spot, ready - at))
                     else:
-                        if mark is not marks[-1]:
+                        if mark is not last:
                             self._beyond(marks, spot, at, lookback, noted)
-                        return spot, noted
+                        return spot
                 spot = spot.before
         self._beyond(marks, None, at, lookback, noted)
         if not noted:
-            noted.append(Reason(NEVER, marks[-1].spot))
-        return None, noted
+            noted.append(Reason(NEVER, last.spot))
+        return None
 
     def _beyond(self, marks: tuple[Mark, ...], hit: Spot | None, at: float, lookback: int, noted: list[Reason]) -> None:
         """Note the deepest live entry that no marker's window reaches."""
@@ -93,20 +98,20 @@ class Anthropic:
 
     def _live(self, spot: Spot, at: float) -> bool:
         entry = self.entries.get(spot.key)
-        return entry is not None and entry.ready <= at <= entry.until + GRACE
+        return entry is not None and entry[1] <= at <= entry[0] + GRACE
 
     def take(self, outcome: Outcome, began: float) -> None:
         """The request was sent and its answer `began` (Unix seconds): from then on others can read what it wrote."""
         entries, at = self.entries, outcome.at
         for key in outcome.renewed:
-            old = entries[key]
-            entries[key] = Entry(max(old.until, at + old.life), old.ready, old.life)
+            until, ready, life = entries[key]
+            if at + life > until:
+                entries[key] = (at + life, ready, life)
         for key, life in outcome.entered:
             before = entries.get(key)
-            if before is None or before.until + GRACE < at:
-                entries[key] = Entry(at + life, began, life)
+            if before is None or before[0] + GRACE < at:
+                entries[key] = (at + life, began, life)
             else:
                 # A second request wrote the same prefix before the first one's answer began.
-                entries[key] = Entry(
-                    max(before.until, at + life), min(before.ready, began), before.life if HIT_KEEPS_LIFE else life
-                )
+                until, ready, old = before
+                entries[key] = (max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)

@@ -58,7 +58,7 @@ class Breakpoints:
         charged = [(Mark(one.spot, one.life), tokens) for one, tokens in new]
         entered = tuple((one.key, one.life) for one, _ in new)
         renewed = tuple(c.key for c in (*marked, *implied) if hit and c.spot.number <= hit.number and self._live(c, at))
-        lasts = new[-1][0].life if new else self.entries[found.key].life if found else None
+        lasts = new[-1][0].life if new else self.entries[found.key][2] if found else None
         return Outcome(prompt, at, read, split(read, charged), hit, entered, renewed, lasts, tuple(noted))
 
     def _hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
@@ -67,29 +67,29 @@ class Breakpoints:
             entry = self.entries.get(one.key)
             if entry is None:
                 continue
-            if entry.until < at:
-                noted.append(Reason(EXPIRED, one.spot, at - entry.until))
-            elif entry.ready > at:
-                noted.append(Reason(NOT_YET, one.spot, entry.ready - at))
+            until, ready, _ = entry
+            if until < at:
+                noted.append(Reason(EXPIRED, one.spot, at - until))
+            elif ready > at:
+                noted.append(Reason(NOT_YET, one.spot, ready - at))
             else:
                 return one, noted
         return None, noted or [Reason(NEVER)]
 
     def _live(self, one: _Candidate, at: float) -> bool:
         entry = self.entries.get(one.key)
-        return entry is not None and entry.ready <= at <= entry.until
+        return entry is not None and entry[1] <= at <= entry[0]
 
     def take(self, outcome: Outcome, began: float) -> None:
         """The request was sent and its answer `began` (Unix seconds)."""
         entries, at = self.entries, outcome.at
         for key in outcome.renewed:
-            old = entries[key]
-            entries[key] = Entry(max(old.until, at + old.life), old.ready, old.life)
+            until, ready, life = entries[key]
+            entries[key] = (max(until, at + life), ready, life)
         for key, life in outcome.entered:
             before = entries.get(key)
-            live = before is not None and before.until >= at
-            ready = min(before.ready, began) if before is not None and live else began
-            entries[key] = Entry(at + life, ready, life)
+            live = before is not None and before[0] >= at
+            entries[key] = (at + life, min(before[1], began) if before and live else began, life)
 
 
 def ends(last: Spot) -> Iterator[Spot]:

@@ -13,6 +13,8 @@ def split(read: int, new: Sequence[tuple[Mark, int]]) -> tuple[tuple[float, int]
     `new` are the markers behind the hit in prompt order, each with the tokens of its prefix. Up to the last marker of
     the longest lifetime everything costs that lifetime's write, from there to the last one of the next that one's ...
     """
+    if len(new) == 1:
+        return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()
     found: list[tuple[float, int]] = []
     done = read
     while new:
