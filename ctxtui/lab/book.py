@@ -72,6 +72,10 @@ class Book:
             found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card), self._parts(card))
         return found
 
+    def measure(self, model: str) -> Callable[[Block], Features]:
+        """How one block is counted for `model`, whether it stands in the session or not."""
+        return self._measure(self.card(model))
+
     def _parts(self, card: ModelCard) -> Parts | None:
         if self._labels is None:
             return None

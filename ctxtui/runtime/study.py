@@ -14,10 +14,13 @@ from ctxtui.lab.running import Running
 from ctxtui.runtime.counting import Counter, count_on
 from ctxtui.runtime.pricing_apart import Pricer
 from ctxtui.runtime.thread_study import ThreadStudy
+from ctxtui.tokens.weights import tokens
 from ctxtui.views.scene import Scene, scene_at
 
 if TYPE_CHECKING:
+    from ctxtui.core.block import Block
     from ctxtui.pricing.price import Cost
+    from ctxtui.tokens.features import Features
 
 STEP: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
@@ -42,6 +45,16 @@ class Study:
         self._newer: dict[str, Running] = {}
         self._version = book.version
         self._threads: dict[str, ThreadStudy] = {}
+        self._wanted: dict[tuple[str, str], Block] = {}
+        self._own: dict[tuple[str, str], Features] = {}
+
+    def tokens_of(self, model: str, block: Block) -> int | None:
+        """Tokens of a block that stands in no context yet, as `model` counts it; None while it is being counted."""
+        found = self._own.get((model, block.digest))
+        if found is None:
+            self._wanted[model, block.digest] = block
+            return None
+        return round(tokens(found, self.book.weights(model)))
 
     def running(self, model: str) -> Running:
         """The running totals as `model` counts."""
@@ -103,12 +116,21 @@ class Study:
         """Do one slice of what is left: events, counts, prices, costs, records; whether anything was done."""
         threads = list(self._threads.values())
         return (
-            any(thread.tell() for thread in threads)
+            self._measure()
+            or any(thread.tell() for thread in threads)
             or self._count()
             or any(self._price(thread) for thread in threads)
             or any(self._enter(thread) for thread in threads)
             or any(thread.record(self.book) for thread in threads)
         )
+
+    def _measure(self) -> bool:
+        """Count the blocks that `tokens_of` was asked for."""
+        wanted = dict(self._wanted)
+        for (model, digest), block in wanted.items():
+            self._own[model, digest] = self.book.measure(model)(block)
+            self._wanted.pop((model, digest), None)
+        return bool(wanted)
 
     def _count(self) -> bool:
         done, total = self.progress

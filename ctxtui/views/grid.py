@@ -20,17 +20,24 @@ BODY: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Widths in cells: `text` takes what is left; `bar`, `call` and `cost` are 0 where they are not shown."""
+    """Widths in cells: `text` takes what is left; `bar`, `call` and `cost` are 0 where they are not shown. While edits
+    are `staged`, `before` is the column of what a block had (0 where it is not shown)."""
 
     width: int
     text: int
     bar: int = 0
     call: int = 0
     cost: int = 0
+    staged: bool = False
+    before: int = 0
 
     @classmethod
-    def of(cls, pane: int, screen: int) -> Grid:
+    def of(cls, pane: int, screen: int, *, staged: bool = False) -> Grid:
         """The grid of a pane of `pane` cells on a screen of `screen` columns."""
+        if staged:
+            before, bar = (8, 4) if screen >= MEDIUM else (0, 0)
+            right = 2 + before + 7 + 1 + (bar + 1 if bar else 0)
+            return cls(pane, max(1, pane - _LEAD - right), bar, staged=True, before=before)
         bar = 8 if screen >= WIDE else 6 if screen >= MEDIUM else 0
         call, cost = (5, 7) if screen >= WIDE else (0, 0)
         right = (call + 1 + cost if call else 0) + 1 + 1 + 7 + 1 + (bar + 1 if bar else 0)
@@ -44,6 +51,9 @@ class Grid:
     def heads(self, above: int, blocks: int) -> list[Span]:
         """What stands at the right of the rule: the heads of the columns and how many rows are above the view."""
         up = f"↑ {above:,}" if above else ""
+        if self.staged:
+            columns = f"{'before→':>7}  {'after':>5}" + " " * (self.bar + 1) if self.before else "after "
+            return [Span(columns, "dim")]
         if not self.bar:
             return [Span(f"{blocks:,} blocks" + (f"  {up}" if up else ""), "dim")]
         right = "tokens" + " " * self.bar
