@@ -24,6 +24,9 @@ from ctxtui.tokens.estimators import ESTIMATORS
 )
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
 @click.option("--blocks", is_flag=True, help="Print every block in prompt order, not only the heaviest.")
+@click.option(
+    "--by", type=click.Choice(("category", "label")), default="category", help="What the tokens are added up by."
+)
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
@@ -33,6 +36,7 @@ def show(
     number: int | None,
     thread: str,
     blocks: bool,
+    by: str,
     estimator: str | None,
     as_json: bool,
 ) -> None:
@@ -50,4 +54,4 @@ def show(
     else:
         from ctxtui.cli.show_text import print_text
 
-        print_text(book, chosen, loaded, config.settings, every_block=blocks)
+        print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")

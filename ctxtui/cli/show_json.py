@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ctxtui.core.reading import read
@@ -11,6 +12,17 @@ from ctxtui.core.usage import Usage
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.lab.figures import NOT_RECORDED, BlockFigure, block_figures, figures, growth
+from ctxtui.lab.labelling import words
+from ctxtui.lab.labels import first_words
+from ctxtui.lab.segment_figures import (
+    LabelFigure,
+    SegmentFigure,
+    by_category,
+    label_figures,
+    segment_figures,
+    segments_of,
+    session_labels,
+)
 
 UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""
@@ -22,7 +34,8 @@ def as_json(book: Book, chosen: Chosen, skipped: Iterable[Skipped], name: str, s
     The tokens of the blocks and the residual add up to ``context_tokens``, those of the categories to the blocks'.
     """
     got = figures(book, chosen.call)
-    rows = [_block(book, figure) for figure in block_figures(book, chosen.call)]
+    blocks = list(block_figures(book, chosen.call))
+    rows = [row for figure in blocks for row in _rows(book, chosen.call.model, figure)]
     missing = {NOT_RECORDED: got.not_recorded} if got.not_recorded else {}
     fields = {
         "session": _session(book, name, source),
@@ -31,6 +44,7 @@ def as_json(book: Book, chosen: Chosen, skipped: Iterable[Skipped], name: str, s
         "method": got.method,
         "categories": {**got.categories, **missing},
         "blocks": rows,
+        "labels": _labels(segments_of(book, chosen.call.model, blocks)),
         "reported": _usage(got.reported) if got.reported else None,
         "residual": got.residual,
         "growth": [
@@ -53,22 +67,55 @@ def _session(book: Book, name: str, source: str) -> dict[str, Any]:
         "model": session.model,
         "calls": len(session.calls),
         "threads": len(session.threads),
+        "labels": [_label_row(one) for one in session_labels(book)],
     }
 
 
-def _block(book: Book, figure: BlockFigure) -> dict[str, Any]:
-    got = read(figure.block)
-    tokens = figure.tokens if figure.read else 0
+def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
+    """A block as one row, or as several where rules count its parts in different categories."""
+    text = words(read(figure.block))
+    parts = by_category(segment_figures(book, model, figure.node)) if figure.node else []
+    if len(parts) < 2:
+        ((category, part),) = parts or [(figure.category, [])]
+        return [{**_row(figure, [0, len(text)], category, _label(book, figure)), "labels": _labels(part)}]
+    rows = []
+    for category, part in parts:
+        span, tokens = [part[0].start, part[-1].end], sum(one.tokens for one in part)
+        share = replace(
+            figure,
+            tokens=tokens,
+            lo=max(0, tokens - _slack(figure.tokens - figure.lo, tokens, figure.tokens)),
+            hi=tokens + _slack(figure.hi - figure.tokens, tokens, figure.tokens),
+        )
+        row = _row(share, span, category, first_words(text[slice(*span)]))
+        rows.append({**row, "labels": _labels(part)})
+    return rows
+
+
+def _slack(whole: int, tokens: int, total: int) -> int:
+    """A part's share of the half width of its block's interval."""
+    return -(-whole * tokens // total) if total else 0
+
+
+def _row(figure: BlockFigure, span: list[int], category: str, label: str) -> dict[str, Any]:
     return {
         "digest": figure.block.digest,
-        "span": [0, len(got.text or got.arguments)],
-        "category": figure.category,
-        "label": _label(book, figure),
+        "span": span,
+        "category": category,
+        "label": label,
         "role": figure.role,
-        "tokens": tokens,
+        "tokens": figure.tokens if figure.read else 0,
         "method": figure.method if figure.read else UNREAD,
         "interval": [figure.lo, figure.hi] if figure.read else [0, 0],
     }
+
+
+def _labels(segments: Iterable[SegmentFigure]) -> list[dict[str, Any]]:
+    return [_label_row(one) for one in label_figures(segments)]
+
+
+def _label_row(one: LabelFigure) -> dict[str, Any]:
+    return {"label": one.label, "category": one.category, "count": one.count, "tokens": one.tokens}
 
 
 def _label(book: Book, figure: BlockFigure) -> str:

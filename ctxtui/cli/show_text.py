@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ctxtui.cli import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.reading import read
 from ctxtui.lab.book import Book
@@ -22,15 +23,18 @@ HEAVIEST = 12
 _SKIPPED = 8
 
 
-def print_text(book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, *, every_block: bool) -> None:
-    """Print the call; everything in `book` must be counted."""
+def print_text(
+    book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, *, every_block: bool, by_label: bool = False
+) -> None:
+    """Print the call; everything in `book` must be counted. `by_label` adds its tokens up by label, not by category."""
     painter = Painter(settings.glyphs)
     got = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
     for lines in (
         _head(book, chosen, loaded),
         _total(book, chosen, got, settings),
-        _composition(got),
+        show_labels.table(book, chosen.call, got, blocks) if by_label else _composition(got),
+        () if by_label else show_labels.counts(book, chosen.call.model, blocks),
         _blocks(book, blocks, got.context_tokens, every_block),
         _growth(book, chosen),
         _skipped(loaded),

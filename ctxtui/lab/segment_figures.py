@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ctxtui.core.category import CATEGORIES
 from ctxtui.lab.book import Book
+from ctxtui.lab.figures import BlockFigure
 from ctxtui.lab.segments import featured
 from ctxtui.tokens.features import plus
 from ctxtui.tokens.weights import tokens
@@ -63,10 +64,25 @@ def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
     return [LabelFigure(*key, *found) for key, found in sums.items()]
 
 
-def split_nodes(book: Book, model: str, path: Sequence[int]) -> Iterator[int]:
-    """Those nodes of `path` whose blocks rules split, in order."""
-    labelled = set(book.cumulated(model).split)
-    return (node for node in path if node in labelled)
+def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[SegmentFigure]]]:
+    """Neighbouring segments that count in one category, in order. One without characters stays with its neighbours."""
+    parts: list[tuple[str, list[SegmentFigure]]] = []
+    waiting: list[SegmentFigure] = []
+    for one in segments:
+        empty = one.start == one.end and not one.tokens
+        if parts and (empty or parts[-1][0] == one.category):
+            parts[-1][1].append(one)
+        elif empty:
+            waiting.append(one)
+        else:
+            parts.append((one.category, [*waiting, one]))
+            waiting = []
+    return parts or [(one.category, [one]) for one in waiting]
+
+
+def segments_of(book: Book, model: str, blocks: Iterable[BlockFigure]) -> list[SegmentFigure]:
+    """The segments of those of a context's `blocks` that rules split."""
+    return [part for one in blocks if one.node for part in segment_figures(book, model, one.node)]
 
 
 def session_labels(book: Book) -> list[LabelFigure]:

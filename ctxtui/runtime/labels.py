@@ -38,7 +38,7 @@ class Labels:
     """Segments by block and category. A `Book` takes it as its `labels`.
 
     `tables` are the user's own rules. `recall` is asked once per way of looking and batch for what is remembered,
-    `unsaved` gives what is new. Rules are read when the first block comes.
+    `unsaved` gives what is new. Rules are read when the first block comes, unless they are given.
     """
 
     def __init__(
@@ -46,11 +46,12 @@ class Labels:
         tables: Mapping[str, Any],
         bench: LabelBench,
         recall: Callable[[str, list[str]], Mapping[str, Cut]] | None = None,
+        rules: Labelling | None = None,
     ) -> None:
         self._tables = tables
         self._bench = bench
         self._recall = recall
-        self._labelling: Labelling | None = None
+        self._labelling = rules
         self._known: dict[str, dict[Key, tuple[Segment, ...]]] = {}
         self._new: dict[str, dict[str, Cut]] = {}
 

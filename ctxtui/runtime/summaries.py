@@ -9,14 +9,16 @@ from typing import Any, Final
 
 from ctxtui import __version__
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.lab.labelling import Labelling
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, Here, count_all
 from ctxtui.runtime.labels import Labels, rules_in_force
 from ctxtui.runtime.loading import load
-from ctxtui.runtime.memory import Memory
+from ctxtui.runtime.memory import Memory, counter_with_memory
 from ctxtui.runtime.places import database
 from ctxtui.runtime.pricing import price_of, prices_for
 from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.sources import Named, open_named
 from ctxtui.runtime.summary import filled
 from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
 
@@ -45,19 +47,31 @@ def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> Se
     return filled(seen, loaded, book, price_of(prices_for(settings)), settings.usable_share)
 
 
+def from_store(seen: SessionSummary, settings: Settings) -> SessionSummary:
+    """`seen`, which the database holds, with all its figures. Raises what reading the database raises."""
+    with counter_with_memory(settings) as counter:
+        loaded = open_named(Named(stored=seen.stored), settings)
+        book = book_for(loaded.session, counter, settings)
+        count_all(book, counter)
+        return filled(seen, loaded, book, price_of(prices_for(settings)), settings.usable_share)
+
+
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     """What the child answers with: the session it was sent, with its figures or the error that reading it ended in."""
     bench = Here()
     memories: dict[str, Memory] = {}
+    rules: dict[str, Labelling] = {}
 
     def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
         seen, settings = request
         memory = memories.setdefault(settings.data_dir, Memory(database(settings.data_dir), create=True))
-        version = _version(settings)
+        spelled = repr(settings.labels)
+        labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
+        version = _version(settings, labelling)
         kept = memory.summary(seen.path, seen.size, seen.mtime, version)
         if kept is not None:
             return replace(seen, **_from_json(kept))
-        counter = Counter(bench, memory.counts, Labels(settings.labels, bench, memory.numbers))
+        counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
         try:
             found = summarised(seen, settings, counter)
         except CtxtuiError as error:
@@ -71,10 +85,9 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     return answer
 
 
-def _version(settings: Settings) -> str:
+def _version(settings: Settings, labelling: Labelling) -> str:
     shaping = (settings.usable_share, sorted(settings.windows.items()), sorted(settings.prices.items()))
-    rules = rules_in_force(settings.labels).digest
-    return f"{VERSION} {__version__} {prices_for(settings).version} {shaping} {rules}"
+    return f"{VERSION} {__version__} {prices_for(settings).version} {shaping} {labelling.digest}"
 
 
 def _to_json(summary: SessionSummary) -> dict[str, Any]:

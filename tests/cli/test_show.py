@@ -9,8 +9,10 @@ from tests.cli.conftest import Ran, Run, program
 from tests.corpus import corpus_params
 from tests.runtime.lookalike import ClaudeCode, claude_code, lines, subagent
 
-TOP = ["schema_version", "session", "call", "context_tokens", "method", "categories", "blocks", "reported"]
+TOP = ["schema_version", "session", "call", "context_tokens", "method", "categories", "blocks", "labels", "reported"]
 TOP += ["residual", "growth", "skipped"]
+
+BLOCK = ["digest", "span", "category", "label", "role", "tokens", "method", "interval"]
 
 
 @pytest.fixture
@@ -34,10 +36,10 @@ def test_the_shape_is_the_promised_one(ctxtui: Run, recording: Path) -> None:
     found = ctxtui("show", recording, "--json").json
     assert list(found) == TOP
     assert found["schema_version"] == 1
-    assert list(found["session"]) == ["id", "title", "source", "model", "calls", "threads"]
+    assert list(found["session"]) == ["id", "title", "source", "model", "calls", "threads", "labels"]
     assert (found["session"]["calls"], found["call"], found["session"]["source"]) == (8, 8, "claude code")
     for block in found["blocks"]:
-        assert list(block) == ["digest", "span", "category", "label", "role", "tokens", "method", "interval"]
+        assert list(block) == [*BLOCK, "labels"]
         assert block["interval"][0] <= block["tokens"] <= block["interval"][1]
         assert block["span"][0] == 0 <= block["span"][1]
     usage = found["reported"]

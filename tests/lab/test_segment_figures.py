@@ -16,7 +16,7 @@ from ctxtui.lab.figures import block_figures, figures
 from ctxtui.lab.label_rule import parse_rule
 from ctxtui.lab.labelling import Labelling, words
 from ctxtui.lab.running import Running
-from ctxtui.lab.segment_figures import label_figures, segment_figures, session_labels, split_nodes
+from ctxtui.lab.segment_figures import label_figures, segment_figures, segments_of, session_labels
 from ctxtui.lab.segments import UNLABELLED, Segment
 from ctxtui.runtime.packaged import label_tables, model_table
 from ctxtui.tokens.models import ModelCard
@@ -109,8 +109,7 @@ def test_memory_inside_a_users_message_counts_as_memory() -> None:
     (call, _) = script.session.thread_calls()
     got = figures(book, call)
     assert got.categories["memory"] > 6 * got.categories["user"] > 0
-    node = next(iter(split_nodes(book, MODEL, script.session.tree.path(call.sent_head))))
-    told_ = {one.label: one.count for one in label_figures(segment_figures(book, MODEL, node))}
+    told_ = {one.label: one.count for one in label_figures(segments_of(book, MODEL, block_figures(book, call)))}
     assert told_ == {"reminder": 1, "memory file": 2}
 
 
@@ -120,6 +119,5 @@ def test_labels_of_a_session_count_each_block_once() -> None:
     book.advance()
     assert {one.label: one.count for one in session_labels(book)} == {"button": 37, "scrollbar": 2, "menu": 2}
     call = script.session.thread_calls()[-1]
-    nodes = split_nodes(book, MODEL, script.session.tree.path(call.sent_head))
-    parts = [part for node in nodes for part in segment_figures(book, MODEL, node)]
+    parts = segments_of(book, MODEL, block_figures(book, call))
     assert label_figures(parts)[0].count == 65
