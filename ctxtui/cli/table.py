@@ -24,6 +24,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("audit", "ctxtui.cli.audit:audit_", "Hold forecasts of every call's input against its report."),
             Entry("search", "ctxtui.cli.search:search", "Find a text or expression in the blocks of every session."),
             Entry("preflight", "ctxtui.cli.preflight:preflight", "Before a long run: limits ahead, cost, what goes."),
+            Entry("cost", "ctxtui.cli.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."),
+            Entry("why", "ctxtui.cli.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."),
             Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
         ),
     ),

@@ -63,18 +63,28 @@ def row_of(call: Call, cost: Cost | None, name: str) -> Row:
     return Row(name, usd, call.usage.input + call.usage.output, 1, int(usd is None))
 
 
-def by_category(threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None]) -> list[Row]:
-    """What each category of block cost as input; then what is not recorded, output, and what no block stands for."""
+def by_category(
+    threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own: frozenset[str] | None = None
+) -> list[Row]:
+    """What each category of block cost as input; then what is not recorded, output, and what no block stands for.
+
+    With `own`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
+    """
     rows: list[Row] = []
     for thread in threads:
         sums = thread.ledger.categories(thread.ledger.done)
         rows += [Row(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
-        rows += _rest(thread, costs, sum(sums[:-1]), NOT_RECORDED)
+        rows += _rest(thread, costs, own, sum(sums[:-1]), NOT_RECORDED)
     return merged(rows)
 
 
-def by_tool(threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], names: Names) -> list[Row]:
-    """What each tool cost as input, by its definition, calls and results; then everything else of the context."""
+def by_tool(
+    threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], names: Names, own: frozenset[str] | None = None
+) -> list[Row]:
+    """What each tool cost as input, by its definition, calls and results; then everything else of the context.
+
+    `own` as for `by_category`.
+    """
     rows: list[Row] = []
     for thread in threads:
         tree, spent = thread.tree, 0.0
@@ -82,13 +92,15 @@ def by_tool(threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], na
             if CATEGORIES[tree[node].category] in _TOOLS and (usd := thread.input_usd(node)):
                 spent += usd
                 rows.append(Row(names.label(tree[node]), usd))
-        rows += _rest(thread, costs, spent, CONVERSATION)
+        rows += _rest(thread, costs, own, spent, CONVERSATION)
     return merged(rows)
 
 
-def _rest(thread: ThreadCosts, costs: Mapping[str, Cost | None], spent: float, name: str) -> list[Row]:
+def _rest(
+    thread: ThreadCosts, costs: Mapping[str, Cost | None], own: frozenset[str] | None, spent: float, name: str
+) -> list[Row]:
     """What is left of a thread's cost when `spent` of its input is shared out: `name` takes the rest of the input."""
-    known = [(call, costs.get(call.id)) for call in thread.calls if call.usage is not None]
+    known = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
     listed = [cost for _, cost in known if cost is not None]
     input_ = sum(cost.usd - cost.output - cost.other for cost in listed)
     recorded = [usd for call, cost in known if cost is None and (usd := known_usd(call, None)) is not None]

@@ -168,11 +168,12 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
         long = total(input_tokens=n, cache_write_tokens=n, cache_write_1h_tokens=n) / n
     except ValueError:
         long = short
-    return Rates(fresh, read, short, long, short, short * WRITE_12H, output, search, _version())
+    return Rates(fresh, read, short, long, short, short * WRITE_12H, output, search, library_version())
 
 
 @cache
-def _version() -> str:
+def library_version() -> str:
+    """The name of the price library's table."""
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"

@@ -50,7 +50,12 @@ def tagged(summary: SessionSummary) -> str:
 def trouble(summary: SessionSummary) -> str:
     """Why a session has no figures: it cannot be read, or there is nothing in it that a model read."""
     error = safe_text.one_line(summary.error)
-    return error if error.startswith("no model context") else f"not readable: {error}"
+    return error if is_empty(summary) else f"not readable: {error}"
+
+
+def is_empty(summary: SessionSummary) -> bool:
+    """Whether the session could be read, but there is nothing in it that a model read."""
+    return summary.error.startswith("no model context")
 
 
 def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:

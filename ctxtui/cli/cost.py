@@ -1,0 +1,143 @@
+"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import Meter, SessionName, config_of, opened
+from ctxtui.cli.cost_out import Spent, as_fields, print_text
+from ctxtui.cli.exit_codes import WrongUse, code_for
+from ctxtui.cli.output import note, report_error, write_json
+from ctxtui.cli.paint import Painter
+from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.lab.block_costs import thread_costs
+from ctxtui.lab.spending import Row, by_call, by_category, by_tool, merged, summed
+from ctxtui.pricing.price import recorded_usd
+from ctxtui.pricing.rates import library_version
+from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.spent import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
+from ctxtui.views.home import SAMPLES
+from ctxtui.views.home_row import is_empty
+
+if TYPE_CHECKING:
+    from ctxtui.runtime.accounts import Account
+
+
+@click.command(
+    "cost",
+    help="Say what sessions cost by list price: every call at its own time's rates, counted once.\n\n"
+    "NAME is a file, a folder (every recording in it), a session's id, or -. What a subscription pays is another "
+    "matter; a price that nobody knows is unknown, never zero.\n\n\b\n"
+    "Example: ctxtui cost --all --by model",
+)
+@click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
+@click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")
+@click.option("--by", type=click.Choice(WAYS), help="One row for each.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | None, as_json: bool) -> int:
+    """Say what sessions cost."""
+    if bool(names) == every:
+        raise WrongUse("name sessions, or ask for --all of them", way_out="ctxtui cost --all, or ctxtui cost PATH")
+    settings = config_of(context).settings
+    found = _all(settings, by or "") if every else _named(names, settings, by or "")
+    if found.failed and not found.total.calls:
+        error = found.failed[0][1]
+        return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
+    if as_json:
+        write_json(as_fields(found, by or ""))
+    else:
+        print_text(Painter(settings.glyphs), found)
+    for name, error in found.failed:
+        note(f"{name}: {error}")
+    worse = [error for _, error in found.failed if not isinstance(error, NoContext)]
+    return code_for(worse[0]).number if worse else 0
+
+
+def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
+    """Read now: nothing is remembered of files that are merely named."""
+    from ctxtui.runtime.accounts import once
+    from ctxtui.runtime.auditing import expanded
+    from ctxtui.runtime.memory import counter_with_memory
+
+    rows: list[Row] = []
+    totals: list[Row] = []
+    both: list[tuple[float, float]] = []
+    versions: dict[str, None] = {}
+    failed: list[tuple[str, CtxtuiError]] = []
+    with counter_with_memory(settings) as counter:
+        read = _accounts(expanded(names), settings, counter, failed, counts=by in (CATEGORY, TOOL))
+        for _, account, own in once(read):
+            calls = [account.session.calls[id_] for id_ in account.session.calls if id_ in own]
+            totals += by_call(calls, account.costs)
+            rows += _rows(account, calls, own, by)
+            for call in calls:
+                found, recorded = account.costs[call.id], recorded_usd(call)
+                versions |= {found.version: None} if found else {}
+                both += [(recorded, found.usd)] if found and recorded is not None else []
+    recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
+    total = summed(totals)
+    return Spent(merged(rows) if by else [], total, recorded_sum, listed, tuple(versions), tuple(failed))
+
+
+def _accounts(names: list[str], settings: Settings, counter: Any, failed: list[Any], *, counts: bool) -> Any:
+    from ctxtui.runtime.accounts import account, priced
+    from ctxtui.runtime.books import book_for
+
+    for name in names:
+        try:
+            session = opened(name, settings).session
+        except CtxtuiError as error:
+            failed.append((name, error))
+            continue
+        if counts:
+            yield name, account(session, counter, settings)
+        else:
+            yield name, priced(session, book_for(session, counter, settings), settings)
+
+
+def _rows(account: Account, calls: list[Any], own: frozenset[str], by: str) -> list[Row]:
+    session = account.session
+    if by in (CATEGORY, TOOL):
+        costs = {id_: found if id_ in own else None for id_, found in account.costs.items()}
+        threads = thread_costs(account.book, costs)
+        shared = (
+            by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, account.book.names, own)
+        )
+        unpriced = summed(by_call(calls, account.costs)).unpriced
+        return [*shared, *([Row(UNKNOWN, None, unpriced=unpriced)] if unpriced else [])]
+    namers = {
+        MODEL: lambda call: call.model or UNKNOWN,
+        THREAD: lambda call: session.threads[call.thread].label or call.thread,
+        DAY: lambda call: day_of(call.started),
+        PROJECT: lambda call: session.about.cwd or UNKNOWN,
+        "": lambda call: "",
+    }
+    return by_call(calls, account.costs, namers[by])
+
+
+def _all(settings: Settings, by: str) -> Spent:
+    from ctxtui.runtime.shelf import Shelf
+    from ctxtui.runtime.summaries import from_store
+
+    shelf = Shelf(settings, Path.cwd())
+    found = [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
+    if shelf.trouble:
+        note(f"the database was left out: {shelf.trouble}")
+    meter = Meter("reading") if sys.stderr.isatty() else None
+    known = [from_store(one, settings) for one in found if one.stored and not one.path]
+    for one in shelf.figures(found, Event()):
+        known.append(one)
+        if meter:
+            meter.say(f"{len(known)} of {len(found)} sessions")
+    if meter:
+        meter.clear()
+    known.sort(key=lambda one: one.mtime)
+    failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
+    total = summed(rows_of(known))
+    return Spent(rows_of(known, by) if by else [], total, versions=(library_version(),), failed=failed)

@@ -1,0 +1,149 @@
+"""`ctxtui why`: the bill as a sum, and what would have been cheaper."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.output import note, write_json
+from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.core.call import Call
+from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
+from ctxtui.core.session import Session
+from ctxtui.lab.bill import PARTS, dearest
+from ctxtui.lab.statement import Statement
+from ctxtui.runtime.settings import Settings
+from ctxtui.views import safe_text
+from ctxtui.views import statement as drawn
+from ctxtui.views.span import Span
+
+LAST, YESTERDAY = "last", "yesterday"
+
+
+@click.command(
+    "why",
+    help="Say why a session cost what it did: the bill as a sum, the dearest blocks, what would have been cheaper.\n\n"
+    "NAME is a file, a folder (every recording in it), a session's id, `last` (this directory's newest session, the "
+    "default) or `yesterday` (all calls of that day).\n\n\b\nExample: ctxtui why last",
+)
+@click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def why(context: click.Context, name: str, as_json: bool) -> None:
+    """Say why a session cost what it did."""
+    settings = config_of(context).settings
+    what = _yesterday(settings) if name == YESTERDAY else _stated(name, settings)
+    if as_json:
+        write_json(as_fields(what))
+    else:
+        _print(Painter(settings.glyphs), what)
+
+
+def _stated(name: str, settings: Settings) -> Statement:
+    from ctxtui.runtime.auditing import expanded
+
+    return _summed([_newest()] if name == LAST and not os.path.lexists(LAST) else expanded([name]), settings)
+
+
+def _newest() -> str:
+    from ctxtui.runtime.discover import find
+    from ctxtui.runtime.projects import related
+    from ctxtui.runtime.whereabouts import newest_here
+
+    cwd = Path.cwd()
+    here = newest_here(find(cwd), related(cwd, os.environ))
+    if here is None:
+        raise NotFound(f"no session of this directory ({cwd})", way_out="name one: `ctxtui sessions` lists all")
+    return str(here.path)
+
+
+def _yesterday(settings: Settings) -> Statement:
+    from ctxtui.runtime.discover import find
+
+    today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
+    names = [str(one.path) for one in find(Path.cwd()) if one.mtime >= start]
+    what = _summed(names, settings, (start, end)) if names else Statement()
+    if not what.calls:
+        raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists what there is")
+    return what
+
+
+def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
+    from ctxtui.runtime.accounts import account
+    from ctxtui.runtime.memory import counter_with_memory
+
+    total, seen = Statement(), set[str]()
+    with counter_with_memory(settings) as counter:
+        for name, session in _read(names, settings, quiet=between is not None):
+            own = frozenset(id_ for id_, call in session.calls.items() if id_ not in seen and _within(call, between))
+            seen |= own
+            if own or len(names) == 1:
+                one = account(session, counter, settings)
+                total.take(one.statement(own if len(own) < len(session.calls) else None), f"{Path(name).name}: ")
+    return total
+
+
+def _within(call: Call, between: tuple[float, float] | None) -> bool:
+    return between is None or between[0] <= (call.started or 0.0) < between[1]
+
+
+def _read(names: list[str], settings: Settings, *, quiet: bool) -> Iterator[tuple[str, Session]]:
+    """Each session that can be read; the others are noted. Raises what the first one raised where none can."""
+    failed: list[CtxtuiError] = []
+    for name in names:
+        try:
+            session = opened(name, settings).session
+        except CtxtuiError as error:
+            failed.append(error)
+            if len(names) > 1 and not (quiet and isinstance(error, NoContext)):
+                note(f"{name}: {error}")
+        else:
+            yield name, session
+    if failed and len(failed) == len(names) and not quiet:
+        raise failed[0]
+
+
+def as_fields(what: Statement) -> dict[str, Any]:
+    """The fields of ``why --json``; the parts' USD add up to ``total_usd``."""
+    bill = what.bill
+    return {
+        "total_usd": bill.usd,
+        "prices": drawn.LABEL,
+        "subscription": what.subscription,
+        "parts": [{"name": name, "usd": bill.parts[name].usd, "tokens": bill.parts[name].tokens} for name in PARTS],
+        "carried_in_full": {"usd": bill.in_full.usd, "tokens": bill.in_full.tokens},
+        "rewrites": [
+            {"thread": r.thread, "call": r.number, "tokens": r.tokens, "usd": r.usd, "cause": r.cause, "pause": r.pause}
+            for r in dearest(bill.rewrites)
+        ],
+        "heaviest": [asdict(one) for one in what.heaviest],
+        "threads": dict(sorted(bill.threads.items(), key=lambda item: -item[1])),
+        "subagents_share": bill.subagents,
+        "cures": [{**asdict(cure), "words": drawn.cure_words(cure)} for cure in drawn.worthwhile(what)],
+        "time": [row._asdict() for row in what.times],
+        "sessions": what.sessions,
+        "calls": len(what.calls),
+        "unpriced_calls": bill.unpriced,
+        "sentence": drawn.sentence(what),
+    }
+
+
+def _print(painter: Painter, what: Statement) -> None:
+    room = width()
+    painter.line(drawn.head(what))
+    for line in safe_text.wrap(drawn.sentence(what), room - 2):
+        painter.line([Span(" " + line)])
+    for title, aside, lines in drawn.sections(what, room):
+        painter.line([])
+        painter.line(rule(title, aside))
+        for spans in lines:
+            painter.line(spans)

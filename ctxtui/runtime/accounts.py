@@ -1,0 +1,104 @@
+"""Accounts: recordings read and counted, with what each of their calls cost and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.session import Session
+from ctxtui.lab.bill import bill
+from ctxtui.lab.block_costs import Heavy, ThreadCosts, heaviest, thread_costs
+from ctxtui.lab.book import Book
+from ctxtui.lab.cures import cures
+from ctxtui.lab.statement import Dear, Statement
+from ctxtui.lab.story import SHORTEST_CACHED
+from ctxtui.pricing.price import Cost, PriceTable, call_rates, price_call
+from ctxtui.pricing.rates import Rates
+from ctxtui.runtime.books import book_for
+from ctxtui.runtime.counting import Counter, count_all
+from ctxtui.runtime.pricing import prices_for
+from ctxtui.runtime.settings import Settings
+from ctxtui.views.preview import telling
+from ctxtui.views.readings import Readings
+
+DEAREST: Final = 10
+"""Blocks that a statement names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A session counted and priced: `costs` by call id, None where no list price is known."""
+
+    session: Session
+    book: Book
+    costs: dict[str, Cost | None]
+    table: PriceTable
+
+    def threads(self) -> list[ThreadCosts]:
+        """What each thread's blocks cost."""
+        return thread_costs(self.book, self.costs)
+
+    def statement(self, only: frozenset[str] | None = None) -> Statement:
+        """The session's statement; with `only` the bill is of those calls alone, the rest still of the whole."""
+        threads = self.threads()
+        session, book = self.session, self.book
+        found = bill(book, self.costs, only)
+        readings = Readings(session, book.names)
+        whole = found if only is None else bill(book, self.costs)
+
+        def minimum(model: str) -> int:
+            return book.card(model).cache_minimum or SHORTEST_CACHED
+
+        largest = max((call for call in session.calls.values() if call.usage), key=_input, default=None)
+        peak = _input(largest) if largest else 0
+        window = session.about.window or (book.card(largest.model).window if largest else 0) or 0
+        calls = [call for call in session.calls.values() if only is None or call.id in only]
+        return Statement(
+            found,
+            [_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
+            cures(threads, whole.rewrites, self._rates, book.names, minimum),
+            calls,
+            1,
+            peak=peak,
+            window=window,
+        )
+
+    def _rates(self, call: Call) -> Rates | None:
+        return call_rates(call, self.table) if call.usage is not None else None
+
+
+def account(session: Session, counter: Counter, settings: Settings) -> Account:
+    """The account of a session that is read whole; counts what is not counted yet."""
+    book = book_for(session, counter, settings)
+    count_all(book, counter)
+    return priced(session, book, settings)
+
+
+def priced(session: Session, book: Book, settings: Settings) -> Account:
+    """The account of a session whose `book` is counted."""
+    table = prices_for(settings)
+    return Account(session, book, {id_: price_call(call, table) for id_, call in session.calls.items()}, table)
+
+
+def once(accounts: Iterable[tuple[str, Account]]) -> Iterator[tuple[str, Account, frozenset[str]]]:
+    """Each account with the calls that no account before it had: a call that stands in two files counts once."""
+    seen: set[str] = set()
+    for name, one in accounts:
+        own = frozenset(one.session.calls) - seen
+        seen |= own
+        yield name, one, own
+
+
+def _input(call: Call) -> int:
+    return call.usage.input if call.usage else 0
+
+
+def _dear(session: Session, readings: Readings, heavy: Heavy) -> Dear:
+    node = session.tree[heavy.node]
+    line, got = readings.preview(heavy.node), readings.reading(heavy.node)
+    call = readings.call_of(node, got)
+    about = telling(call, session.about.cwd) if call else line.text
+    return Dear(CATEGORIES[node.category], line.label, about, heavy.tokens, heavy.usd, heavy.calls)

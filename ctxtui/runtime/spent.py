@@ -1,0 +1,66 @@
+"""What all sessions of the user cost, from the remembered figures of each, every call counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+from ctxtui.lab.spending import Row, merged
+from ctxtui.views.home import CallSpent, SessionSummary
+
+MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
+WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)
+UNKNOWN: Final = "unknown"
+
+
+def day_of(started: float | None) -> str:
+    """The local date of a Unix time, ``2026-11-21``."""
+    return datetime.fromtimestamp(started).astimezone().date().isoformat() if started else UNKNOWN
+
+
+def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[Row]:
+    """Rows by one of `WAYS` ("": one row) over sessions whose figures are known, dearest first."""
+    rows: list[Row] = []
+    for one, own in once(sessions):
+        if by in (CATEGORY, TOOL):
+            rows += _shared_out(one, own, one.by_category if by == CATEGORY else one.by_tool)
+        else:
+            name = _namer(one, by)
+            rows += [_row(call, name(call)) for call in own]
+    return merged(rows)
+
+
+def once(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, list[CallSpent]]]:
+    """Each session with those of its calls that none before it had."""
+    seen: set[str] = set()
+    for one in sessions:
+        own = [call for call in one.spent if call.id not in seen]
+        seen.update(call.id for call in own)
+        yield one, own
+
+
+def _row(call: CallSpent, name: str) -> Row:
+    return Row(name, call.cost, call.tokens, 1, int(call.cost is None and call.tokens > 0))
+
+
+def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:
+    if by == MODEL:
+        return lambda call: one.models[call.model][0] if call.model >= 0 else UNKNOWN
+    if by == THREAD:
+        return lambda call: call.thread or "main"
+    if by == DAY:
+        return lambda call: day_of(call.started)
+    name = (one.cwd or UNKNOWN) if by == PROJECT else ""
+    return lambda call: name
+
+
+def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]) -> list[Row]:
+    """A session's money by category or tool; where other sessions have some of its calls, its own calls' share of
+    it."""
+    whole = sum(call.cost or 0.0 for call in one.spent)
+    mine = sum(call.cost or 0.0 for call in own)
+    factor = mine / whole if whole else 0.0
+    rows = [Row(name, usd * factor) for name, usd in shares]
+    unpriced = [call for call in own if call.cost is None and call.tokens]
+    return [*rows, Row(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows
