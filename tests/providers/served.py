@@ -12,7 +12,7 @@ Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Served:
-    """What the server got."""
+    """What was posted to the server."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -26,8 +26,9 @@ async def served(routes: Mapping[str, Any]) -> AsyncIterator[Served]:
     kept = Served()
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        kept.bodies.append(await request.read())
-        kept.headers.append(request.headers)
+        if request.method == "POST":
+            kept.bodies.append(await request.read())
+            kept.headers.append(request.headers)
         what = routes.get(request.path)
         if what is None:
             raise web.HTTPNotFound

@@ -1,0 +1,87 @@
+"""A hosted turn on record: its moments as events of the session, and as work for the store's writer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctxtui.agent import moments as mo
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
+from ctxtui.store.writer import Ended, InFlight, Work
+
+if TYPE_CHECKING:
+    from ctxtui.agent.events import ToolResult
+    from ctxtui.core.call import Call
+
+_TITLE = 80
+
+
+class Recording:
+    """What the moments of a chat come to. `put` hands work to the writer; `clock` gives Unix seconds."""
+
+    def __init__(self, session: Session, put: Callable[[Work], object], clock: Callable[[], float]) -> None:
+        self._session = session
+        self._put = put
+        self._clock = clock
+        self._last = next(reversed(session.calls), "")
+
+    def take(self, moment: mo.Moment) -> list[Event]:
+        """Record `moment`; the events that the session is to take in."""
+        match moment:
+            case mo.UserSaid(text, head):
+                self._flight("said", text)
+                return [*self._titled(text), TipMoved(MAIN, head)]
+            case mo.ResultsCame(results, head):
+                self._flight("results", results_json(results))
+                return [TipMoved(MAIN, head)]
+            case mo.Sent(draft, at, attempt):
+                self._flight("sent", json.dumps({"at": at, "attempt": attempt, "dialect": draft.skeleton.dialect}))
+            case mo.CallBegan(call):
+                return [CallSeen(call)]
+            case mo.Heard(data, _) if data:
+                self._flight("heard", data)
+            case mo.CallEnded(call, head, _):
+                self._last = call.id
+                self._put(Ended(call, head))
+                return [CallSeen(call), TipMoved(MAIN, head)]
+            case mo.CallFailed(message, call):
+                return self._failed(message, call)
+            case mo.Noted(kind, text):
+                happened = Happened(kind, text, MAIN, self._clock(), self._last)
+                self._put(happened)
+                return [happened]
+        return []
+
+    def slot(self, kind: str, text: str) -> None:
+        """Keep the last `text` of a kind: the queue, the draft."""
+        self._flight(kind, text)
+
+    def moved(self, head: int, blocks: int) -> list[Event]:
+        """The context was taken back to `head`, which is its first `blocks` blocks."""
+        self._flight("back", str(blocks))
+        return [TipMoved(MAIN, head)]
+
+    def _flight(self, kind: str, data: str | bytes) -> None:
+        self._put(InFlight(self._last, self._clock(), kind, data))
+
+    def _titled(self, text: str) -> list[Event]:
+        if self._session.about.title:
+            return []
+        title = " ".join(text.split())[:_TITLE]
+        self._put(Described(title=title))
+        return [Described(title=title)]
+
+    def _failed(self, message: str, call: Call | None) -> list[Event]:
+        if call is None:
+            self._flight("failed", message)
+            return []
+        self._last = call.id
+        # What came is on the call, beside the context, which stays where it was.
+        self._put(Ended(call, call.raw_head))
+        return [CallSeen(call), TipMoved(MAIN, call.raw_head)]
+
+
+def results_json(results: tuple[ToolResult, ...]) -> str:
+    """Tool results as text."""
+    return json.dumps([[one.id, one.text, one.is_error] for one in results])
