@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxtui.core.session import MAIN, Session, Thread
+from ctxtui.core.session import Session, Thread
+from ctxtui.lab.family import Kin, ordered
 from ctxtui.views import cells, numbers, safe_text
 from ctxtui.views.span import Span
 
@@ -22,27 +23,8 @@ class ThreadRow:
 
 
 def thread_rows(session: Session) -> list[ThreadRow]:
-    """The threads as a tree in order of appearance, the main one first; one whose parent is unknown belongs to it."""
-    threads = dict(session.threads)
-    threads.setdefault(MAIN, Thread(MAIN))
-    children: dict[str, list[str]] = {}
-    for thread in threads.values():
-        if thread.id != MAIN:
-            parent = thread.parent if thread.parent in threads and thread.parent != thread.id else MAIN
-            children.setdefault(parent, []).append(thread.id)
-    rows: list[ThreadRow] = []
-    seen: set[str] = set()
-    # Threads whose parents form a ring hang on nothing: they come last.
-    waiting = [(id_, 1, True) for id_ in reversed(threads)] + [(MAIN, 0, True)]
-    while waiting:
-        id_, depth, last = waiting.pop()
-        if id_ in seen:
-            continue
-        seen.add(id_)
-        rows.append(_row(session, threads[id_], depth, last))
-        below = children.get(id_, [])
-        waiting += [(child, depth + 1, child == below[-1]) for child in reversed(below)]
-    return rows
+    """The threads as a tree (see `lab.family.ordered`)."""
+    return [_row(session, thread, depth, last) for thread, depth, last in ordered(session)]
 
 
 def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
@@ -71,3 +53,55 @@ def draw(row: ThreadRow, room: int, *, shown: bool, here: bool) -> list[Span]:
         Span(name, "ink" if shown else "dim"),
         Span(f"{tokens:>8} ", "ink" if shown else "dim"),
     ]
+
+
+_COLUMNS = (("calls", 6), ("from call", 11), ("context", 9), ("peak", 8), ("sent in all", 12), ("cost", 10))
+"""Heads and widths of the figures in the list of threads, all of which a wide screen shows."""
+_NARROW = frozenset({"calls", "context", "peak", "cost"})
+_WIDE = 100
+
+
+def heads(room: int) -> list[Span]:
+    """The heads of the list's columns."""
+    shown = _shown(room)
+    taken = sum(wide for _, wide in shown) + 1
+    return [Span(cells.left("     thread", max(4, room - taken)), "dim"), *(Span(f"{n:>{w}}", "dim") for n, w in shown)]
+
+
+def _shown(room: int) -> list[tuple[str, int]]:
+    return [column for column in _COLUMNS if room >= _WIDE or column[0] in _NARROW]
+
+
+def draw_kin(row: Kin, room: int, *, shown: bool, here: bool) -> list[Span]:
+    """A row of the list of threads; `shown` marks the thread that the screen behind shows."""
+    branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
+    lead = [Span("▸" if here else " ", "accent"), Span(branch, "hair"), _dot(shown), Span(" ")]
+    figures = {
+        "calls": f"{row.calls:,}",
+        "from call": f"{row.since:,}" if row.since else numbers.NOT_APPLICABLE if not row.depth else numbers.NOT_YET,
+        "context": _tokens(row.tokens),
+        "peak": _tokens(row.peak),
+        "sent in all": _tokens(row.sent),
+        "cost": numbers.money(row.usd) if row.priced else numbers.NONE,
+    }
+    columns = [Span(f"{figures[name]:>{wide}}", _style(name, row)) for name, wide in _shown(room)]
+    told = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
+    folds = f"  Σ {row.folds}" if row.folds else ""
+    taken = sum(cells.width(span.text) for span in (*lead, *columns)) + 1 + len(folds)
+    name = cells.fit(told, max(4, room - taken))
+    gap = " " * max(0, room - taken - cells.width(name))
+    return [*lead, Span(name, "ink bold" if shown else "ink"), Span(folds, "cat-summary"), Span(gap), *columns]
+
+
+def _dot(shown: bool) -> Span:
+    return Span("●", "ok") if shown else Span("○", "dim")
+
+
+def _tokens(count: int | None) -> str:
+    return numbers.NONE if count is None else numbers.tokens(count)
+
+
+def _style(name: str, row: Kin) -> str:
+    if name == "cost":
+        return "ink bold" if (row.usd or 0) >= 1 else "ink" if row.usd is not None else "dim"
+    return "ink" if name == "peak" else "dim"

@@ -2,114 +2,99 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from ctxtui.core.block import Block
-from ctxtui.core.category import INDEX
-from ctxtui.core.reading import read
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.lab.definitions import BUILT_IN
+from ctxtui.lab.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Server, Tool, ToolUse, totals
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span
 
-BUILT_IN = "built-in"
-_NAME = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
-_CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolGroup:
-    """The tools of one server: their `names`, the tokens of their definitions (None: not recorded), `calls` made."""
-
-    name: str
-    tokens: int | None
-    calls: int
+STATE: Final = {LOADED: "", DEFERRED: "deferred", FOUND: "found", UNKNOWN: "not recorded"}
+"""What is said of a definition's state; the normal case is not marked."""
+_CALLS = 12
+_STATE = 13
 
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """All groups, how many tools are defined, how many of them were never called."""
+    """All servers with their tools, how many tools are defined, how many of them were never called."""
 
-    groups: tuple[ToolGroup, ...]
+    servers: tuple[Server, ...]
     defined: int
     unused: int
 
 
-class CallCounts:
-    """How often each tool was called on a path; going to the next call reads its new blocks only."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-        self._head = ROOT
-        self.calls: Counter[str] = Counter()
-        self.defined: dict[str, int] = {}
-
-    def show(self, head: int) -> None:
-        """Count what is on the path to `head`."""
-        tree = self._tree
-        if tree.common(self._head, head) != self._head:
-            self._head = ROOT
-            self.calls.clear()
-            self.defined.clear()
-        for node in tree.path(head, self._head):
-            category = tree[node].category
-            if category == _CALL:
-                self.calls[_name(tree[node].block)] += 1
-            elif category == _TOOLS and tree[node].place.section == "tools":
-                self.defined[_name(tree[node].block)] = node
-        self._head = head
-
-
-def _name(block: Block) -> str:
-    # Decoding a long session's calls for their names alone would take longer than a frame.
-    found = _NAME.match(block.body)
-    return found[1].decode() if found else read(block).name
-
-
-def server_of(tool: str) -> str:
-    """The MCP server in a client's tool name (``mcp__puppeteer__navigate``), else ``built-in``."""
-    parts = tool.split("__")
-    return f"mcp {parts[1]}" if tool.startswith("mcp__") and len(parts) > 2 else BUILT_IN
-
-
-def toolset(scene: Scene, counts: CallCounts) -> Toolset:
+def toolset(scene: Scene, use: ToolUse) -> Toolset:
     """The tools of the context shown, by server; most tokens first, then most calls."""
-    counted = scene.counted
-    groups = []
-    for server in dict.fromkeys(map(server_of, [*counts.defined, *counts.calls])):
-        nodes = [node for name, node in counts.defined.items() if server_of(name) == server]
-        calls = sum(count for name, count in counts.calls.items() if server_of(name) == server)
-        tokens = sum(map(scene.running.own, nodes)) if nodes and counted else None
-        groups.append(ToolGroup(safe_text.one_line(server, 60), tokens, calls))
-    groups.sort(key=lambda group: (-(group.tokens or 0), -group.calls))
-    unused = sum(name not in counts.calls for name in counts.defined)
-    return Toolset(tuple(groups), len(counts.defined), unused)
+    use.show(scene.head)
+    servers = tuple(use.servers(scene.running.own if scene.counted else None))
+    return Toolset(servers, *totals(servers))
 
 
 def notes(what: Toolset) -> list[Span]:
     """For the rule: how many definitions are carried along for nothing."""
     if not what.defined:
-        return [Span("definitions not recorded", "dim")] if what.groups else []
+        return [Span("definitions not recorded", "dim")] if what.servers else []
     if not what.unused:
         return [Span(f"all {what.defined} called", "dim")]
     return [Span("never called ", "warn"), Span(f"{what.unused} of {what.defined}", "dim")]
 
 
+def server_label(name: str) -> str:
+    """A server's name on screen: ``mcp github``, ``built-in``."""
+    return name if name == BUILT_IN else f"mcp {safe_text.one_line(name, 60)}"
+
+
 def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
-    """The body, one group per line."""
-    if not what.groups:
+    """The body of the pane, one server per line."""
+    if not what.servers:
         yield [Span(" No tools in this context.", "dim")]
-    most = max((group.tokens or 0 for group in what.groups), default=0)
-    for group in what.groups:
-        tokens = numbers.NONE if group.tokens is None else numbers.tokens(group.tokens)
-        calls = f"{group.calls:,} call{'s' if group.calls != 1 else ''}"
-        yield [
-            Span(" ƒ ", "cat-tools"),
-            Span(cells.left(group.name, max(4, room - 3 - 7 - 1 - 4 - 11 - 1)), "ink"),
-            Span(f"{tokens:>7} ", "ink bold" if (group.tokens or 0) >= 1000 else "ink"),
-            Span(bars.line(group.tokens or 0, most, 4).ljust(4), "cat-tools"),
-            Span(f"{calls:>11} ", "warn" if group.calls == 0 else "dim"),
-        ]
+    most = max((server.tokens or 0 for server in what.servers), default=0)
+    for server in what.servers:
+        words = Span(cells.left(server_label(server.name), max(4, room - 3 - 7 - 1 - 4 - _CALLS)), "ink")
+        yield [Span(" ƒ ", "cat-tools"), words, *_figures(server.tokens, most, 4), _calls(server.calls)]
+
+
+def _figures(tokens: int | None, most: int, bar: int) -> list[Span]:
+    shown = numbers.NONE if tokens is None else numbers.tokens(tokens)
+    return [
+        Span(f"{shown:>7} ", "ink bold" if (tokens or 0) >= 1000 else "ink" if tokens is not None else "faint"),
+        Span(bars.line(tokens or 0, most, bar).ljust(bar), "cat-tools"),
+    ]
+
+
+def _calls(calls: int) -> Span:
+    told = f"{calls:,} call{'s' if calls != 1 else ''}"
+    return Span(f"{told:>{_CALLS - 1}} ", "warn" if calls == 0 else "dim")
+
+
+ListRow = Server | Tool
+
+
+def rows(servers: Sequence[Server]) -> list[ListRow]:
+    """The list of all tools: each server, then its tools."""
+    found: list[ListRow] = []
+    for server in servers:
+        found += [server, *server.tools]
+    return found
+
+
+def draw(row: ListRow, most: int, room: int, *, here: bool) -> list[Span]:
+    """A row of that list in `room` cells; `most` are the tokens of the heaviest tool."""
+    cursor = Span("▸" if here else " ", "accent")
+    if isinstance(row, Server):
+        told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
+        name = f"{server_label(row.name)}  {told}" + (f", {row.unused:,} never called" if row.unused else "")
+        left, state = [cursor, Span("ƒ ", "cat-tools"), Span(name, "cat-tools bold")], ""
+    else:
+        name = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
+        left, state = [cursor, Span("    "), Span(name, "ink" if row.calls else "dim")], STATE[row.state]
+    bar = 8 if room >= 100 else 4
+    tokens, share = row.tokens, 0 if isinstance(row, Server) else most
+    taken = sum(cells.width(span.text) for span in left[:-1])
+    words = Span(cells.left(left[-1].text, max(4, room - taken - 8 - bar - _STATE - 1 - _CALLS)), left[-1].style)
+    figures = _figures(tokens, share, bar)
+    return [*left[:-1], words, *figures, Span(f" {state:<{_STATE}}", "dim"), _calls(row.calls)]

@@ -174,7 +174,7 @@ async def test_threads() -> None:
         assert "Find server types" in text(screen)
         await pilot.press("t")
         assert screen.thread == "find" and "Find server types and socket messages \u2039" in text(screen)
-        await pilot.press("T", "T")
+        await pilot.press("t")
         assert screen.thread == "upda"
         screen.panels.threads.focus()
         await pilot.press("up", "up", "enter")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
+from ctxtui.lab.tools import ToolUse
 from ctxtui.views import call_strip, composition, context_map, header, this_call, threads
 from ctxtui.views.call_strip import Columns
 from ctxtui.views.composition import fold
@@ -18,7 +19,7 @@ from ctxtui.views.heaviest import Heaviest
 from ctxtui.views.open_block import Opened
 from ctxtui.views.scene import Limits
 from ctxtui.views.span import plain, width
-from ctxtui.views.toolset import CallCounts, toolset
+from ctxtui.views.toolset import toolset
 from tests.cases.scenes import rows_of, scene_of, study_of, text_of
 from tests.cases.sessions import compacted, every_category, hostile, long_session, troubled, with_subagents
 
@@ -259,9 +260,9 @@ def test_threads_are_a_tree() -> None:
 
 def test_tools_are_counted_along_the_path() -> None:
     scene = STUDY.scene(MAIN, 5)
-    counts = CallCounts(scene.session.tree)
+    use = ToolUse(scene.session.tree)
     for number in (0, 3, 5, 2, 5):
-        counts.show(STUDY.scene(MAIN, number).head)
-    got = toolset(scene, counts)
-    assert [(group.name, group.calls) for group in got.groups] == [("mcp puppeteer", 1), ("built-in", 3)]
+        use.show(STUDY.scene(MAIN, number).head)
+    got = toolset(scene, use)
+    assert [(server.name, server.calls) for server in got.servers] == [("puppeteer", 1), ("built-in", 3)]
     assert got.defined == 2 and got.unused == 0

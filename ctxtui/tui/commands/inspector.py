@@ -16,12 +16,13 @@ from ctxtui.tui.commands.inspector_calls import (
     PreviousEvent,
 )
 from ctxtui.tui.commands.inspector_diff import COMPARING
+from ctxtui.tui.commands.inspector_lists import LISTS, THREADS
 from ctxtui.views.signs import CATEGORY
 
 __all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "SKIPPED", "THREADS"]
 
-FOLLOWS, THREADS, FILTERED, SKIPPED = "follows", "threads", "filtered", "skipped"
-"""Facts: the recording may grow; there are several threads; a filter is on; not all of it could be read."""
+FOLLOWS, FILTERED, SKIPPED = "follows", "filtered", "skipped"
+"""Facts: the recording may grow; a filter is on; not all of it could be read."""
 BLOCK = "block"
 """The kind of row on which block commands work."""
 
@@ -83,10 +84,15 @@ class NextThread(Command):
         return THREADS in at.facts
 
 
-class PreviousThread(NextThread):
+class PreviousThread(Command):
     """The thread before."""
 
-    name, action, keys, label = "previous thread", "step_thread(-1)", ("T",), ""
+    name, action, group = "previous thread", "step_thread(-1)", "threads and following"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With several threads."""
+        return THREADS in at.facts
 
 
 class Follow(Command):
@@ -161,7 +167,7 @@ class Home(Command):
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll, GoToCall,
-    *COMPARING,
+    *COMPARING, *LISTS,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     Prompt, Leave,
 )  # fmt: skip

@@ -22,7 +22,8 @@ class Desk(Screen[None]):
 
     `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
     says that the view goes along with a recording that grows, `live` that one is being written, `complete` that the
-    first reading is done, `asking` that the prompt is entered.
+    first reading is done, `asking` that the prompt is entered. `places` is the call last shown of each thread,
+    `came_from` the thread that was shown before this one.
     """
 
     def __init__(self, source: Source, follow: bool) -> None:
@@ -35,6 +36,8 @@ class Desk(Screen[None]):
         self.loaded: Loaded | None = None
         self.glimpse: Study | None = None
         self.thread = MAIN
+        self.came_from = MAIN
+        self.places: dict[str, int] = {}
         self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
         self.follows = follow

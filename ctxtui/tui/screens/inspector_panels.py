@@ -183,7 +183,7 @@ class Panels:
             self.tools.show(sides.tools(scene))
 
     def _replan(self, what: composition.Composition, threads: int) -> bool:
-        groups = len(self.tools.what.groups) if self.tools.what is not None else 0
+        groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups)
         changed, self._wants = wants != self._wants, wants
         return changed

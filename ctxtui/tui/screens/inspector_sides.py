@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ctxtui.core.tree import Tree
 from ctxtui.lab.figures import figures
+from ctxtui.lab.tools import ToolUse
 from ctxtui.runtime.study import Study
 from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.views import call_strip, composition, growth_chart, toolset
@@ -17,7 +18,7 @@ from ctxtui.views.heaviest import Heaviest, Heavy
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span
 from ctxtui.views.strip import Window
-from ctxtui.views.toolset import CallCounts, Toolset
+from ctxtui.views.toolset import Toolset
 
 _POINTS = 400
 """Points of the growth curve: more than it has dots."""
@@ -29,7 +30,7 @@ class Sides:
     def __init__(self, tree: Tree) -> None:
         self._heavy = Heaviest()
         self._columns: dict[str, Columns] = {}
-        self._counts = CallCounts(tree)
+        self._tools = ToolUse(tree)
 
     def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
         """What the context is made of, with the change since the call before and the money."""
@@ -78,8 +79,7 @@ class Sides:
 
     def tools(self, scene: Scene) -> Toolset:
         """The tools of the context."""
-        self._counts.show(scene.head)
-        return toolset.toolset(scene, self._counts)
+        return toolset.toolset(scene, self._tools)
 
 
 def heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Heavy:

@@ -76,12 +76,15 @@ class Travel(Desk):
         self.to_thread(ids[(at + step) % len(ids)])
 
     def to_thread(self, thread: str) -> None:
-        """Show the last call of a thread."""
+        """Show a thread: the call that was shown of it last, else its last one."""
         if self.study is None or thread == self.thread:
             return
+        self.came_from = self.thread
+        self.places[self.thread] = self.index
         self.thread, self.panels.window = thread, None
-        self.index = self.count - 1
-        self.show(to_end=True)
+        known = self.places.get(thread)
+        self.index = self.count - 1 if known is None else min(known, self.count - 1)
+        self.show(to_end=known is None)
         self.feed.work()
 
     def action_follow(self) -> None:

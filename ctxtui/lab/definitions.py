@@ -1,0 +1,103 @@
+"""Tool definitions and calls as any dialect spells them: which tool, which server, loaded at once or found later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Block
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import read_value
+
+BUILT_IN: Final = "built-in"
+"""The server of tools that no server gives: the client's own, or the provider's."""
+
+_NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
+_SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
+"""Keys that name the server of a tool or a call (facts §1, §4)."""
+_LISTS: Final = ("tools", "allowed_tools")
+_REFERENCE: Final = re.compile(
+    rb'"type":"tool_reference","tool_name":"([^"\\]+)"|"tool_name":"([^"\\]+)","type":"tool_reference"'
+)
+
+
+class Defined(NamedTuple):
+    """One definition in a block: `share` is its part (0 to 1) of the block's tokens, `deferred` that it is no part of
+    the prompt until the model finds it. A `name` "" stands for all tools of a server that the request does not list."""
+
+    server: str
+    name: str
+    share: float
+    deferred: bool
+
+
+def definitions(block: Block) -> Iterator[Defined]:
+    """The definitions in a block of the tools category."""
+    value = block.value()
+    found = list(_found(value, "", False))
+    whole = sum(size for *_, size in found) or 1
+    for server, name, deferred, size in found:
+        own, plain = split_name(name)
+        yield Defined(server or own or BUILT_IN, plain if own else name, size / whole, deferred)
+
+
+def _found(value: Json, server: str, deferred: bool) -> Iterator[tuple[str, str, bool, int]]:
+    """(server, name, deferred, characters) of each definition in `value`."""
+    if not isinstance(value, Mapping):
+        return
+    inner = value.get("function", value.get("tool", value.get("definition")))
+    inner = inner if isinstance(inner, Mapping) else value
+    kind = str(value.get("type", ""))
+    if kind == "namespace":
+        server = server_name(str(value.get("name", "")))
+    else:
+        server = next((server_name(str(value[key])) for key in _SERVER if value.get(key)), server)
+    config = value.get("default_config")
+    deferred = bool(
+        value.get("defer_loading", config.get("defer_loading") if isinstance(config, Mapping) else deferred)
+    )
+    listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+    if listed is not None:
+        for item in listed:
+            yield from _found(item if isinstance(item, Mapping) else {"name": item}, server, deferred)
+        return
+    if inner is not value:
+        yield from _found(inner, server, deferred)
+        return
+    unlisted = kind in ("mcp", "mcp_toolset")
+    name = "" if unlisted else str(value.get("name") or kind)
+    yield server, name, deferred, len(canonical.dumps(value))
+
+
+def called(block: Block) -> tuple[str, str]:
+    """(server, name) of a tool call; the server is "" where the call does not say."""
+    # Decoding a long session's calls for their names alone would take longer than a frame.
+    quick = _NAME.match(block.body)
+    if quick and not any(f'"{key}"'.encode() in block.body for key in _SERVER):
+        server, name = split_name(quick[1].decode())
+        return server, name
+    value = block.value()
+    got = read_value(block.kind, value)
+    server = next((str(value[key]) for key in _SERVER if value.get(key)), "") if isinstance(value, Mapping) else ""
+    own, name = split_name(got.name)
+    return server_name(server) or own, name if own else got.name
+
+
+def referred(block: Block) -> list[str]:
+    """The tools that a search's result names: from there on their definitions are read."""
+    if b"tool_reference" not in block.body:
+        return []
+    return [(first or second).decode("utf-8", "replace") for first, second in _REFERENCE.findall(block.body)]
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """The MCP server in a client's name of a tool and the tool's own: ``mcp__puppeteer__navigate``; "" without one."""
+    parts = name.split("__", 2)
+    return (parts[1], parts[2]) if name.startswith("mcp__") and len(parts) == 3 and parts[2] else ("", name)
+
+
+def server_name(name: str) -> str:
+    """A server's name without the prefix that clients give it: ``mcp__github`` is ``github``."""
+    return name.removeprefix("mcp__").removesuffix("__")

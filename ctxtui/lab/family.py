@@ -1,0 +1,125 @@
+"""The threads of a session as a family: who started whom, each with its own context, peak and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.session import MAIN, Session, Thread
+from ctxtui.pricing.price import Cost
+
+_FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """One thread: `depth` below the main one, `last` of those that its parent started.
+
+    `tokens` is the input of its last call with a report, `peak` the largest, `sent` all input and `answered` all output
+    together (None: no report). `usd` is what its calls cost: None where a price is not known, or not known yet (then
+    `priced` is False). `since` is the parent's call (from 1) after which it began, 0 where times do not tell;
+    `folds` counts its compactions.
+    """
+
+    id: str
+    label: str
+    parent: str
+    depth: int
+    last: bool
+    calls: int
+    model: str
+    tokens: int | None
+    peak: int | None
+    sent: int | None
+    answered: int | None
+    usd: float | None
+    priced: bool
+    since: int
+    folds: int
+
+
+def ordered(session: Session) -> Iterator[tuple[Thread, int, bool]]:
+    """The threads as a tree in order of appearance, the main one first: (thread, depth, whether its parent's last).
+
+    One whose parent is unknown belongs to the main one; threads whose parents form a ring hang on nothing and come
+    last.
+    """
+    threads = dict(session.threads)
+    threads.setdefault(MAIN, Thread(MAIN))
+    children: dict[str, list[str]] = {}
+    for thread in threads.values():
+        if thread.id != MAIN:
+            children.setdefault(parent_of(session, thread), []).append(thread.id)
+    seen: set[str] = set()
+    waiting = [(id_, 1, True) for id_ in reversed(threads)] + [(MAIN, 0, True)]
+    while waiting:
+        id_, depth, last = waiting.pop()
+        if id_ in seen:
+            continue
+        seen.add(id_)
+        yield threads[id_], depth, last
+        below = children.get(id_, [])
+        waiting += [(child, depth + 1, child == below[-1]) for child in reversed(below)]
+
+
+def parent_of(session: Session, thread: Thread) -> str:
+    """The thread that started `thread`: the main one where that is not recorded."""
+    return thread.parent if thread.parent in session.threads and thread.parent != thread.id else MAIN
+
+
+def family(session: Session, costs: Mapping[str, Cost | None]) -> list[Kin]:
+    """Every thread with its figures. `costs` holds a price for each call that was asked for, None without one."""
+    return [_kin(session, thread, depth, last, costs) for thread, depth, last in ordered(session)]
+
+
+def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mapping[str, Cost | None]) -> Kin:
+    calls = session.thread_calls(thread.id)
+    used = [call.usage for call in calls if call.usage is not None]
+    parent = parent_of(session, thread) if thread.id != MAIN else ""
+    usd, priced = _spent(calls, costs)
+    return Kin(
+        thread.id,
+        thread.label,
+        parent,
+        depth,
+        last,
+        len(calls),
+        calls[-1].model if calls else "",
+        used[-1].input if used else None,
+        max((usage.input for usage in used), default=None),
+        sum(usage.input for usage in used) if used else None,
+        sum(usage.output for usage in used) if used else None,
+        usd,
+        priced,
+        _since(session.thread_calls(parent), calls) if parent else 0,
+        sum(call.epoch.start in _FOLDS for call in _begun(calls)),
+    )
+
+
+def _spent(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tuple[float | None, bool]:
+    total, known = 0.0, any(call.usage is not None for call in calls)
+    for call in calls:
+        if call.usage is None:
+            continue
+        if call.usage.cost is None and call.id not in costs:
+            return None, False
+        cost = costs.get(call.id)
+        usd = call.usage.cost if call.usage.cost is not None else cost.usd if cost is not None else None
+        known = known and usd is not None
+        total += usd or 0.0
+    return (total if known else None), True
+
+
+def _since(before: Sequence[Call], calls: Sequence[Call]) -> int:
+    """The number of the last of the parent's calls that had begun when the first of `calls` did."""
+    began = next((call.started for call in calls if call.started is not None), None)
+    if began is None:
+        return 0
+    return max((n for n, call in enumerate(before, 1) if call.started is not None and call.started <= began), default=0)
+
+
+def _begun(calls: Sequence[Call]) -> Iterator[Call]:
+    """The calls with which an epoch begins, but for the first."""
+    return (call for old, call in pairwise(calls) if old.epoch.number != call.epoch.number)

@@ -1,0 +1,29 @@
+"""Commands of the inspector that open a list over it."""
+
+from __future__ import annotations
+
+from ctxtui.tui.commands.command import Command, Situation
+
+THREADS = "threads"
+"""The fact that there are several threads."""
+
+
+class Threads(Command):
+    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
+    goes to one; the next time the cursor stands on the one you came from."""
+
+    name, action, keys, label, group = "threads", "threads", ("T",), "threads", "lists"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With several threads."""
+        return THREADS in at.facts
+
+
+class Tools(Command):
+    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
+
+    name, action, keys, group = "tools by server", "tools", ("f",), "lists"
+
+
+LISTS: tuple[type[Command], ...] = (Threads, Tools)
