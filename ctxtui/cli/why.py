@@ -140,10 +140,10 @@ def as_fields(what: Statement) -> dict[str, Any]:
 def _print(painter: Painter, what: Statement) -> None:
     room = width()
     painter.line(drawn.head(what))
-    for line in safe_text.wrap(drawn.sentence(what), room - 2):
-        painter.line([Span(" " + line)])
+    for words in safe_text.wrap(drawn.sentence(what), room - 2):
+        painter.line([Span(" " + words)])
     for title, aside, lines in drawn.sections(what, room):
         painter.line([])
         painter.line(rule(title, aside))
-        for spans in lines:
-            painter.line(spans)
+        for line in lines:
+            painter.line(line.spans)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core.call import Call
@@ -15,7 +15,7 @@ from ctxtui.lab.book import Book
 from ctxtui.lab.cures import cures
 from ctxtui.lab.statement import Dear, Statement
 from ctxtui.lab.story import SHORTEST_CACHED
-from ctxtui.pricing.price import Cost, PriceTable, call_rates, price_call
+from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all
@@ -55,7 +55,7 @@ class Account:
         largest = max((call for call in session.calls.values() if call.usage), key=_input, default=None)
         peak = _input(largest) if largest else 0
         window = session.about.window or (book.card(largest.model).window if largest else 0) or 0
-        calls = [call for call in session.calls.values() if only is None or call.id in only]
+        calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
         return Statement(
             found,
             [_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
@@ -94,6 +94,10 @@ def once(accounts: Iterable[tuple[str, Account]]) -> Iterator[tuple[str, Account
 
 def _input(call: Call) -> int:
     return call.usage.input if call.usage else 0
+
+
+def _slim(call: Call) -> Call:
+    return replace(essence(call), first_byte=call.first_byte, ended=call.ended)
 
 
 def _dear(session: Session, readings: Readings, heavy: Heavy) -> Dear:

@@ -13,6 +13,7 @@ from ctxtui.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
+    from ctxtui.lab.statement import Statement
     from ctxtui.runtime.helpers import Helpers
     from ctxtui.runtime.loaded import Loaded, News
     from ctxtui.runtime.study import Study
@@ -52,6 +53,12 @@ class Inspection:
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
         return self._helpers.study(session)
+
+    def statement(self, loaded: Loaded) -> Statement:
+        """The session's bill; worked out in a process of its own, but for what was read from a stream."""
+        from ctxtui.runtime.stating import stated
+
+        return stated(self.name, loaded.session if self.name == "-" else None, self.settings)
 
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""

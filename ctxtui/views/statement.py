@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
@@ -40,6 +40,13 @@ _CAUSES: Final = {
     "changed": "something before it was changed",
     "": "the record does not say why",
 }
+
+
+class Line(NamedTuple):
+    """One line: its spans, and the call (thread, number from 1) that it leads to, if any."""
+
+    spans: list[Span]
+    call: tuple[str, int] | None = None
 
 
 def sentence(what: Statement) -> str:
@@ -150,7 +157,7 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
         yield [
             Span(f" {'unknown':<13}", "warn"),
-            Span(f"{sum(bill.unpriced.values()):,} calls of {models}: no price", "dim"),
+            Span(f"{_many(sum(bill.unpriced.values()), 'call')} of {models}: no price", "dim"),
         ]
 
 
@@ -160,9 +167,10 @@ def _meaning(name: str, bill: Bill) -> str:
     return _MEANS[name]
 
 
-def rewrite_lines(what: Statement) -> list[list[Span]]:
-    """The dearest rewrites."""
-    return [_rewrite(one) for one in dearest(what.bill.rewrites)[:REWRITES_SHOWN]]
+def rewrite_lines(what: Statement) -> list[Line]:
+    """The dearest rewrites, each leading to its call."""
+    found = dearest(what.bill.rewrites)[:REWRITES_SHOWN]
+    return [Line(_rewrite(one), (one.thread, one.number)) for one in found]
 
 
 def _rewrite(one: Rewrite) -> list[Span]:
@@ -179,9 +187,9 @@ def _rewrite(one: Rewrite) -> list[Span]:
     ]
 
 
-def block_lines(what: Statement, room: int) -> list[list[Span]]:
+def block_lines(what: Statement, room: int) -> list[Line]:
     """The dearest blocks."""
-    return [_block(one, room) for one in what.heaviest[:BLOCKS_SHOWN]]
+    return [Line(_block(one, room)) for one in what.heaviest[:BLOCKS_SHOWN]]
 
 
 def _block(one: Dear, room: int) -> list[Span]:
@@ -198,20 +206,23 @@ def _block(one: Dear, room: int) -> list[Span]:
     ]
 
 
-def cure_lines(what: Statement) -> list[list[Span]]:
+def cure_lines(what: Statement) -> list[Line]:
     """What would have been cheaper, had the same calls been made."""
-    found = [[Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")] for cure in worthwhile(what)[:CURES_SHOWN]]
-    return found or [[Span(" Nothing found that would have saved more than 1 %.", "dim")]]
+    found = [
+        Line([Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")], (cure.thread, cure.call) if cure.call else None)
+        for cure in worthwhile(what)[:CURES_SHOWN]
+    ]
+    return found or [Line([Span(" Nothing found that would have saved more than 1 %.", "dim")])]
 
 
-def time_lines(what: Statement) -> list[list[Span]]:
+def time_lines(what: Statement) -> list[Line]:
     """Latency against the size of the context; nothing where no times are recorded."""
     rows = what.times
     if not rows:
         return []
     first = any(row.first_token is not None for row in rows)
     lead = f" {'context':<14}{'calls':>7}" + (f"{'first token':>13}" if first else "") + f"{'took':>10}{'answer':>10}"
-    return [[Span(lead, "faint")], *([Span(_time(row, first), "ink")] for row in rows)]
+    return [Line([Span(lead, "faint")]), *(Line([Span(_time(row, first), "ink")]) for row in rows)]
 
 
 def _time(row: Latency, first: bool) -> str:
@@ -222,9 +233,9 @@ def _time(row: Latency, first: bool) -> str:
     return f" {size:<14}{row.calls:>7,}{token}{took:>10}{numbers.typical(row.output):>10}"
 
 
-def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[list[Span]]]]:
+def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[Line]]]:
     """(title, note, lines) of each section that has something to say, for rows of `room` cells."""
-    if parts := list(part_lines(what, room)):
+    if parts := [Line(spans) for spans in part_lines(what, room)]:
         yield "the bill", "", parts
     if what.bill.rewrites:
         yield "rewrites", "dearest first", rewrite_lines(what)

@@ -14,6 +14,7 @@ from ctxtui.core.errors import CtxtuiError
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
+    from ctxtui.lab.statement import Statement
     from ctxtui.runtime.loaded import Loaded, News
     from ctxtui.runtime.study import Study
 
@@ -36,6 +37,9 @@ class Source(Protocol):
 
     def study(self, session: Session) -> Study:
         """The figures of a session."""
+
+    def statement(self, loaded: Loaded) -> Statement:
+        """The session's bill; takes its time."""
 
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""
