@@ -1,1 +1,34 @@
-"""A provider on loopback with no model behind it: strict, free, cache-accurate. A test double for agents."""
+"""A provider on loopback with no model behind it: strict, free, cache-accurate. A test double for agents.
+
+``with offline() as provider:`` serves in a thread, ``async with serving() as provider:`` in the running event loop;
+``provider.url`` is the base URL for the Anthropic SDK, ``provider.openai_url`` the one for OpenAI's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ctxtui.offline.hosting import Running, offline, serving
+    from ctxtui.offline.provider import Provider, SetClock
+    from ctxtui.offline.server import Server
+
+__all__ = ["Provider", "Running", "Server", "SetClock", "offline", "serving"]
+
+_HOMES: Final = {
+    "Provider": "provider",
+    "SetClock": "provider",
+    "Server": "server",
+    "Running": "hosting",
+    "offline": "hosting",
+    "serving": "hosting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, imported when first used: the validators need no web server."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

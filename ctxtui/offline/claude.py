@@ -81,7 +81,7 @@ def claude(model: str) -> Claude | None:
     if named is None or plain not in KNOWN:
         return None
     line, version = named[1], (int(named[2]), int(named[3] or 0))
-    facts = card(plain)
+    facts = card(OFFLINE if model == OFFLINE else plain)
     window = facts.window or 200_000
     return Claude(
         id=plain,

@@ -77,7 +77,7 @@ def gpt(model: str) -> Gpt | None:
     found = _VERSION.match(plain)
     version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
     series = plain.startswith("o")
-    facts = card(plain)
+    facts = card(OFFLINE if model == OFFLINE else plain)
     return Gpt(
         id=plain,
         window=facts.window or 128_000,

@@ -1,0 +1,104 @@
+"""Which side serves which path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.offline import anthropic_side, chat_side, openai_errors, responses_side
+from ctxtui.offline.exchange import Asked, Reply
+from ctxtui.offline.json_body import NotJson, parse
+from ctxtui.offline.provider import Provider
+from ctxtui.offline.refusal import Refusal
+from ctxtui.offline.strict_anthropic import MOST_BYTES
+
+REFUSED_KEY: Final = "invalid"
+"""A key with this word in it is refused; any other one is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One path: whether a request is refused, how it is served, how an error is spelled, where its id is told."""
+
+    refused: Callable[[Provider, Asked], list[Refusal]]
+    serve: Callable[[Provider, Asked], Reply | Refusal]
+    error: Callable[[Refusal, str], Json]
+    id_header: str
+    has_key: Callable[[Mapping[str, str]], Refusal | None]
+
+
+def _anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
+    key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ").strip()
+    if not key:
+        return Refusal("x-api-key header is required", 401, rule="key")
+    return Refusal("invalid x-api-key", 401, rule="key") if REFUSED_KEY in key else None
+
+
+def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
+    key = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    if not key:
+        told = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer"
+        return Refusal(f"{told} auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
+    if REFUSED_KEY in key:
+        shown = f"{key[:4]}****{key[-4:]}"
+        told = f"Incorrect API key provided: {shown}."
+        told += " You can find your API key at https://platform.openai.com/account/api-keys."
+        return Refusal(told, 401, code="invalid_api_key", rule="key")
+    return None
+
+
+def _anthropic(serve: Callable[[Provider, Asked], Reply | Refusal], counting: bool) -> Desk:
+    return Desk(
+        lambda provider, asked: anthropic_side.refused(asked, counting),
+        serve,
+        anthropic_side.error,
+        "request-id",
+        _anthropic_key,
+    )
+
+
+def _openai(
+    refused: Callable[[Provider, Asked], list[Refusal]], serve: Callable[[Provider, Asked], Reply | Refusal]
+) -> Desk:
+    return Desk(refused, serve, openai_errors.error, "x-request-id", _openai_key)
+
+
+DESKS: Final[dict[str, Desk]] = {
+    "/v1/messages": _anthropic(anthropic_side.messages, False),
+    "/v1/messages/count_tokens": _anthropic(anthropic_side.count_tokens, True),
+    "/v1/chat/completions": _openai(lambda provider, asked: chat_side.refused(asked, False), chat_side.completions),
+    "/v1/responses": _openai(lambda p, asked: responses_side.refused(p, asked, False), responses_side.create),
+    "/v1/responses/input_tokens": _openai(
+        lambda p, asked: responses_side.refused(p, asked, True), responses_side.input_tokens
+    ),
+}
+"""What is served with a body, by path."""
+
+
+def serve(desk: Desk, provider: Provider, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
+    """The reply to a request with body `raw`, or why there is none."""
+    if len(raw) > MOST_BYTES:
+        return Refusal("Request exceeds the maximum size", 413, rule="too large")
+    wrong = desk.has_key(headers)
+    if wrong is not None:
+        return wrong
+    wait = provider.limits.wait(provider.clock())
+    if wait is not None:
+        return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
+    try:
+        asked = Asked(raw, parse(raw), headers)
+    except NotJson as error:
+        if desk.id_header == "request-id":
+            return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
+        told = "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
+        return Refusal(f"{told} library correctly. {error})", rule="no JSON")
+    found = desk.refused(provider, asked)
+    if found:
+        return found[0]
+    try:
+        return desk.serve(provider, asked)
+    except Malformed as error:
+        return Refusal(str(error), rule="malformed")

@@ -1,0 +1,71 @@
+"""One request and its reply, before HTTP: what every dialect's side takes and gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ctxtui.core.canonical import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request: its body's bytes and JSON value, and its headers by lower-case name."""
+
+    raw: bytes
+    body: dict[str, Json]
+    headers: Mapping[str, str]
+
+    @property
+    def model(self) -> str:
+        """The model asked for."""
+        return str(self.body.get("model"))
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is wanted as a stream."""
+        return self.body.get("stream") is True
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer or an error.
+
+    `events` are the chunks of a stream of media type `kind` (None: there is none, `body` is all). `begin` is called
+    when the first byte leaves: from then on what was cached can be read. `broken` is the chunk that says, in the
+    dialect's own words, that the provider failed in the middle. `output` is the answer in tokens.
+    """
+
+    status: int = 200
+    body: Json = None
+    events: tuple[bytes, ...] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    begin: Callable[[], None] = _nothing
+    broken: bytes = b""
+    kind: str = "text/event-stream"
+    output: int = 0
+
+
+def named_event(name: str, value: Json) -> bytes:
+    """A server-sent event with a name."""
+    return b"event: " + name.encode() + b"\ndata: " + compact(value) + b"\n\n"
+
+
+def data_event(value: Json) -> bytes:
+    """A server-sent event without a name."""
+    return b"data: " + compact(value) + b"\n\n"
+
+
+def compact(value: Json) -> bytes:
+    """`value` as minified JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
+    """Events whose names are their types."""
+    return tuple(named_event(str(value["type"]), value) for value in values)

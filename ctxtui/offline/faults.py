@@ -1,0 +1,94 @@
+"""Faults on demand: what goes wrong, when, how often; the same again for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import BadConfig
+
+STATUSES: Final = {
+    "429": "This request would exceed your organization's rate limit. Please try again later.",
+    "500": "Internal server error",
+    "529": "Overloaded",
+}
+"""Refusals by name, which is their status, with the provider's words."""
+
+STREAM_ERROR: Final = "stream-error"
+SLOW: Final = "slow"
+DISCONNECT: Final = "disconnect"
+GARBAGE: Final = "garbage"
+KINDS: Final = (*STATUSES, STREAM_ERROR, SLOW, DISCONNECT, GARBAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that goes wrong.
+
+    `kind` is one of `KINDS`. `share` is the chance that a request meets it (0 to 1), `times` how often it happens in
+    all (None: without end). `after` is how many chunks of the stream come first (stream-error, disconnect, garbage).
+    `seconds` is the time to wait: before the answer (slow), or as told in ``retry-after`` (429).
+    """
+
+    kind: str
+    share: float = 1.0
+    times: int | None = None
+    after: int = 3
+    seconds: float = 1.0
+
+
+def parse(spelled: Json) -> Fault:
+    """The fault written as ``429``, as ``429;times=2;seconds=5;share=0.1`` or as an object with these members.
+
+    Raises `BadConfig` for anything else.
+    """
+    if isinstance(spelled, str):
+        kind, *options = [part.strip() for part in spelled.split(";")]
+        spelled = {"kind": kind, **dict(option.partition("=")[::2] for option in options)}
+    given = dict(spelled) if isinstance(spelled, dict) else {}
+    kind = str(given.pop("kind", ""))
+    if kind not in KINDS:
+        raise BadConfig(f"no fault {kind!r}", way_out=f"there are {', '.join(KINDS)}")
+    try:
+        numbers = {name: _number(name, value) for name, value in given.items()}
+        return replace(Fault(kind), **numbers)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise BadConfig(f"fault {kind}: {error}", way_out="its options are share, times, after, seconds") from None
+
+
+def _number(name: str, value: Json) -> float | int:
+    if name in ("share", "seconds"):
+        return float(value)
+    if name in ("times", "after"):
+        return int(value)
+    raise ValueError(f"no option {name!r}")
+
+
+class Faults:
+    """The faults that are armed. The first one that a request meets is its fate."""
+
+    def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
+        self.armed = list(faults)
+        """What can still happen."""
+        self._random = Random(seed)
+
+    def arm(self, faults: Iterable[Fault], seed: int | None = None) -> None:
+        """Only these from now on."""
+        self.armed = list(faults)
+        if seed is not None:
+            self._random = Random(seed)
+
+    def meet(self) -> Fault | None:
+        """The fate of the next request."""
+        for n, fault in enumerate(self.armed):
+            if fault.share < 1 and self._random.random() >= fault.share:
+                continue
+            if fault.times is not None:
+                self.armed[n : n + 1] = [replace(fault, times=fault.times - 1)] if fault.times > 1 else []
+                if fault.times < 1:
+                    return self.meet()
+            return fault
+        return None

@@ -1,0 +1,129 @@
+"""Which of the offered tools does what is asked for, and with which arguments."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import ToolCall
+from ctxtui.offline.instance import instance, type_name
+from ctxtui.offline.shape import members
+from ctxtui.offline.wishes import Wish
+from ctxtui.wire.definitions import Definition
+
+_NAMES: Final = {
+    "read": "read open view cat get fetch show load editor".split(),
+    "find": "grep search find glob rg query lookup".split(),
+    "list": "list ls dir tree".split(),
+    "run": "run bash shell exec execute command terminal python sh".split(),
+    "remember": "remember memory note notes save store memorize".split(),
+    "write": "write create save".split(),
+}
+_MAIN: Final = {
+    "read": "path file_path filepath filename file uri url name id".split(),
+    "find": "pattern query regex text q search needle term name keyword".split(),
+    "list": "path dir directory folder root".split(),
+    "run": "command cmd code script input".split(),
+    "remember": "text note content memory fact value file_text insight".split(),
+    "write": "content text file_text contents body".split(),
+}
+_PLACE: Final = "path dir directory folder root file_path filename file".split()
+_MEMORY: Final = "/memories/notes.md"
+_PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
+
+
+def call_for(wish: Wish, tools: Sequence[Definition]) -> ToolCall | None:
+    """The call that fulfils `wish`; None where no tool fits."""
+    tool = fitting(wish, tools)
+    return ToolCall(tool.name, arguments(wish, tool)) if tool is not None else None
+
+
+def fitting(wish: Wish, tools: Sequence[Definition]) -> Definition | None:
+    """The tool that fits `wish` best: by its name, its description and the names of its arguments."""
+    if wish.verb == "call":
+        return next((tool for tool in tools if tool.name == wish.what.strip("`'\"()")), None)
+    scored = [(_score(wish, tool), -n, tool) for n, tool in enumerate(tools)]
+    best = max(scored, default=None, key=lambda one: one[:2])
+    return best[2] if best is not None and best[0] > 0 else None
+
+
+def _score(wish: Wish, tool: Definition) -> int:
+    names = _NAMES.get(wish.verb)
+    if names is None:
+        return 0
+    parts = [part for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
+    words = [part.lower() for part in parts]
+    score = 6 * (wish.word.lower() in words) + 4 * any(word in names for word in words)
+    told = set(re.findall(r"[a-z]+", tool.description.lower()))
+    score += 2 * bool(told & {*names, *(f"{name}s" for name in names)}) if not score else 0
+    if not score:
+        return 0
+    properties = members(tool.schema.get("properties"))
+    return score + 2 * any(name in properties for name in _MAIN[wish.verb])
+
+
+def arguments(wish: Wish, tool: Definition) -> Json:
+    """The arguments with which `tool` fulfils `wish`."""
+    properties = members(tool.schema.get("properties"))
+    if wish.verb == "call":
+        return _spelled(wish.where, tool)
+    made: dict[str, Json] = {}
+    main = _main(wish.verb, properties, tool.schema)
+    if main is not None:
+        made[main] = _typed(_what(wish), members(properties[main]))
+    place = next((name for name in _PLACE if name in properties and name != main), None)
+    if place is not None and (wish.where or place in _required(tool)):
+        made[place] = wish.where or (_MEMORY if wish.verb == "remember" else ".")
+    for name in _required(tool):
+        if name not in made:
+            made[name] = instance(properties.get(name, {}), wish.what)
+    # In the order of the schema, as a model would.
+    return {name: made[name] for name in properties if name in made} | made
+
+
+def _what(wish: Wish) -> str:
+    return wish.what or ("." if wish.verb == "list" else "")
+
+
+def _main(verb: str, properties: Mapping[str, Json], schema: Json) -> str | None:
+    named = next((name for name in _MAIN[verb] if name in properties), None)
+    texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
+    required = [name for name in texts if name in members(schema).get("required", ())]
+    return named or next(iter([*required, *texts]), None)
+
+
+def _required(tool: Definition) -> list[str]:
+    required = members(tool.schema).get("required")
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+
+
+def _typed(text: str, schema: Mapping[str, Json]) -> Json:
+    return [text] if type_name(schema) == "array" else text
+
+
+def _spelled(text: str, tool: Definition) -> Json:
+    """Arguments that the person spelled out: JSON, ``name=value`` pairs, or the value of the first one."""
+    properties = members(tool.schema.get("properties"))
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = {found[1]: next(g for g in found.groups()[1:] if g is not None) for found in _PAIR.finditer(text)}
+    if not isinstance(given, dict) or not given:
+        main = next(iter([*_required(tool), *properties]), None)
+        given = {main: text} if main is not None and text else {}
+    for name in _required(tool):
+        given.setdefault(name, instance(properties.get(name, {}), text))
+    return {name: _number(value, members(properties.get(name))) for name, value in given.items()}
+
+
+def _number(value: Json, schema: Mapping[str, Json]) -> Json:
+    kind = type_name(schema)
+    if isinstance(value, str) and kind in ("integer", "number", "boolean"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return instance(schema, "")
+    return value

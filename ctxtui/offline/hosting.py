@@ -1,0 +1,84 @@
+"""Starting and stopping the offline provider: within an event loop, or in a thread for everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.offline.server import Server
+
+HOST: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An offline provider that serves. `url` is its root, as the Anthropic SDK's ``base_url`` wants it; `server` its
+    state."""
+
+    url: str
+    server: Server
+
+    @property
+    def openai_url(self) -> str:
+        """The ``base_url`` for the OpenAI SDK."""
+        return f"{self.url}/v1"
+
+
+@asynccontextmanager
+async def serving(server: Server | None = None, *, port: int = 0, host: str = HOST) -> AsyncIterator[Running]:
+    """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` where it is taken."""
+    server = server or Server()
+    runner = web.AppRunner(server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise BadConfig(f"port {port} cannot be opened: {error.strerror}", way_out="name another --port") from error
+        taken = runner.addresses[0][1]
+        yield Running(f"http://{host}:{taken}", server)
+    finally:
+        await runner.cleanup()
+
+
+@contextmanager
+def offline(server: Server | None = None, *, port: int = 0) -> Iterator[Running]:
+    """Serve from a thread of its own, for code that runs no event loop: tests, scripts.
+
+    Raises `BadConfig` where the port is taken.
+    """
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    ready = threading.Event()
+    held: list[Running | BaseException] = []
+
+    async def serve() -> None:
+        try:
+            async with serving(server, port=port) as running:
+                held.append(running)
+                ready.set()
+                await stop.wait()
+        except BadConfig as error:
+            held.append(error)
+            ready.set()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="ctxtui offline", daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        if isinstance(held[0], BaseException):
+            raise held[0]
+        yield held[0]
+    finally:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()

@@ -1,0 +1,68 @@
+"""A recorded session's answers, given again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.reading import arguments_value, read
+from ctxtui.offline.answer import CALLS, END, LENGTH, Answer, Part, Thought, ToolCall, Words
+from ctxtui.wire.request import Request
+from ctxtui.wire.turns import CALL, TEXT, THINKING, part_of
+
+_LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
+
+Recorded = tuple[Sequence[Item], Sequence[Item], str]
+"""A recorded call: the items of its context, the items of its answer, its stop reason."""
+
+
+class Playback:
+    """Answers by what stood before them, else by how many answers there were.
+
+    A request whose messages say the same as a recorded context gets that call's answer; another one gets the answer of
+    the same number. After the last one there is nothing left to play.
+    """
+
+    def __init__(self, calls: Sequence[Recorded]) -> None:
+        self._answers = [_answer(answered, stopped) for _, answered, stopped in calls]
+        self._by_context = {_said(context): n for n, (context, _, _) in enumerate(calls)}
+
+    def answer(self, request: Request) -> Answer | None:
+        """The recorded answer to `request`; None where the recording has no more."""
+        exact = self._by_context.get(_said(request.items))
+        number = _answers_in(request.items) if exact is None else exact
+        return self._answers[number] if number < len(self._answers) else None
+
+
+def _said(items: Sequence[Item]) -> tuple[tuple[str, str, str], ...]:
+    """What the messages say, whatever the dialect: side, kind of part, words."""
+    told: list[tuple[str, str, str]] = []
+    for block, place in items:
+        if place.section == "messages" and block.kind != HEADER:
+            part = part_of(block)
+            if part.what != THINKING:
+                told.append((place.role, part.what, part.reading.text + part.reading.arguments))
+    return tuple(told)
+
+
+def _answers_in(items: Sequence[Item]) -> int:
+    """How many times the assistant has spoken: runs of its blocks."""
+    roles = [place.role for _, place in items if place.section == "messages"]
+    return sum(role == "assistant" and before != "assistant" for before, role in zip(["", *roles], roles, strict=False))
+
+
+def _answer(items: Sequence[Item], stopped: str) -> Answer:
+    parts: list[Part] = []
+    for block, _ in items:
+        part = part_of(block)
+        if block.kind == HEADER:
+            continue
+        if part.what == CALL:
+            parts.append(ToolCall(part.reading.name, arguments_value(part.reading)))
+        elif part.what == THINKING and part.reading.text:
+            parts.append(Thought(part.reading.text))
+        elif part.what == TEXT and part.reading.text:
+            parts.append(Words(read(block).text))
+    called = any(isinstance(part, ToolCall) for part in parts)
+    return Answer(tuple(parts), CALLS if called else LENGTH if stopped in _LENGTHS else END)

@@ -1,0 +1,67 @@
+"""Everything the offline provider remembers between requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import Answer
+from ctxtui.offline.answering import Manner, answer
+from ctxtui.offline.conversation import Conversation
+from ctxtui.offline.ledger import Ledger
+from ctxtui.offline.limits import Limits
+from ctxtui.offline.names import Names
+from ctxtui.offline.playback import Playback
+from ctxtui.wire.request import Request
+
+Clock = Callable[[], float]
+"""Gives the time in Unix seconds."""
+
+
+class SetClock:
+    """A clock that a test sets: it stands still until told otherwise."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.now = now
+        """Unix seconds."""
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+
+@dataclass(slots=True)
+class Kept:
+    """A response that the server keeps: all items up to and with its answer, and the response itself."""
+
+    items: list[Json]
+    response: dict[str, Json]
+
+
+@dataclass(slots=True)
+class Provider:
+    """The state of one offline provider. `clock` gives Unix seconds, `playback` recorded answers to give instead of
+    own ones, `limits` what a minute may hold."""
+
+    clock: Clock = time.time
+    seed: int = 0
+    playback: Playback | None = None
+    limits: Limits = field(default_factory=Limits)
+    ledger: Ledger = field(default_factory=Ledger)
+    kept: dict[str, Kept] = field(default_factory=dict)
+    items: dict[str, dict[str, Json]] = field(default_factory=dict)
+    names: Names = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = Names(self.seed)
+
+    def say(self, request: Request, talk: Conversation, manner: Manner) -> Answer:
+        """The answer to `talk`: the recorded one where a recording is played and has one."""
+        played = self.playback.answer(request) if self.playback is not None else None
+        return played or answer(talk, manner)

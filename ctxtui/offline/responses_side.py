@@ -1,0 +1,242 @@
+"""The Responses API: requests in, responses out, and what the server keeps of them (facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ctxtui.cache.outcome import Outcome
+from ctxtui.core import canonical
+from ctxtui.core.block import of
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import LENGTH, Answer, Thought, Words
+from ctxtui.offline.answering import Manner
+from ctxtui.offline.cipher import close
+from ctxtui.offline.claude import OFFLINE
+from ctxtui.offline.conversation import listen
+from ctxtui.offline.counting import output_tokens, text_counter
+from ctxtui.offline.exchange import Asked, Reply, named_event, named_events
+from ctxtui.offline.gpt import Gpt, gpt
+from ctxtui.offline.ledger import Weighed
+from ctxtui.offline.limiting import limited
+from ctxtui.offline.provider import Kept, Provider
+from ctxtui.offline.refusal import Refusal
+from ctxtui.offline.responses_events import events
+from ctxtui.offline.shape import members, rows
+from ctxtui.offline.strict_responses import items_of, refusals
+from ctxtui.offline.strict_responses_items import kind_of
+from ctxtui.wire.grammars import RESPONSES
+
+_ECHOED: Final[dict[str, Json]] = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "safety_identifier": None,
+    "store": True,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}, "verbosity": "medium"},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_logprobs": 0,
+    "top_p": 1.0,
+    "truncation": "disabled",
+    "user": None,
+}
+_BROKEN: Final = {
+    "type": "error",
+    "sequence_number": 0,
+    "code": "server_error",
+    "message": "The server had an error while processing your request.",
+    "param": None,
+}
+
+
+def refused(provider: Provider, asked: Asked, counting: bool) -> list[Refusal]:
+    """Why the request is not served."""
+    kept = provider.kept.get(str(asked.body.get("previous_response_id")))
+    if asked.body.get("conversation") is not None:
+        told = f"Conversation with id '{_conversation(asked)}' not found."
+        return [Refusal(told, 404, param="conversation", rule="conversation")]
+    return refusals(asked.body, before=kept.items if kept else None, stored=provider.items, counting=counting)
+
+
+def _conversation(asked: Asked) -> str:
+    given = asked.body["conversation"]
+    return str(members(given).get("id") or given)
+
+
+def input_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
+    """The reply to a request for a count."""
+    weighed, _ = _weighed(provider, asked, _model(asked))
+    return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
+
+
+def create(provider: Provider, asked: Asked) -> Reply | Refusal:
+    """The reply to a request for a response."""
+    model = _model(asked)
+    weighed, removed = _weighed(provider, asked, model)
+    if weighed.tokens > model.window:
+        told = "Your input exceeds the context window of this model. Please adjust your input and try again."
+        return Refusal(told, param="input", code="context_length_exceeded", rule="context window")
+    now = provider.clock()
+    outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
+    said = _answered(provider, asked, weighed, model)
+    output = list(_output(provider, asked, said))
+    response = _response(provider, asked, now, said, output)
+    response["usage"] = usage = _usage(asked, outcome, said, output)
+    if removed:
+        response["input_transformations"] = removed
+    _keep(provider, asked, response)
+    provider.limits.note(now, usage["input_tokens"], usage["output_tokens"])
+    return Reply(
+        body=response,
+        events=named_events(events(response)) if asked.streams else None,
+        headers=provider.limits.openai(now),
+        begin=lambda: provider.ledger.begin(outcome, provider.clock()),
+        output=usage["output_tokens"],
+        broken=named_event("error", _BROKEN),
+    )
+
+
+def _model(asked: Asked) -> Gpt:
+    model = gpt(asked.model)
+    assert model is not None
+    return model
+
+
+def _weighed(provider: Provider, asked: Asked, model: Gpt) -> tuple[Weighed, list[Json]]:
+    """The request as the model reads it, with what is kept put in and what it does not read taken out."""
+    kept = provider.kept.get(str(asked.body.get("previous_response_id")))
+    items = [_referred(provider, item) for item in [*(kept.items if kept else ()), *items_of(asked.body)]]
+    items, removed = (items, []) if model.all_turns else _current(items)
+    weighed = _weigh(provider, asked, items)
+    while asked.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
+        items = _shorter(items)
+        weighed = _weigh(provider, asked, items)
+    return weighed, removed
+
+
+def _referred(provider: Provider, item: dict[str, Json]) -> dict[str, Json]:
+    return provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
+
+
+def _weigh(provider: Provider, asked: Asked, items: Sequence[Json]) -> Weighed:
+    raw = asked.raw
+    if items != asked.body.get("input"):
+        raw = canonical.dumps({**asked.body, "input": list(items)})
+    return provider.ledger.weigh(provider.ledger.read(RESPONSES, raw), asked.model)
+
+
+def _current(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
+    """Without the reasoning of earlier turns (``reasoning.context`` current_turn), and what was taken out."""
+    last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
+    gone = [item for item in items[:last] if kind_of(item) == "reasoning"]
+    told = [
+        {"id": item.get("id") or "", "type": "reasoning", "action": "removed", "reason": "turn_boundary"}
+        for item in gone
+    ]
+    return [item for n, item in enumerate(items) if n >= last or kind_of(item) != "reasoning"], told
+
+
+def _shorter(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Without the oldest item, and without the output whose call it was."""
+    first, rest = items[0], items[1:]
+    id_ = first.get("call_id")
+    return [item for item in rest if id_ is None or item.get("call_id") != id_]
+
+
+def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt) -> Answer:
+    most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
+    said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
+    return limited(said, (), most, text_counter(asked.model))
+
+
+def _manner(asked: Asked, model: Gpt) -> Manner:
+    body, choice = asked.body, asked.body.get("tool_choice")
+    form = members(members(body.get("text")).get("format"))
+    return Manner(
+        forced="*" if choice == "required" else str(members(choice).get("name") or ""),
+        calls=choice != "none",
+        parallel=body.get("parallel_tool_calls") is not False,
+        thinks=model.reasons and members(body.get("reasoning")).get("effort") != "none",
+        form=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
+        stands_for="" if asked.model == OFFLINE else asked.model,
+    )
+
+
+def _output(provider: Provider, asked: Asked, said: Answer) -> Iterator[dict[str, Json]]:
+    summed = members(asked.body.get("reasoning")).get("summary")
+    status = "incomplete" if said.ended == LENGTH else "completed"
+    for part in said.parts:
+        if isinstance(part, Thought):
+            summary = [{"type": "summary_text", "text": part.text}] if summed else []
+            cipher = close(part.text)
+            yield {
+                "id": provider.names.new("rs_"),
+                "type": "reasoning",
+                "summary": summary,
+                "encrypted_content": cipher,
+            }
+        elif isinstance(part, Words):
+            content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": part.text}]
+            told = {"status": status, "role": "assistant", "content": content}
+            yield {"id": provider.names.new("msg_"), "type": "message", **told}
+        else:
+            arguments = canonical.text_of(part.arguments)
+            call = {"call_id": provider.names.new("call_"), "name": part.name, "arguments": arguments}
+            yield {"id": provider.names.new("fc_"), "type": "function_call", "status": "completed", **call}
+
+
+def _response(
+    provider: Provider, asked: Asked, now: float, said: Answer, output: list[dict[str, Json]]
+) -> dict[str, Json]:
+    echoed = {key: asked.body.get(key) if asked.body.get(key) is not None else usual for key, usual in _ECHOED.items()}
+    cut = said.ended == LENGTH
+    return {
+        "id": provider.names.new("resp_"),
+        "object": "response",
+        "created_at": int(now),
+        "status": "incomplete" if cut else "completed",
+        "background": False,
+        "error": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "model": asked.model,
+        "output": output,
+        "reasoning": {"effort": None, "summary": None, **members(asked.body.get("reasoning"))},
+        "service_tier": "default",
+        **echoed,
+        "text": {**_ECHOED["text"], **members(asked.body.get("text"))},
+    }
+
+
+def _usage(asked: Asked, outcome: Outcome, said: Answer, output: list[dict[str, Json]]) -> dict[str, Json]:
+    count = text_counter(asked.model)
+    reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
+    blocks = [of(part) for item in output for part in rows(item.get("content"))]
+    blocks += [of(item) for item in output if item["type"] == "function_call"]
+    spoken = reasoning + output_tokens(asked.model, blocks)
+    writes = dict(outcome.writes)
+    details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}
+    if outcome.written:
+        split = {"ttl_30m_tokens": writes.get(1800.0, 0), "ttl_12h_tokens": writes.get(43200.0, 0)}
+        details["cache_write_tokens_details"] = split
+    return {
+        "input_tokens": outcome.total,
+        "input_tokens_details": details,
+        "output_tokens": spoken,
+        "output_tokens_details": {"reasoning_tokens": reasoning},
+        "total_tokens": outcome.total + spoken,
+    }
+
+
+def _keep(provider: Provider, asked: Asked, response: dict[str, Json]) -> None:
+    if asked.body.get("store") is False:
+        return
+    before = provider.kept.get(str(asked.body.get("previous_response_id")))
+    items = [*(before.items if before else ()), *items_of(asked.body), *response["output"]]
+    provider.kept[response["id"]] = Kept(items, response)
+    provider.items.update({item["id"]: item for item in response["output"]})
