@@ -82,6 +82,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
     _format("llm log", "request_log", bare="a log without a request that can be read"),
     _format("openhands", "openhands", "OpenHandsReader", ("events/event-*.json",), "an OpenHands state without events"),
+    _format("openhands v0", "openhands_v0", bare="OpenHands events without any message"),
     _bodies("anthropic", "anthropic"),
     _bodies("openai chat", "openai_chat"),
     _bodies("openai responses", "openai_responses"),
@@ -97,7 +98,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("aider", "aider"),
     _format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
     _format("root llm log", "root_llm_log", companions=("generations/gen_*/trial_*.json",)),
-    _format("opencode", "opencode"),
+    _format("opencode", "opencode", bare="an OpenCode session without any message"),
     _format("llm", "llm_logs"),
 )
 

@@ -152,3 +152,48 @@ def openhands_events() -> list[Any]:
         stats("e-8", 250, 12, 10, 30),
         event("e-9", "MessageEvent", "agent", llm_message=done, llm_response_id="r-2"),
     ]
+
+
+def openhands_v0_events() -> list[Any]:
+    """A task, recalled knowledge, one answer with two calls, a delegate with a call of its own, the end."""
+
+    def event(id_: int, source: str, **rest: Any) -> dict[str, Any]:
+        return {"id": id_, "timestamp": f"2025-03-01T00:00:{id_:02}", "source": source, "message": "", **rest}
+
+    def response(name: str, calls: list[str], prompt: int) -> dict[str, Any]:
+        made = [{"id": call, "type": "function", "function": {"name": "run", "arguments": "{}"}} for call in calls]
+        message = {"role": "assistant", "content": "I look.", "tool_calls": made}
+        usage = {"prompt_tokens": prompt, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 10}}
+        choices = [{"index": 0, "finish_reason": "tool_calls", "message": message}]
+        return {"id": name, "model": "m-1", "choices": choices, "usage": usage}
+
+    def act(id_: int, call: str, made: dict[str, Any], cost: float, action: str = "run", **args: Any) -> dict[str, Any]:
+        metadata = {"function_name": "run", "tool_call_id": call, "model_response": made, "total_calls_in_response": 2}
+        metrics = {"accumulated_cost": cost}
+        return event(id_, "agent", action=action, args=args, tool_call_metadata=metadata, llm_metrics=metrics)
+
+    def saw(id_: int, call: str, text: str, observation: str = "run") -> dict[str, Any]:
+        metadata = {"function_name": "run", "tool_call_id": call, "model_response": {}}
+        kept = {"observation": observation, "content": text, "extras": {}, "cause": id_ - 1}
+        return event(id_, "agent", tool_call_metadata=metadata, **kept)
+
+    first, second, inner = response("r-1", ["t1", "t2"], 100), response("r-2", ["t3"], 160), response("r-3", ["t4"], 50)
+    tool = {"type": "function", "function": {"name": "run"}}
+    knowledge = {"recall_type": "knowledge", "microagent_knowledge": [{"name": "git", "content": "Use git well."}]}
+    return [
+        event(0, "agent", action="system", args={"content": "You act.", "tools": [tool]}),
+        event(1, "user", action="message", args={"content": "Fix the sum.", "image_urls": ["https://x/a.png"]}),
+        event(2, "user", action="recall", args={"query": "Fix the sum."}),
+        event(3, "environment", observation="recall", content="", extras=knowledge),
+        event(4, "environment", observation="agent_state_changed", content="", extras={"agent_state": "running"}),
+        act(5, "t1", first, 0.25),
+        act(6, "t2", first, 0.25),
+        saw(7, "t1", "a.py"),
+        saw(8, "t2", "b.py"),
+        act(9, "t3", second, 0.75, "delegate", agent="BrowsingAgent"),
+        event(10, "user", action="message", args={"content": "Browse."}),
+        act(11, "t4", inner, 0.8),
+        saw(12, "t4", "a page"),
+        saw(13, "t3", "it is done", "delegate"),
+        event(14, "agent", action="finish", args={"final_thought": "Done.", "task_completed": "true"}),
+    ]
