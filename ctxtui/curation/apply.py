@@ -7,7 +7,9 @@ gets its place. What cannot be had is held back with the reason, the rest is don
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
+from ctxtui.core.block import HEADER
 from ctxtui.core.edit import (
     BREAKPOINT,
     DROP,
@@ -33,6 +35,10 @@ from ctxtui.curation.wording import changeable
 SIGNED = "its provider signed this block: it can be stripped, not changed"
 
 
+UNWRITTEN = "its text is not written yet"
+_WRITTEN: Final = frozenset({SUMMARIZE, NOTE, HOIST})
+
+
 def apply(context: Context, log: Iterable[Edit], rules: Rules | None = None) -> Applied:
     """`context` under the append-only `log`, staged and applied edits alike; it changes nothing.
 
@@ -52,24 +58,27 @@ def apply(context: Context, log: Iterable[Edit], rules: Rules | None = None) -> 
         here = [position for position in found if position is not None]
         if not here or (edit.kind == SUMMARIZE and len(here) < len(found)):
             wanted.asleep.append(Asleep(edit, len(found) - len(here)))
+        elif edit.kind in _WRITTEN and not str(edit.given.get("text") or "").strip():
+            wanted.held.append(Held(edit, -1, UNWRITTEN))
         else:
             _want(context, wanted, edit, _whole_messages(context, edit, here), own)
     return settle.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
 
 
 def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
-    """A header stands for its whole message where an edit takes things out or pins them."""
+    """A header alone stands for its whole message where an edit takes things out or pins them."""
     if edit.kind not in (PIN, DROP, SUMMARIZE):
         return here
     found: dict[int, None] = {}
+    parts = {context.message_of[p] for p in here if context.items[p].block.kind != HEADER}
     for position in here:
         message = context.message_at(position)
-        parts = (
-            range(position + 1, message.stop)
-            if message and message.start == position and message.headed
-            else (position,)
-        )
-        found.update(dict.fromkeys(parts))
+        heads = message is not None and message.start == position and message.headed
+        if message is None or not heads:
+            found[position] = None
+        elif context.message_of[position] not in parts:
+            # A range that ends inside a message names its header and some of its parts: then only those.
+            found.update(dict.fromkeys(range(position + 1, message.stop)))
     return list(found)
 
 
@@ -77,6 +86,8 @@ def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: se
     allowed = here
     if edit.kind in REWRITES or edit.kind in (DROP, SUMMARIZE, MOVE):
         allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
+    if edit.kind == MOVE:
+        allowed = [p for p in allowed if _is_movable(context, wanted, edit, p)]
     if edit.kind in (DROP, SUMMARIZE, MOVE):
         for position in allowed:
             wanted.put(position, None, edit)
@@ -84,7 +95,7 @@ def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: se
         for position in allowed:
             _rewrite(context, wanted, edit, position)
     elif edit.kind == BREAKPOINT:
-        wanted.marks.update(dict.fromkeys(here, edit))
+        wanted.marks += [(position, edit) for position in here]
     if allowed:
         wanted.new += _news(context, edit, allowed)
 
@@ -97,6 +108,15 @@ def _is_protected(wanted: Wanted, edit: Edit, position: int, own: set[int]) -> b
     why = "pinned" if position in own else "its call or answer is pinned"
     wanted.held.append(Held(edit, position, why))
     return True
+
+
+def _is_movable(context: Context, wanted: Wanted, edit: Edit, position: int) -> bool:
+    item = context.items[position]
+    text = item.block.kind in ("text", "input_text") and item.place.role in ("", "user") and _said(context, position)
+    if text and text.strip() and context.message_at(position) is not None:
+        return True
+    wanted.held.append(Held(edit, position, "only the user's texts can be moved"))
+    return False
 
 
 def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> None:
@@ -122,11 +142,11 @@ def _news(context: Context, edit: Edit, here: list[int]) -> list[Wish]:
     text = given.get("text")
     text = text if isinstance(text, str) else ""
     if edit.kind == SUMMARIZE:
-        return [Wish(min(here), edit, text, "summary", (min(here), max(here)))] if text.strip() else []
+        return [Wish(min(here), edit, text, "summary", (min(here), max(here)))]
     if edit.kind == NOTE:
-        return [Wish(_beside(context, here[0], given.get("where")), edit, text, "meta")] if text.strip() else []
+        return [Wish(_beside(context, here[0], given.get("where")), edit, text, "meta")]
     if edit.kind == HOIST:
-        return [Wish(_spot(context, given.get("to", "system")), edit, text)] if text.strip() else []
+        return [Wish(_spot(context, given.get("to", "system")), edit, text)]
     if edit.kind == MOVE:
         spot = _spot(context, given.get("to", "system"))
         blocks = [context.items[p].block for p in here]

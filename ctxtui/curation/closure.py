@@ -31,11 +31,13 @@ class Gone(NamedTuple):
 
 
 class Closure:
-    """Removals with what they take along, for one context."""
+    """Removals with what they take along, for one context. `spoken` are positions in front of which a new message of
+    the user's will stand."""
 
-    def __init__(self, context: Context, rules: Rules) -> None:
+    def __init__(self, context: Context, rules: Rules, spoken: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
+        self._spoken = sorted(spoken)
         self.removed: dict[int, Gone] = {}
         self._left: dict[int, int] = {}
         self._todo: list[int] = []
@@ -103,6 +105,7 @@ class Closure:
     def _dangling(self, index: int) -> None:
         """Thinking that nothing follows in its run of assistant messages."""
         messages = self._context.messages
+        self._dangling_in(messages[index])
         if messages[index].role not in ASSISTANT:
             index = self._kept_before(index)
         if index < 0 or messages[index].role not in ASSISTANT:
@@ -121,6 +124,18 @@ class Closure:
                     return
                 self._out(position, self._nearest(position, DANGLING))
             index -= 1
+
+    def _dangling_in(self, message: Message) -> None:
+        """The same within one message, whatever message follows it."""
+        kinds = self._context.items
+        if message.role not in ASSISTANT or kinds[message.stop - 1].block.kind in THINKING or not message.headed:
+            return
+        for position in range(message.stop - 1, message.start, -1):
+            if position in self.removed:
+                continue
+            if kinds[position].block.kind not in THINKING:
+                return
+            self._out(position, self._nearest(position, DANGLING))
 
     def _was_followed(self, position: int) -> bool:
         """Whether anything of the assistant's stood behind `position` before the edits."""
@@ -157,12 +172,23 @@ class Closure:
         for other in {self._kept_before(index), self._kept_after(index), index}:
             if not 0 <= other < len(messages) or messages[other].role != "system" or self.gone(messages[other]):
                 continue
-            before, after = self._kept_before(other), self._kept_after(other)
-            fine = before >= 0 and messages[before].role in ("user", "system")
-            if after < len(messages):
-                fine = fine and (messages[after].role in ASSISTANT or messages[after].role == "system")
-            if not fine:
+            if not self._system_may_stay(other):
                 self._out(messages[other].start, self._nearest(messages[other].start, SYSTEM))
+
+    def _speaks_from(self, position: int) -> bool:
+        return bool(self._spoken) and self._spoken[-1] >= position
+
+    def _system_may_stay(self, index: int) -> bool:
+        messages = self._context.messages
+        before, after = self._kept_before(index), self._kept_after(index)
+        here = messages[index]
+        end = messages[after].start if after < len(messages) else len(self._context)
+        if any(here.stop <= position <= end for position in self._spoken):
+            return False
+        start = messages[before].stop if before >= 0 else 0
+        fine = before >= 0 and messages[before].role in ("user", "system")
+        fine = fine or any(start <= position <= here.start for position in self._spoken)
+        return fine and (after >= len(messages) or messages[after].role in (*ASSISTANT, "system"))
 
     def _end(self) -> None:
         """A request whose end was the user's must not end with the assistant."""
@@ -170,5 +196,5 @@ class Closure:
         if not messages or messages[-1].role in ASSISTANT:
             return
         last = self._kept_before(len(messages))
-        if last >= 0 and messages[last].role in ASSISTANT:
+        if last >= 0 and messages[last].role in ASSISTANT and not self._speaks_from(messages[last].stop):
             self._out(messages[last].start, self._nearest(messages[last].start, END))

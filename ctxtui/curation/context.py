@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, TOOL, Block, Item
+from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Target
 from ctxtui.core.reading import Reading, read
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammars import MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.request import Request
 from ctxtui.wire.turns import source_of
 
 ASSISTANT: Final = frozenset({"assistant", "model"})
@@ -47,6 +49,12 @@ class Message(NamedTuple):
         return self.stop - self.start > 1
 
 
+def lifetimes(request: Request) -> dict[int, str]:
+    """The lifetimes of a request's cache markers by position ("" where none is named)."""
+    named = ((one.item, one.value) for one in request.markers)
+    return {item: str(value.get("ttl") or "") if isinstance(value, dict) else "" for item, value in named}
+
+
 def is_call(kind: str) -> bool:
     """Whether a block of `kind` asks for something that another block answers."""
     return (kind.endswith(_CALLS) or kind in _ODD_CALLS) and kind not in _ALONE
@@ -59,12 +67,20 @@ def is_result(kind: str) -> bool:
 
 class Context:
     """The context `head` of `tree`. `dialect` is how its blocks are written ("" finds out), `params` the other members
-    of its request, where that is known."""
+    of its request and `markers` the lifetimes of its cache markers by position, where they are known."""
 
-    def __init__(self, tree: Tree, head: int, dialect: str = "", params: Mapping[str, Json] | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        head: int,
+        dialect: str = "",
+        params: Mapping[str, Json] | None = None,
+        markers: Mapping[int, str] | None = None,
+    ) -> None:
         self.tree = tree
         self.head = head
         self.params = dict(params or {})
+        self.markers = dict(markers or {})
         self.nodes: list[int] = []
         self.items: list[Item] = []
         self.messages: list[Message] = []
@@ -95,6 +111,14 @@ class Context:
             self.head = head
             return self
         return Context(self.tree, head, self.dialect, self.params)
+
+    @classmethod
+    def of_call(cls, tree: Tree, call: Call) -> Context:
+        """The context that the agent had at `call`, with what its request says beyond."""
+        if call.skeleton is None:
+            return cls(tree, call.raw_head)
+        request = Request(tuple(tree.items(call.raw_head)), call.skeleton)
+        return cls(tree, call.raw_head, call.skeleton.dialect, request.params, lifetimes(request))
 
     def __len__(self) -> int:
         return len(self.nodes)

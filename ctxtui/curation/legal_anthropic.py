@@ -10,6 +10,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.violation import Violation, listed, roles
 
 _ROLES: Final = frozenset({"user", "assistant", "system"})
+_THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+_IMAGES: Final = 600
+"""Images in one request (facts §1)."""
 
 
 @dataclass(slots=True)
@@ -41,6 +44,71 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
     if runs and runs[0].role != "user" and not compaction:
         yield Violation("$.messages[0].role", "the first message must be the user's")
     yield from _pairs(runs)
+    yield from _turns(runs)
+    yield from _systems(body, runs)
+    yield from _system_prompt(body.get("system"))
+    images = sum(part.get("type") == "image" for run in runs for _, part in run.parts)
+    if images > _IMAGES:
+        yield Violation("$.messages", f"{images} images, the most is {_IMAGES}")
+
+
+def prefilled(body: dict[str, Json]) -> Iterator[Violation]:
+    """A conversation that ends with the assistant, which models from 4.6 on refuse."""
+    messages = listed(body.get("messages"))
+    if messages and isinstance(messages[-1], dict) and messages[-1].get("role") == "assistant":
+        yield Violation(f"$.messages[{len(messages) - 1}]", "the conversation must end with a user message")
+
+
+def _turns(runs: Sequence[_Run]) -> Iterator[Violation]:
+    """Thinking: signed, and never the end of a message; compaction: the first thing of all."""
+    for n, run in enumerate(runs):
+        for m, (path, part) in enumerate(run.parts):
+            kind = part.get("type")
+            if kind in _THINKING and run.role != "assistant":
+                yield Violation(path, "only the assistant thinks")
+            elif kind == "thinking" and not isinstance(part.get("signature"), str):
+                yield Violation(f"{path}.signature", "thinking must be signed")
+            elif kind == "redacted_thinking" and not part.get("data"):
+                yield Violation(f"{path}.data", "redacted thinking must hold its data")
+            if kind == "compaction" and part.get("content") == "":
+                yield Violation(f"{path}.content", "a compaction must not be empty")
+            if kind in _THINKING and m == len(run.parts) - 1 and run.role == "assistant" and n < len(runs) - 1:
+                yield Violation(path, "the last block of an assistant message must not be thinking")
+
+
+def _systems(body: dict[str, Json], runs: Sequence[_Run]) -> Iterator[Violation]:
+    """System messages: behind the user, and before the assistant or last."""
+    paths = {id(run): path for run, path in zip(runs, _first_paths(body, runs), strict=False)}
+    for n, run in enumerate(runs):
+        if run.role != "system":
+            continue
+        path = paths.get(id(run), "$.messages")
+        before, after = runs[n - 1] if n else None, runs[n + 1] if n + 1 < len(runs) else None
+        if before is None or not (before.role == "user" or _ends_with_server_result(before)):
+            yield Violation(path, "a system message must follow a user message")
+        if after is not None and after.role != "assistant":
+            yield Violation(path, "a system message must be last or be followed by the assistant")
+
+
+def _ends_with_server_result(run: _Run) -> bool:
+    last = str(run.parts[-1][1].get("type")) if run.parts else ""
+    return run.role == "assistant" and last.endswith("_tool_result")
+
+
+def _first_paths(body: dict[str, Json], runs: Sequence[_Run]) -> Iterator[str]:
+    role: Json = None
+    for n, message in enumerate(listed(body.get("messages"))):
+        if isinstance(message, dict) and (n == 0 or message.get("role") != role):
+            role = message.get("role")
+            yield f"$.messages[{n}]"
+
+
+def _system_prompt(system: Json) -> Iterator[Violation]:
+    for n, part in enumerate(listed(system)):
+        if not isinstance(part, dict) or part.get("type") != "text":
+            yield Violation(f"$.system[{n}]", "the system prompt is made of texts")
+        elif not str(part.get("text") or "").strip():
+            yield Violation(f"$.system[{n}].text", "text must not be empty")
 
 
 def _content(content: Json, path: str) -> Iterator[Violation]:

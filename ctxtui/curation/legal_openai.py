@@ -16,6 +16,9 @@ _CALLS: Final = {
 }
 
 
+_OUTPUTS: Final = frozenset(_CALLS)
+
+
 def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
     """Everything in a Chat `body` that would be answered with an error 400."""
     yield from roles(body, "messages", _CHAT_ROLES)
@@ -53,12 +56,18 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
     # What came before is kept by the provider, calls included.
     whole = not (body.get("previous_response_id") or body.get("conversation"))
     calls: dict[tuple[str, str], str] = {}
-    for n, item in enumerate(listed(items)):
+    given = listed(items)
+    for n, item in enumerate(given):
         path = f"$.input[{n}]"
         if not isinstance(item, dict):
             yield Violation(path, "an item must be an object")
             continue
         kind, id_ = item.get("type", "message"), str(item.get("call_id") or item.get("id"))
+        follower = given[n + 1] if n + 1 < len(given) else None
+        if kind == "reasoning" and whole and (not isinstance(follower, dict) or follower.get("type") in _OUTPUTS):
+            yield Violation(path, "reasoning without the item that followed it")
+        if kind == "compaction_trigger" and follower is not None:
+            yield Violation(path, "a compaction trigger must be the last item")
         if kind == "message":
             yield from _message(item, path)
         elif kind in _CALLS.values():

@@ -35,7 +35,7 @@ class Wish(NamedTuple):
 def placed(context: Context, wish: Wish, gone: Container[int]) -> Insert:
     """The insertion that `wish` is, with the positions in `gone` taken out."""
     if wish.at == SYSTEM:
-        return _system(context, wish)
+        return _system(context, wish, gone)
     if wish.inside is not None:
         within = context.message_at(wish.inside[0])
         whole = within is not None and within == context.message_at(wish.inside[1]) and within.start not in gone
@@ -100,12 +100,12 @@ def _within(context: Context, wish: Wish, within: Message, gone: Container[int])
     return Insert(at, (Item(block, Place("messages", within.role, wish.mark)),), wish.edit)
 
 
-def _system(context: Context, wish: Wish) -> Insert:
+def _system(context: Context, wish: Wish, gone: Container[int]) -> Insert:
     text = wish.text
     first = next((p for p, item in enumerate(context.items) if item.place.section == "messages"), len(context))
     lead = context.messages[0] if context.messages else None
     if context.dialect == CHAT:
-        if lead is not None and lead.role in ("system", "developer"):
+        if lead is not None and lead.role in ("system", "developer") and lead.start not in gone:
             item = Item(text_block(text, lead.role, CHAT), Place("messages", lead.role, wish.mark))
             return Insert(lead.stop, (item,), wish.edit)
         return Insert(first, message(text, "system", CHAT, wish.mark), wish.edit)

@@ -19,7 +19,7 @@ from ctxtui.curation.compact import compacted
 from ctxtui.curation.context import IMAGES, THINKING, is_call, is_result
 from ctxtui.curation.cut import cut, cut_call
 from ctxtui.curation.schemas import minimised
-from ctxtui.curation.wording import changeable, with_words, words_of
+from ctxtui.curation.wording import changeable, has_words, with_words, words_of
 
 Given = Mapping[str, Json]
 
@@ -44,7 +44,7 @@ def _replace(block: Block, given: Given) -> Block | None:
     if isinstance(value, dict) and block.kind == TOOL:
         return blocks.make(TOOL, blocks.without_markers(value))
     text = given.get("text")
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not has_words(block):
         return block
     return with_words(block, text) if text.strip() or is_result(block.kind) else None
 
@@ -69,7 +69,10 @@ def _hoist(block: Block, given: Given) -> Block | None:
     static = given.get("text")
     if not isinstance(static, str) or not static:
         return block
-    rest = words_of(block).replace(static, "", 1).strip("\n")
+    words = words_of(block)
+    if static not in words or not has_words(block):
+        return block
+    rest = words.replace(static, "", 1).strip("\n")
     return with_words(block, rest) if rest.strip() else None
 
 

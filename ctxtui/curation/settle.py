@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from ctxtui.core.block import Block
+from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import DROP, NOTE, REPAIR, STRIP, Edit, make
+from ctxtui.core.edit import DROP, MOVE, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, make
+from ctxtui.curation import marking, thinking
 from ctxtui.curation.applied import Applied, Asleep, Change, Held, Insert
 from ctxtui.curation.closure import BOUND, Closure, Gone
 from ctxtui.curation.context import ASSISTANT, THINKING, Context
@@ -16,9 +18,15 @@ from ctxtui.curation.rules import Rules
 OPENING = "(Earlier messages were removed.)"
 """Put in front where the assistant would speak first, which the provider refuses."""
 NOTHING_LEFT = "no message would be left"
-LATEST = "thinking of the latest assistant message must stay as it is"
+PARTED = "(Messages were removed here.)"
+"""Put between two answers that would become one, where the later one's thinking must stay as it is."""
 FORCED = "tool_choice names this tool"
 LAST_TOOL = "calls are in the context: one tool must stay defined"
+
+
+UNSETTLED = "there is no place where it could stand"
+_ROUNDS = 4
+"""How often closing and placing may disagree; they nearly always settle at the second time."""
 
 
 @dataclass(slots=True)
@@ -27,7 +35,7 @@ class Wanted:
 
     fate: dict[int, tuple[Block | None, Edit]] = field(default_factory=dict)
     new: list[Wish] = field(default_factory=list)
-    marks: dict[int, Edit] = field(default_factory=dict)
+    marks: list[tuple[int, Edit]] = field(default_factory=list)
     pinned: set[int] = field(default_factory=set)
     asleep: list[Asleep] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
@@ -37,54 +45,85 @@ class Wanted:
         self.fate[position] = block, edit
 
     def hold(self, position: int, why: str) -> None:
-        """Take back what was asked for `position`."""
+        """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""
         _, edit = self.fate.pop(position)
         self.held.append(Held(edit, position, why))
+        if edit.kind in (SUMMARIZE, MOVE):
+            self.forget(edit)
+
+    def forget(self, edit: Edit) -> None:
+        """Take back everything that `edit` asked for."""
+        self.fate = {p: fate for p, fate in self.fate.items() if fate[1].id != edit.id}
+        self.new = [wish for wish in self.new if wish.edit.id != edit.id]
 
 
 def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[int]) -> Applied:
     """What is done of `wanted`."""
     _keep_tools(context, wanted)
     while True:
-        closure = Closure(context, rules)
-        closure.remove(sorted(p for p, (block, _) in wanted.fate.items() if block is None))
+        closed = _closed(context, wanted, rules)
+        clash = closed.unsettled or _clash(closed.closure, pinned)
+        if clash is None and rules.keeps_last_thinking and closed.broken is None:
+            clash = thinking.latest(context, wanted.fate, closed.closure, closed.inserts)
+        if clash is None:
+            return _applied(context, wanted, closed.closure, closed.inserts, pinned)
+        if clash.cause in wanted.fate and clash is not closed.unsettled:
+            wanted.hold(clash.cause, clash.why)
+        elif not _hold_new(wanted, closed.inserts, clash):
+            return Applied(context, held=_all_held(wanted, clash.why), asleep=tuple(wanted.asleep), pinned=pinned)
+
+
+class _Closed(NamedTuple):
+    closure: Closure
+    inserts: list[Insert]
+    broken: int | None
+    unsettled: Gone | None = None
+
+
+def _closed(context: Context, wanted: Wanted, rules: Rules) -> _Closed:
+    """Removals closed and news placed. Each depends on the other: a message that goes makes room for what is new, and
+    what is new may keep the end of the request the user's."""
+    out = sorted(position for position, (block, _) in wanted.fate.items() if block is None)
+    spoken: frozenset[int] = frozenset()
+    for _ in range(_ROUNDS):
+        closure = Closure(context, rules, spoken)
+        closure.remove(out)
         inserts = _inserts(context, wanted.new, closure, rules)
-        broken = _break(context, wanted, closure, inserts) if rules.binds_thinking else None
+        broken = thinking.breaks_at(context, wanted.fate, closure, inserts) if rules.binds_thinking else None
         if broken is not None:
             later = [p for p in context.thinking if p >= broken and p not in closure.removed]
             closure.remove(later, Gone(broken, BOUND))
             inserts = _inserts(context, wanted.new, closure, rules)
-        clash = _clash(closure, pinned)
-        if clash is None and rules.keeps_last_thinking and broken is None:
-            clash = _latest(context, closure)
-        if clash is None:
-            return _applied(context, wanted, closure, inserts, pinned)
-        if clash.cause in wanted.fate:
-            wanted.hold(clash.cause, clash.why)
-        elif not _hold_new(wanted, inserts, clash):
-            return Applied(context, held=_all_held(wanted, clash.why), asleep=tuple(wanted.asleep), pinned=pinned)
+        now = frozenset(one.position for one in inserts if _speaks(one))
+        if now == spoken:
+            return _Closed(closure, inserts, broken)
+        spoken = now
+    return _Closed(closure, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
+
+
+def _speaks(one: Insert) -> bool:
+    """Whether an insertion is a message of the user's."""
+    return one.items[0].block.kind == HEADER and one.items[0].place.role == "user"
 
 
 def _hold_new(wanted: Wanted, inserts: list[Insert], clash: Gone) -> bool:
-    """Hold the insertion that a clash comes from; whether there is one."""
-    guilty = {one.edit.id for one in inserts if one.position == clash.cause}
-    kept = [wish for wish in wanted.new if wish.edit.id not in guilty]
-    wanted.held += [Held(wish.edit, -1, clash.why) for wish in wanted.new if wish.edit.id in guilty]
-    found = len(kept) < len(wanted.new)
-    wanted.new = kept
-    return found
+    """Hold the edit of the insertion that a clash comes from; whether there is one."""
+    guilty = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
+    if guilty is None:
+        return False
+    wanted.held.append(Held(guilty, -1, clash.why))
+    wanted.forget(guilty)
+    return True
 
 
 def _inserts(context: Context, new: list[Wish], closure: Closure, rules: Rules) -> list[Insert]:
     made = [placed(context, wish, closure.removed) for wish in new]
     if rules.starts_with_user and (wish := _opening(context, closure)) is not None:
         first = placed(context, wish, closure.removed)
-        made = made if any(_opens(one, first.position, context) for one in made) else [first, *made]
+        made = made if any(one.position <= first.position and _speaks(one) for one in made) else [first, *made]
+    if rules.keeps_last_thinking and (parted := thinking.joined(context, closure, made)) is not None:
+        made.append(placed(context, Wish(parted.cause, _repair(NOTE, context, [], "", PARTED), PARTED, "meta"), ()))
     return sorted(made, key=lambda one: one.position)
-
-
-def _opens(one: Insert, position: int, context: Context) -> bool:
-    return one.position <= position and any(i.place.section == "messages" and i.place.role == "user" for i in one.items)
 
 
 def _opening(context: Context, closure: Closure) -> Wish | None:
@@ -104,50 +143,12 @@ def _is_compaction(context: Context, index: int) -> bool:
     return message.headed and context.items[message.start + 1].block.kind == "compaction"
 
 
-def _break(context: Context, wanted: Wanted, closure: Closure, inserts: list[Insert]) -> int | None:
-    """The first position where what thinking is bound to changes; thinking taken from the front is no change."""
-    places = [one.position for one in inserts]
-    front = True
-    for position in context.thinking:
-        front = front and position in closure.removed
-        if position in closure.removed and not front:
-            places.append(position)
-    for position in (*closure.removed, *wanted.fate):
-        if context.items[position].block.kind not in THINKING and not _hollow(context, position):
-            places.append(position)
-    return min(places, default=None)
-
-
-def _hollow(context: Context, position: int) -> bool:
-    """Whether `position` is the header of a message that holds thinking alone."""
-    message = context.message_at(position)
-    if message is None or position != message.start or not message.headed:
-        return False
-    return all(context.items[p].block.kind in THINKING for p in range(message.start + 1, message.stop))
-
-
 def _clash(closure: Closure, pinned: frozenset[int]) -> Gone | None:
     """A pinned block that something else would take along: the position whose edit must be held, and why."""
     for position in sorted(pinned):
         gone = closure.removed.get(position)
         if gone is not None and gone.why:
             return Gone(gone.cause, f"a pinned block would go with it: {gone.why}")
-    return None
-
-
-def _latest(context: Context, closure: Closure) -> Gone | None:
-    """Thinking that was asked out of the latest assistant message, of which something else stays (facts §1)."""
-    messages = context.messages
-    index = len(messages) - 1
-    while index >= 0 and (closure.gone(messages[index]) or messages[index].role not in ASSISTANT):
-        index -= 1
-    while index >= 0 and (closure.gone(messages[index]) or messages[index].role in ASSISTANT):
-        message = messages[index]
-        for position in range(message.start + 1, message.stop):
-            gone = closure.removed.get(position)
-            if gone and not gone.why and context.items[position].block.kind in THINKING and not closure.gone(message):
-                return Gone(position, LATEST)
-        index -= 1
     return None
 
 
@@ -195,16 +196,17 @@ def _applied(
         for p in positions:
             changes[p] = Change(p, context.nodes[p], context.items[p].block, None, edit, why)
     repairs += [one.edit for one in inserts if one.edit.author == REPAIR]
+    marks, refused_marks = marking.chosen(context, wanted.marks, closure.removed)
     nothing = bool(closure.removed) and bool(context.messages) and all(closure.gone(m) for m in context.messages)
     said = any(item.place.role == "user" for one in inserts for item in one.items)
     return Applied(
         context,
         changes,
         tuple(inserts),
-        wanted.marks,
+        marks,
         pinned,
         tuple(wanted.asleep),
-        tuple(wanted.held),
+        (*wanted.held, *refused_marks),
         tuple(repairs),
         NOTHING_LEFT if nothing and not said else "",
     )

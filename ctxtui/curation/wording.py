@@ -30,6 +30,11 @@ def words_of(block: Block) -> str:
     return read(block).text
 
 
+def has_words(block: Block) -> bool:
+    """Whether `with_words` can put other words into `block`."""
+    return block.kind != TOOL and not is_call(block.kind) and with_words(block, "\x01") != block
+
+
 def with_words(block: Block, text: str) -> Block:
     """`block` saying `text`; its images stay. The same block where it has no words of its own (calls, tools)."""
     value = block.value()
@@ -52,7 +57,7 @@ def _content(content: Json, text: str) -> Json:
     first = next((part for part in content if _is_text(part)), None)
     rest = [part for part in content if not _is_text(part)]
     said = {**first, "text": text} if isinstance(first, dict) else {"type": "text", "text": text}
-    return [said, *rest] if text or not rest else rest
+    return [said, *rest] if text.strip() else rest or ""
 
 
 def _is_text(part: Json) -> bool:

@@ -29,7 +29,7 @@ from ctxtui.core.edit import (
     make,
 )
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.context import Context
+from ctxtui.curation.context import Context, lifetimes
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 
@@ -55,7 +55,7 @@ def context_of(body: dict[str, Any], dialect: str) -> tuple[Context, Request]:
     """The context that a request body holds, and the request."""
     request = DIALECTS[dialect].decode_request(canonical.dumps(body), None)
     tree = Tree()
-    return Context(tree, tree.extend(ROOT, request.items), dialect, request.params), request
+    return Context(tree, tree.extend(ROOT, request.items), dialect, request.params, lifetimes(request)), request
 
 
 @st.composite

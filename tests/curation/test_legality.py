@@ -30,7 +30,7 @@ def anthropic(*messages: Any, **more: Any) -> Any:
         (anthropic(("user", "hi"), ("assistant", [USE])), ["$.messages[1].content[0]"]),
         (anthropic(("user", "hi"), ("assistant", [USE]), ("user", [SAY])), ["$.messages[1].content[0]"]),
         (anthropic(("user", "a"), ("assistant", [USE]), ("system", "s"), ("user", [RESULT])),
-         ["$.messages[1].content[0]", "$.messages[3].content[0]"]),
+         ["$.messages[1].content[0]", "$.messages[3].content[0]", "$.messages[2]", "$.messages[2]"]),
         (anthropic(("user", "hi"), ("assistant", [USE]), ("user", [SAY, RESULT])), ["$.messages[2].content[1]"]),
         (anthropic(("user", [RESULT])), ["$.messages[0].content[0]"]),
         (anthropic(("user", "a"), ("assistant", [USE, USE]), ("user", [RESULT])), ["$.messages[1].content[1].id"]),

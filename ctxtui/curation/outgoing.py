@@ -1,0 +1,84 @@
+"""The request that a curated context leaves as, and whether its provider would take it: the encoder's gatekeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.applied import Applied
+from ctxtui.curation.legality import check
+from ctxtui.curation.violation import Violation
+from ctxtui.wire.fresh import build
+from ctxtui.wire.marking import takes_marker, with_markers, without_params
+from ctxtui.wire.registry import DIALECTS, encode
+from ctxtui.wire.request import Request
+
+
+class Refused(CtxtuiError):
+    """The provider would answer the request with an error; `message` says with which."""
+
+
+class Outgoing(NamedTuple):
+    """A request body, a line for each kind of thing that it could not carry, and what its provider would refuse."""
+
+    body: bytes
+    lost: list[str]
+    violations: list[Violation]
+
+
+def outgoing(
+    applied: Applied,
+    skeleton: Skeleton | None,
+    *,
+    dialect: str,
+    model: str,
+    params: Mapping[str, Json] | None = None,
+    prefill: bool = True,
+) -> Outgoing:
+    """What leaves: with the call's own `skeleton` where it is of `dialect` (so that nothing that no edit touched is
+    spelled otherwise), else a fresh body of `model` with `params`. Raises `Refused` where the edits cannot be
+    applied."""
+    if applied.refused:
+        raise Refused(applied.refused, way_out="revert the edit")
+    lost: list[str] = []
+    if skeleton is not None and skeleton.dialect == dialect:
+        request = Request(tuple(applied.context.items), skeleton).with_items(applied.sent)
+    else:
+        body, lost = build(dialect, applied.sent, model=model, params=params)
+        request = DIALECTS[dialect].decode_request(body, None)
+    request = _tool_choice(_marked(request, applied))
+    body = encode(request)
+    return Outgoing(body, lost, check(dialect, body, prefill=prefill))
+
+
+def _tool_choice(request: Request) -> Request:
+    """A choice among tools is refused where there is none."""
+    if any(item.place.section == "tools" for item in request.items) or "tool_choice" not in request.params:
+        return request
+    return without_params(request, ("tool_choice", "parallel_tool_calls"))
+
+
+def _marked(request: Request, applied: Applied) -> Request:
+    """Breakpoint edits on the blocks that are left; in a body written afresh, on the blocks that equal them."""
+    if not applied.marks:
+        return request
+    dialect = request.skeleton.dialect
+    digests: dict[str, list[int]] = {}
+    for index, item in enumerate(request.items):
+        digests.setdefault(item.block.digest, []).append(index)
+    changes: dict[int, str | None] = {}
+    for one in applied.items:
+        found = digests.get(one.item.block.digest)
+        if not found:
+            continue
+        index = found.pop(0)
+        if one.node < 0:
+            continue
+        edit = applied.marks.get(applied.context.position(one.node))
+        if edit is not None and takes_marker(request.items[index], dialect):
+            ttl = edit.given.get("ttl")
+            changes[index] = (ttl if isinstance(ttl, str) else "") if edit.given.get("on") is not False else None
+    return with_markers(request, changes)

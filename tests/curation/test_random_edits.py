@@ -1,0 +1,52 @@
+"""Law 5: whatever is edited, what leaves is taken by validators that were written apart from the rules here."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import Any
+
+import pytest
+
+from ctxtui.core import canonical
+from ctxtui.curation.apply import apply
+from ctxtui.curation.outgoing import outgoing
+from ctxtui.curation.rules import rules_for
+from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
+from ctxtui.offline.issuing import signed
+from ctxtui.runtime.packaged import model_table
+from tests.curation.conversations import context_of
+from tests.curation.shaped import SHAPES, edits
+
+COUNT = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
+STRICT: dict[str, Any] = {
+    "anthropic": strict_anthropic.refusals,
+    "openai_chat": strict_chat.refusals,
+    "openai_responses": strict_responses.refusals,
+}
+
+
+@pytest.mark.parametrize("dialect", sorted(SHAPES))
+def test_no_sequence_of_edits_makes_a_request_that_is_refused(dialect: str) -> None:
+    table, wrong = model_table(), []
+    refused = 0
+    for seed in range(COUNT):
+        rng = Random(f"{dialect} {seed}")
+        body = SHAPES[dialect](rng)
+        if dialect == "anthropic":
+            body = signed(body)
+        before = {r.rule for r in STRICT[dialect](body)}
+        assert not before, (seed, before)
+        context, request = context_of(body, dialect)
+        card = table.card(body["model"])
+        log = edits(rng, context)
+        applied = apply(context, log, rules_for(dialect, card))
+        if applied.refused:
+            refused += 1
+            continue
+        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], prefill=card.prefill)
+        strict = [f"{r.rule}: {r.message}" for r in STRICT[dialect](canonical.loads(out.body))]
+        if strict or out.violations:
+            wrong.append((seed, strict[:2], out.violations[:2]))
+    assert not wrong, f"{len(wrong)} of {COUNT}: {wrong[:8]}"
+    assert refused < COUNT / 10
