@@ -66,13 +66,18 @@ def _sum(what: Statement) -> str:
     if bill.usd is None:
         models = ", ".join(bill.unpriced)
         return f"cost unknown: no price for {safe_text.one_line(models)}" if models else "no usage recorded"
-    shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
-    decimals = 3 if bill.usd < 0.9995 else 2
-    amounts = dict(zip(shown, to_the_cent([bill.parts[name].usd for name in shown], decimals), strict=True))
+    amounts, decimals = shown_amounts(bill)
     total = sum(amounts.values())
-    words = [f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if name == REWRITES else ''}" for name in shown]
+    words = [f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if name == REWRITES else ''}" for name in amounts]
     more = "≥ " if bill.unpriced else ""
     return f"{more}${total:,.{decimals}f} = {' + '.join(words)}"
+
+
+def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
+    """The parts that are not empty in USD, rounded so that they add up to the total as it is shown, and the decimals."""
+    shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
+    decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
+    return dict(zip(shown, to_the_cent([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
 
 
 def _often(bill: Bill) -> str:
@@ -139,19 +144,17 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
     """The parts as rows: tokens, share, bar, money, what it means."""
     bill = what.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
-    bar = max(0, min(24, room - 78))
-    for name in PARTS:
-        part = bill.parts[name]
-        if bill.usd is None or (name in (OTHER, RECORDED) and not part.usd):
-            continue
-        share = numbers.share(part.usd / whole) if whole else numbers.NOT_APPLICABLE
+    bar = min(24, room - 78) if room >= 84 else 0
+    amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
+    for name, usd in amounts.items():
+        share = numbers.share(bill.parts[name].usd / whole) if whole else numbers.NOT_APPLICABLE
         yield [
             Span(f" {name:<13}", "ink"),
-            Span(f"{numbers.tokens(part.tokens):>8}", "dim"),
+            Span(f"{numbers.tokens(bill.parts[name].tokens):>8}", "dim"),
             Span(f"{share:>8} ", "dim"),
-            Span(bars.line(part.usd, most, bar).ljust(bar), _STYLE.get(name, "dim")),
-            Span(f"{numbers.money(part.usd) if bill.usd is not None else numbers.NONE:>10}  ", "ink bold"),
-            Span(_meaning(name, bill), "dim"),
+            Span(bars.line(usd, most, bar).ljust(bar), _STYLE.get(name, "dim")),
+            Span(f"{f'${usd:,.{decimals}f}':>10}  ", "ink bold"),
+            Span(cells.fit(_meaning(name, bill), max(1, room - 44 - bar)), "dim"),
         ]
     if bill.unpriced:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)

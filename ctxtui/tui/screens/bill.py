@@ -33,7 +33,8 @@ class BillPane(Pane):
     def show(self, what: Statement) -> None:
         """The statement is made."""
         self._what = what
-        self.measure()
+        self.reload()
+        self.refresh_rule()
 
     def fail(self, trouble: str) -> None:
         """It could not be made."""
