@@ -60,6 +60,8 @@ class RecordStream:
             text = rest.data[head:].decode("utf-8", "surrogateescape")
             taken = len(text[: objects_at_start(text)].encode("utf-8", "surrogateescape"))
             taken += head if taken else 0
+            if text.lstrip().startswith("[") and _is_whole(rest.data):
+                taken = len(rest.data)
             found = list(read_line(Line(rest.number, rest.start, rest.data[:taken])))
         self._lines.take(taken)
         return found
