@@ -10,7 +10,7 @@ from ctxtui.core import long_json
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import arguments_value, read_value
+from ctxtui.core.reading import Reading, arguments_value, read_value
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 
@@ -31,8 +31,13 @@ def words_of(block: Block) -> str:
     ciphers; "" for a message's header."""
     if block.kind == HEADER:
         return ""
-    value = long_json.loads(block.body)
-    got = read_value(block.kind, value)
+    return words_of_reading(read_value(block.kind, long_json.loads(block.body)), block.kind)
+
+
+def words_of_reading(got: Reading, kind: str) -> str:
+    """As `words_of`, for a block of `kind` that is read already."""
+    if kind == HEADER:
+        return ""
     if not got.arguments:
         return got.text
     return "\n".join([got.name, *_arguments(arguments_value(got))])

@@ -12,6 +12,7 @@ from ctxtui.core.errors import BadPattern
 PATIENCE: Final = 2.0
 """Seconds for one block: an expression that takes longer goes through it again and again."""
 
+_GLANCE: Final = 0.005
 _ESCAPED: Final = re.compile(r"\\.")
 _RUN: Final = re.compile("[A-Za-z0-9_]+")
 _BRANCHING: Final = re.compile(r"[|(\[{\\]")
@@ -41,6 +42,14 @@ class Pattern:
             raise BadPattern(
                 f"the expression takes too long: {self.text}", way_out="repetitions inside repetitions do"
             ) from None
+
+    def glance(self, text: str) -> list[tuple[int, int]]:
+        """As `spans`, for one line that is drawn: none where that takes longer than a key press may."""
+        try:
+            found = self._compiled.finditer(text, timeout=_GLANCE)
+            return [one.span() for one in found if one.end() > one.start()]
+        except TimeoutError:
+            return []
 
     @cached_property
     def literals(self) -> list[str]:

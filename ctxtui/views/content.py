@@ -159,6 +159,14 @@ def _tool(value: Json) -> Content:
     return Content(chain(about, json_text.lines(rest)))
 
 
+def excerpt(text: str, at: int) -> Content:
+    """The lines of `text` from character `at` on, as they are, below how many stand above."""
+    above = text.count("\n", 0, at)
+    told: list[Spans] = [[Span(f"⋯ {above:,} line{'s' if above != 1 else ''} above", "dim")]] if above else []
+    below = text.count("\n", at) + (not text.endswith("\n"))
+    return Content(chain(told, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(told) + below)
+
+
 def coming() -> Content:
     """While a large block is read."""
     line: Spans = [Span("·", "faint")]

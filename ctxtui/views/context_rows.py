@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
+from ctxtui.lab.search import Find
 from ctxtui.views import numbers, transcript
 from ctxtui.views.body import Body
 from ctxtui.views.charge import Charge, charge
 from ctxtui.views.grid import Grid
+from ctxtui.views.hits import marked
 from ctxtui.views.markdown import Highlight
 from ctxtui.views.open_block import MORE, Bodies, Opened, body_line
 from ctxtui.views.path import MISSING, Boundaries, Rows, Rule, Trail
@@ -42,6 +44,10 @@ class ContextRows:
         self.charge: Charge | None = None
         self.shown: tuple[str, ...] = _ALL_LINE
         self.preview_lines = 6
+        self.find: Find | None = None
+        """What a search marks."""
+        self.here: tuple[int, int] | None = None
+        """Where a search stands: a node, and which of the hits in its open body."""
         self._rows: Rows | None = None
         self._trail: Trail | None = None
 
@@ -82,6 +88,11 @@ class ContextRows:
     def blocks(self) -> int:
         """How many blocks the context has that are shown."""
         return self._rows.context_rows if self._rows is not None else 0
+
+    @property
+    def entries(self) -> Sequence[int]:
+        """What `entry` gives, of all rows."""
+        return self._rows.entries if self._rows is not None else ()
 
     def entry(self, index: int) -> int:
         """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
@@ -169,7 +180,7 @@ class ContextRows:
     def body(self, index: int, how: Opened, room: int) -> Body:
         """The lines of open row `index` in `room` cells."""
         assert self.scene is not None
-        return self.bodies.body(self.scene, self.ledger, self.entry(index), how.raw, room)
+        return self.bodies.body(self.scene, self.ledger, self.entry(index), how, room)
 
     def height(self, index: int, grid: Grid) -> int:
         """Lines of row `index`: one, and for an open one its body and the line that closes it."""
@@ -183,8 +194,12 @@ class ContextRows:
             return transcript.draw_rule(row, grid, cursor)
         how = self.is_open(index)
         if line == 0 or how is None:
+            if self.find is not None:
+                row = replace(row, words=tuple(marked(row.words, self.find)))
             return transcript.draw(row, grid, cursor)
-        return body_line(self.body(index, how, grid.body), how, line, row.gutter, row.style)
+        body = self.body(index, how, grid.body)
+        here = body.spot(self.here[1], how.lines) if self.here and self.here[0] == self.entry(index) else None
+        return body_line(body, how, line, row.gutter, row.style, here)
 
     def more(self, index: int) -> None:
         """Show more of an open row."""

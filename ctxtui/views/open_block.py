@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.views.body import Body
+from ctxtui.lab.search import Find
+from ctxtui.views.body import Body, Spot
+from ctxtui.views.hits import styled
 from ctxtui.views.markdown import Highlight
 from ctxtui.views.path import MISSING
 from ctxtui.views.readings import Readings, Recent
@@ -22,10 +24,12 @@ MORE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """How a block is open: at most `lines` of it, as JSON where `raw`."""
+    """How a block is open: at most `lines` of it, as JSON where `raw`; its text from character `start` on where that is
+    not None."""
 
     lines: int
     raw: bool = False
+    start: int | None = None
 
 
 class Bodies:
@@ -35,21 +39,27 @@ class Bodies:
         self._readings = readings
         self._highlight = highlight
         self._kept: Recent[Body] = Recent(256)
+        self._find: Find | None = None
 
-    def body(self, scene: Scene, ledger: Ledger | None, entry: int, raw: bool, room: int) -> Body:
-        """The lines of the block of node `entry` in `room` cells, as JSON where `raw`."""
-        key = (entry, raw, room)
+    def look_for(self, find: Find | None) -> None:
+        """Mark these hits from now on; None marks nothing."""
+        self._find = find
+        self.forget()
+
+    def body(self, scene: Scene, ledger: Ledger | None, entry: int, how: Opened, room: int) -> Body:
+        """The lines of the block of node `entry` in `room` cells."""
+        key = (entry, how.raw, how.start, room)
         found = self._kept.get(key)
         if found is None:
-            got = self._content(scene, ledger, entry, raw)
-            found = self._kept.put(key, Body(got.lines, room, got.total, got.hang))
+            got = self._content(scene, ledger, entry, how)
+            found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find))
         return found
 
     def forget(self) -> None:
         """The blocks' facts changed."""
         self._kept.clear()
 
-    def _content(self, scene: Scene, ledger: Ledger | None, entry: int, raw: bool) -> Content:
+    def _content(self, scene: Scene, ledger: Ledger | None, entry: int, how: Opened) -> Content:
         # Imported here: nothing is open on the first screen.
         from ctxtui.lab.figures import missing_block
         from ctxtui.views import content
@@ -59,10 +69,12 @@ class Bodies:
             figure = missing_block(scene.book, scene.call, scene.missing)
             return content.missing(figure.tokens, figure.lo, figure.hi)
         node = scene.session.tree[entry]
-        if raw:
+        if how.raw:
             return content.raw(node.block)
         if not self._readings.ready(entry):
             return content.coming()
+        if how.start is not None:
+            return content.excerpt(self._readings.words(entry), how.start)
         got = self._readings.reading(entry)
         return content.content(
             node.category,
@@ -74,12 +86,15 @@ class Bodies:
         )
 
 
-def body_line(body: Body, how: Opened, line: int, gutter: Span, style: str) -> Spans:
-    """Line `line` (from 1) under the row of an opened block: its body behind ``│``, then the line that closes it."""
+def body_line(body: Body, how: Opened, line: int, gutter: Span, style: str, here: Spot | None = None) -> Spans:
+    """Line `line` (from 1) under the row of an opened block: its body behind ``│``, then the line that closes it.
+    `here` is the hit at which a search stands."""
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
     shown = body.height(how.lines)
     if line <= shown:
-        return [gutter, Span("     "), Span("│ ", style), *(body.line(line - 1) or ())]
+        spots = body.spots(line - 1)
+        at = spots.index((here.start, here.end)) if here is not None and here.line == line - 1 else None
+        return [gutter, Span("     "), Span("│ ", style), *styled(body.line(line - 1) or (), spots, at)]
     return [gutter, Span("     "), Span("╰ ", style), *closing(body.more(shown), how)]
 
 

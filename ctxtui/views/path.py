@@ -85,6 +85,11 @@ class Rows:
         return self._entries[index]
 
     @property
+    def entries(self) -> Sequence[int]:
+        """All entries; not to be changed."""
+        return self._entries
+
+    @property
     def context_rows(self) -> int:
         """How many rows belong to the context; the answer and what came after it follow."""
         return self._shared

@@ -13,6 +13,7 @@ from ctxtui.core.reading import Reading, read_value
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.lab.labels import Names
+from ctxtui.lab.search import words_of_reading
 from ctxtui.views.preview import Preview, preview
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
@@ -106,6 +107,10 @@ class Readings:
     def reading(self, node: int) -> Reading:
         """What the block says."""
         return self._decoded(node)[1]
+
+    def words(self, node: int) -> str:
+        """The text of the block that a search looks into."""
+        return words_of_reading(self.reading(node), self._session.tree[node].block.kind)
 
     def preview(self, node: int) -> Preview:
         """The block in one line; ``·`` while it is not ready."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.inspector_search import SEARCHING
 
 CALLS = "calls"
 """The fact that there is more than one call."""
@@ -53,11 +54,16 @@ class NextEvent(_Calls):
 
     name, action, keys, shown, label, short = "next event", "seek('event', 1)", ("n",), "n N", "events", "event"
 
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Unless a search is on, whose hits its keys go to."""
+        return super().available(at) and SEARCHING not in at.facts
 
-class PreviousEvent(_Calls):
+
+class PreviousEvent(NextEvent):
     """The event before."""
 
-    name, action, keys = "previous event", "seek('event', -1)", ("N",)
+    name, action, keys, shown, label, short = "previous event", "seek('event', -1)", ("N",), "", "", ""
 
 
 def _seeker(kind: str, step: int, key: str) -> type[Command]:

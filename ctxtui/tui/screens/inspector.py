@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
-from textual.layout import Layout
-from textual.timer import Timer
-
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
-from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, SKIPPED, THREADS
+from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, SEARCHING, SKIPPED, THREADS
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
@@ -19,18 +14,22 @@ from ctxtui.tui.screens.inspector_feed import Source
 from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_overlays import Overlays
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
-from ctxtui.tui.screens.inspector_prompt import Asking
+from ctxtui.tui.screens.inspector_search import Searching
 from ctxtui.tui.screens.inspector_travel import Travel
 from ctxtui.tui.widgets.stage import Stage
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views.layout import Box
 from ctxtui.views.span import Span
+from textual import events
+from textual.app import ComposeResult
+from textual.layout import Layout
+from textual.timer import Timer
 
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Comparing, Overlays, OnBlocks, Asking, Opening):
+class InspectorScreen(Travel, Comparing, Overlays, OnBlocks, Searching, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 
@@ -111,6 +110,7 @@ class InspectorScreen(Travel, Comparing, Overlays, OnBlocks, Asking, Opening):
             self.replan()
             self.call_after_refresh(self.show)
         transcript.changed(node, to_end=to_end)
+        self.refind()
         self.panels.draw_map()
         self._offer()
 
@@ -148,6 +148,7 @@ class InspectorScreen(Travel, Comparing, Overlays, OnBlocks, Asking, Opening):
             facts |= {SKIPPED} if study.session.skipped else set()
             facts |= {THREADS} if len(study.session.threads) > 1 else set()
         facts |= {FILTERED} if self.shown != ALL_LINES else set()
+        facts |= {SEARCHING} if self.searching else set()
         facts |= {FOLLOWS} if self.loaded is not None and self.loaded.follows else set()
         pane = (self.focused.id or "") if self.focused is not None else ""
         row = BLOCK if pane == "transcript" and self.panels.transcript.node is not None else ""

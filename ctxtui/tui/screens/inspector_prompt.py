@@ -40,11 +40,15 @@ class Asking(Desk):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that act before any pane sees them do not while something is typed."""
-        return not (self.asking and action in ("go", "prompt"))
+        return not (self.asking and action in ("go", "prompt", "search"))
 
     def action_prompt(self, text: str = "") -> None:
         """Enter the prompt."""
-        self.prompt.show([Span(" › ", "accent bold")], text, right=_TYPE)
+        self.ask([Span(" › ", "accent bold")], text)
+
+    def ask(self, lead: Spans, text: str) -> None:
+        """Enter the prompt behind `lead`, with `text` in it."""
+        self.prompt.show(lead, text, right=_TYPE)
         self.asking = self.prompt.can_focus = True
         self.replan()
         self.set_focus(self.prompt)
@@ -60,6 +64,10 @@ class Asking(Desk):
 
     def on_line_edit_left(self, message: LineEdit.Left) -> None:
         """`esc` leaves the prompt."""
+        self.left()
+
+    def left(self) -> None:
+        """Nothing is asked for."""
         self.leave_prompt()
 
     def leave_prompt(self) -> None:
@@ -77,7 +85,11 @@ class Asking(Desk):
 
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
         """Do what was typed."""
-        wish = travel.asked(message.edit.text, self.count)
+        self.submitted(message.edit.text)
+
+    def submitted(self, text: str) -> None:
+        """Go where `text` says, or show what it says."""
+        wish = travel.asked(text, self.count)
         self.leave_prompt()
         if isinstance(wish, travel.Go):
             self.go(wish.number - 1)

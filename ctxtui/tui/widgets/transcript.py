@@ -88,6 +88,18 @@ class Transcript(Pane):
         self.reveal()
         self.refresh()
 
+    def stand(self, index: int, line: int) -> None:
+        """Put the cursor on row `index`, which may be open in another way than before, with its `line` in view."""
+        self.forget()
+        self.cursor = self._near(index)
+        self.opened = self.opened_rows()
+        self.measure()
+        at = self.heights.line_of(self.cursor) + line
+        if not self.top < at < self.top + self.body_height - 1:
+            self.top = min(max(0, at - self.body_height // 3), self.last_top)
+        self.refresh()
+        self.post_message(self.Moved(self, self.cursor))
+
     # What Pane asks for
 
     @property
