@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
-from ctxtui.lab.chosen import choose
+from ctxtui.lab.book import Book
+from ctxtui.lab.chosen import Chosen, choose
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import count_all
+from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.memory import counter_with_memory
+from ctxtui.runtime.settings import Settings
 from ctxtui.tokens.estimators import ESTIMATORS
 
 
@@ -27,11 +32,14 @@ from ctxtui.tokens.estimators import ESTIMATORS
 @click.option(
     "--by", type=click.Choice(("category", "label")), default="category", help="What the tokens are added up by."
 )
+@click.option("--threads", is_flag=True, help="List the threads: calls, peaks, costs.")
+@click.option("--tools", is_flag=True, help="List the tools by server: tokens, loaded or deferred, calls.")
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def show(
     context: click.Context,
+    /,
     name: str,
     number: int | None,
     thread: str,
@@ -39,6 +47,7 @@ def show(
     by: str,
     estimator: str | None,
     as_json: bool,
+    **lists: bool,
 ) -> None:
     """Print what one call's context holds."""
     config = config_of(context)
@@ -47,11 +56,23 @@ def show(
     with counter_with_memory(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
+    asked = {name for name, wanted in lists.items() if wanted}
     if as_json:
         from ctxtui.cli import show_json
 
-        write_json(show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source))
+        fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source)
+        write_json({**fields, **(_lists(book, chosen, loaded, config.settings, asked) if asked else {})})
+    elif asked:
+        from ctxtui.cli.show_lists import Asked, print_lists
+
+        print_lists(Asked(book, chosen, loaded, config.settings), asked)
     else:
         from ctxtui.cli.show_text import print_text
 
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
+
+
+def _lists(book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, asked: set[str]) -> dict[str, Any]:
+    from ctxtui.cli.show_lists import Asked, as_fields
+
+    return as_fields(Asked(book, chosen, loaded, settings), asked)

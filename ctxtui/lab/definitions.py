@@ -11,8 +11,8 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.reading import read_value
 
-BUILT_IN: Final = "built-in"
-"""The server of tools that no server gives: the client's own, or the provider's."""
+PREFIXING: Final = frozenset({"claude code", "codex"})
+"""Clients that name the server in a tool's name: what has none there is their own."""
 
 _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
 _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
@@ -25,7 +25,8 @@ _REFERENCE: Final = re.compile(
 
 class Defined(NamedTuple):
     """One definition in a block: `share` is its part (0 to 1) of the block's tokens, `deferred` that it is no part of
-    the prompt until the model finds it. A `name` "" stands for all tools of a server that the request does not list."""
+    the prompt until the model finds it. A `server` "" is none that is named; a `name` "" stands for all tools of a
+    server that the request does not list."""
 
     server: str
     name: str
@@ -40,7 +41,7 @@ def definitions(block: Block) -> Iterator[Defined]:
     whole = sum(size for *_, size in found) or 1
     for server, name, deferred, size in found:
         own, plain = split_name(name)
-        yield Defined(server or own or BUILT_IN, plain if own else name, size / whole, deferred)
+        yield Defined(server or own, plain if own else name, size / whole, deferred)
 
 
 def _found(value: Json, server: str, deferred: bool) -> Iterator[tuple[str, str, bool, int]]:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.definitions import BUILT_IN, Defined, called, definitions, referred
+from ctxtui.lab.definitions import Defined, called, definitions, referred
 
 LOADED, DEFERRED, FOUND, UNKNOWN = "loaded", "deferred", "found", "unknown"
 """Whether a definition is read: from the start; not until it is found; found since; not recorded."""
@@ -19,8 +20,8 @@ _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, `calls` made of it in
-    this context. A `name` "" stands for all tools of a server that are not listed."""
+    """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, `calls` made of it. A
+    `name` "" stands for all tools of a server that are not listed."""
 
     server: str
     name: str
@@ -31,7 +32,8 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The tools of one server, heaviest first; `tokens` of all definitions (None: none is recorded)."""
+    """The tools of one server ("": none that is named), heaviest first; `tokens` of all definitions (None: none is
+    recorded)."""
 
     name: str
     tools: tuple[Tool, ...]
@@ -82,10 +84,10 @@ class ToolUse:
     def _define(self, node: int, one: Defined) -> None:
         self._defined[one.server, one.name] = _Definition(node, one.share, one.deferred)
 
-    def servers(self, own: Callable[[int], int] | None) -> list[Server]:
+    def servers(self, own: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None) -> list[Server]:
         """The tools by server: most tokens first, then most calls. `own` gives the tokens of a node's block; None while
-        they are not counted."""
-        calls = self._resolved()
+        they are not counted. Calls are those on the path, or those of `used`."""
+        calls = self._resolved(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])
         by_server: dict[str, list[Tool]] = {}
         for server, name in names:
@@ -93,13 +95,13 @@ class ToolUse:
         found = [_server(name, tools) for name, tools in by_server.items()]
         return sorted(found, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
 
-    def _resolved(self) -> Counter[tuple[str, str]]:
+    def _resolved(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
         """Calls under the server that defines their tool, where they do not name it themselves."""
         homes: dict[str, str] = {name: server for server, name in self._defined}
         found: Counter[tuple[str, str]] = Counter()
-        for (server, name), count in self._calls.items():
+        for (server, name), count in calls.items():
             known = (server, name) in self._defined
-            found[(server if server or known else homes.get(name, BUILT_IN)), name] += count
+            found[(server if server or known else homes.get(name, "")), name] += count
         return found
 
     def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> Tool:
@@ -111,6 +113,23 @@ class ToolUse:
 
     def _is_found(self, server: str, name: str) -> bool:
         return bool(self._found & {name, f"{server}.{name}", f"mcp__{server}__{name}", f"{server}__{name}"})
+
+
+def used(tree: Tree, calls: Iterable[Call]) -> Counter[tuple[str, str]]:
+    """How often each tool, by (server, name) as its calls say, was called in these `calls` of a thread, their answers
+    included: also where the context has lost it since."""
+    found: Counter[tuple[str, str]] = Counter()
+    seen: set[str] = set()
+    head = ROOT
+    for call in calls:
+        end = call.response_head if tree.holds(call.response_head, call.sent_head) else call.sent_head
+        for node in tree.path(end, tree.common(head, end)):
+            block = tree[node].block
+            if tree[node].category == _CALL and block.digest not in seen:
+                seen.add(block.digest)
+                found[called(block)] += 1
+        head = end
+    return found
 
 
 def _server(name: str, tools: Iterable[Tool]) -> Server:

@@ -191,7 +191,7 @@ def notes(what: ThisCall, room: int) -> list[Span]:
     right, of = what.record
     record = f"forecast right {right:,} of {of:,}" if of else ""
     whole = f"{record} · reported" if record and what.reported else ""
-    for told in (whole, record, "reported" if what.reported else ""):
-        if told and len(told) + 18 <= room:
-            return [Span(told, "dim")]
+    for words in (whole, record, "reported" if what.reported else ""):
+        if words and len(words) + 18 <= room:
+            return [Span(words, "dim")]
     return []

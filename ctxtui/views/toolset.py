@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.lab.definitions import BUILT_IN
-from ctxtui.lab.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Server, Tool, ToolUse, totals
+from ctxtui.lab.definitions import PREFIXING
+from ctxtui.lab.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Server, Tool, ToolUse, totals, used
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span
@@ -20,18 +20,29 @@ _STATE = 13
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """All servers with their tools, how many tools are defined, how many of them were never called."""
+    """All servers with their tools, how many tools are defined, how many of them were never called; `source` is the
+    recording's format."""
 
     servers: tuple[Server, ...]
     defined: int
     unused: int
+    source: str = ""
 
 
 def toolset(scene: Scene, use: ToolUse) -> Toolset:
     """The tools of the context shown, by server; most tokens first, then most calls."""
     use.show(scene.head)
     servers = tuple(use.servers(scene.running.own if scene.counted else None))
-    return Toolset(servers, *totals(servers))
+    return Toolset(servers, *totals(servers), scene.session.about.source)
+
+
+def in_thread(scene: Scene) -> Toolset:
+    """As `toolset`, with the calls of the whole thread up to the call shown."""
+    tree, use = scene.session.tree, ToolUse(scene.session.tree)
+    use.show(scene.head)
+    calls = used(tree, scene.calls[: scene.number])
+    servers = tuple(use.servers(scene.running.own if scene.counted else None, calls))
+    return Toolset(servers, *totals(servers), scene.session.about.source)
 
 
 def notes(what: Toolset) -> list[Span]:
@@ -43,9 +54,11 @@ def notes(what: Toolset) -> list[Span]:
     return [Span("never called ", "warn"), Span(f"{what.unused} of {what.defined}", "dim")]
 
 
-def server_label(name: str) -> str:
-    """A server's name on screen: ``mcp github``, ``built-in``."""
-    return name if name == BUILT_IN else f"mcp {safe_text.one_line(name, 60)}"
+def server_label(name: str, source: str) -> str:
+    """A server's name on screen: ``mcp github``; ``built-in`` where `source` names its servers."""
+    if name:
+        return f"mcp {safe_text.one_line(name, 60)}"
+    return "built-in" if source in PREFIXING else "no server named"
 
 
 def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
@@ -54,7 +67,7 @@ def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
         yield [Span(" No tools in this context.", "dim")]
     most = max((server.tokens or 0 for server in what.servers), default=0)
     for server in what.servers:
-        words = Span(cells.left(server_label(server.name), max(4, room - 3 - 7 - 1 - 4 - _CALLS)), "ink")
+        words = Span(cells.left(server_label(server.name, what.source), max(4, room - 3 - 7 - 1 - 4 - _CALLS)), "ink")
         yield [Span(" ƒ ", "cat-tools"), words, *_figures(server.tokens, most, 4), _calls(server.calls)]
 
 
@@ -82,12 +95,13 @@ def rows(servers: Sequence[Server]) -> list[ListRow]:
     return found
 
 
-def draw(row: ListRow, most: int, room: int, *, here: bool) -> list[Span]:
-    """A row of that list in `room` cells; `most` are the tokens of the heaviest tool."""
+def draw(row: ListRow, most: int, room: int, *, source: str, here: bool) -> list[Span]:
+    """A row of that list in `room` cells; `most` are the tokens of the heaviest tool, `source` is the
+    recording's format."""
     cursor = Span("▸" if here else " ", "accent")
     if isinstance(row, Server):
         told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
-        name = f"{server_label(row.name)}  {told}" + (f", {row.unused:,} never called" if row.unused else "")
+        name = f"{server_label(row.name, source)}  {told}" + (f", {row.unused:,} never called" if row.unused else "")
         left, state = [cursor, Span("ƒ ", "cat-tools"), Span(name, "cat-tools bold")], ""
     else:
         name = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"

@@ -7,7 +7,9 @@ from typing import Any
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, totals
+from ctxtui.lab.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, totals, used
+from tests.cases.sessions import Story
+from tests.cases.sessions import use as call
 
 TOOLS, SAID, HEARD = Place("tools"), Place("messages", "assistant"), Place("messages", "user")
 
@@ -45,7 +47,7 @@ def test_a_client_names_the_server_in_the_tool() -> None:
         use({"type": "tool_use", "id": "1", "name": "mcp__github__create_issue", "input": {}}),
         use({"type": "tool_use", "id": "2", "name": "mcp__linear__list", "input": {}}),
     ) == {
-        "built-in": {"Read": (LOADED, 0)},
+        "": {"Read": (LOADED, 0)},
         "github": {"create_issue": (LOADED, 1)},
         "linear": {"list": (UNKNOWN, 1)},
     }
@@ -60,7 +62,7 @@ def test_deferred_tools_are_found_by_a_search() -> None:
     }  # fmt: skip
     assert found(
         tool("weather", defer_loading=True), tool("stocks", defer_loading=True), Item(blocks.of(result), HEARD)
-    ) == {"built-in": {"weather": (FOUND, 0), "stocks": (DEFERRED, 0)}}
+    ) == {"": {"weather": (FOUND, 0), "stocks": (DEFERRED, 0)}}
 
 
 def test_namespaces_of_responses() -> None:
@@ -92,7 +94,7 @@ def test_chat_wraps_a_function_once_more() -> None:
     wrapped = {"type": "function", "function": {"name": "ls", "parameters": {}}}
     call = {"id": "1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
     made = Item(blocks.make("tool_call", call), SAID)
-    assert found(listed(wrapped), made) == {"built-in": {"ls": (LOADED, 1)}}
+    assert found(listed(wrapped), made) == {"": {"ls": (LOADED, 1)}}
 
 
 def test_tokens_of_a_listing_are_shared_out_and_unused_tools_counted() -> None:
@@ -102,6 +104,23 @@ def test_tokens_of_a_listing_are_shared_out_and_unused_tools_counted() -> None:
     watch = ToolUse(tree)
     watch.show(head)
     servers = watch.servers(lambda node: 1000)
-    assert [(one.name, one.tokens) for one in servers] == [("built-in", 1000), ("n", 1000)]
+    assert [(one.name, one.tokens) for one in servers] == [("", 1000), ("n", 1000)]
     assert [one.name for one in servers[1].tools] == ["long", "short"] and totals(servers) == (3, 3)
     assert watch.servers(None)[0].tokens is None
+
+
+def test_calls_of_the_whole_thread_outlive_a_compaction() -> None:
+    story = Story()
+    story.user("go").call(call("t1", "Bash")).results(("t1", "a")).call(call("t2", "Bash"), call("t3", "Read"))
+    story.head = ROOT
+    story.user("summary").call(call("t4", "Bash"))
+    tree, calls = story.session.tree, story.session.thread_calls()
+    assert used(tree, calls) == {("", "Bash"): 3, ("", "Read"): 1}
+    assert used(tree, calls[:1]) == {("", "Bash"): 1}
+    watch = ToolUse(tree)
+    watch.show(calls[-1].sent_head)
+    assert watch.servers(None) == []
+    assert [(one.name, one.calls) for one in watch.servers(None, used(tree, calls))[0].tools] == [
+        ("Bash", 3),
+        ("Read", 1),
+    ]

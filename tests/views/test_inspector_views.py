@@ -264,5 +264,5 @@ def test_tools_are_counted_along_the_path() -> None:
     for number in (0, 3, 5, 2, 5):
         use.show(STUDY.scene(MAIN, number).head)
     got = toolset(scene, use)
-    assert [(server.name, server.calls) for server in got.servers] == [("puppeteer", 1), ("built-in", 3)]
+    assert [(server.name, server.calls) for server in got.servers] == [("puppeteer", 1), ("", 3)]
     assert got.defined == 2 and got.unused == 0

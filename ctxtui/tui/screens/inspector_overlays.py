@@ -35,11 +35,11 @@ class Overlays(Desk):
         self.app.push_screen(ThreadsScreen(known, self.thread, self.came_from), show)
 
     def action_tools(self) -> None:
-        """The tools of the context shown."""
+        """The tools of the context shown, with the calls of the thread so far."""
         from ctxtui.tui.screens.tools import ToolsScreen
 
         if self.panels.scene is not None:
-            self.app.push_screen(ToolsScreen(self.panels.sides.tools(self.panels.scene)))
+            self.app.push_screen(ToolsScreen(self.panels.scene))
 
     def to_thread(self, thread: str) -> None:
         """Show a thread."""

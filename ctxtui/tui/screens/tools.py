@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from textual.message import Message
+
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views import toolset
-from ctxtui.views.span import Spans
+from ctxtui.views.scene import Scene
+from ctxtui.views.span import Span, Spans
 
 
 class ToolsScreen(Overlay[None]):
-    """Shows `what`."""
+    """Shows the tools of `scene`; the calls of a long thread are counted in a worker."""
 
     BINDINGS = overlay_bindings(())
 
-    def __init__(self, what: toolset.Toolset) -> None:
-        self._what = what
-        most = max((tool.tokens or 0 for server in what.servers for tool in server.tools), default=0)
+    class Counted(Message):
+        """All is known."""
 
-        def draw(row: toolset.ListRow, room: int, here: bool) -> Spans:
-            return toolset.draw(row, most, room - 1, here=here)
+        def __init__(self, what: toolset.Toolset) -> None:
+            super().__init__()
+            self.what = what
 
-        self.pane: TablePane[toolset.ListRow] = TablePane("tools", draw, "No tools in this context.")
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._most = 0
+        self.pane: TablePane[toolset.ListRow] = TablePane("tools", self._draw, "No tools in this context.")
+        self.pane.told = [Span(f"calls up to {scene.number:,}", "dim")]
         super().__init__(self.pane)
 
+    def _draw(self, row: toolset.ListRow, room: int, here: bool) -> Spans:
+        source = self._scene.session.about.source
+        return toolset.draw(row, self._most, room - 1, source=source, here=here)
+
     def on_mount(self) -> None:
-        """All is known already."""
-        self.pane.noted = toolset.notes(self._what)
-        self.pane.show(toolset.rows(self._what.servers), cursor=0)
+        """Count."""
+        work = self._scene
+        self.run_worker(lambda: self.post_message(self.Counted(toolset.in_thread(work))), thread=True)
+
+    def on_tools_screen_counted(self, message: Counted) -> None:
+        """Show it."""
+        what = message.what
+        self._most = max((tool.tokens or 0 for server in what.servers for tool in server.tools), default=0)
+        self.pane.noted = toolset.notes(what)
+        self.pane.show(toolset.rows(what.servers), cursor=0)
