@@ -32,7 +32,9 @@ UNREADABLE: Final = ExitCode(4, "unreadable", "no permission, or the file is dam
 NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread or model", (NotFound,))
 SEVERAL: Final = ExitCode(6, "several", "the name fits several sessions: they are listed", (Several,))
 REFUSED: Final = ExitCode(7, "refused", "everything was understood, but doing it would lose or break something")
-FAILED: Final = ExitCode(8, "failed", "`ctxtui doctor` found something that does not work")
+FAILED: Final = ExitCode(
+    8, "failed", "`ctxtui doctor` found something that does not work, `ctxtui check` a limit that does not hold"
+)
 INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
 CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output went away: nothing is printed")
 

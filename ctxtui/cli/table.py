@@ -25,6 +25,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("search", "ctxtui.cli.search:search", "Find a text or expression in the blocks of every session."),
             Entry("preflight", "ctxtui.cli.preflight:preflight", "Before a long run: limits ahead, cost, what goes."),
             Entry("cost", "ctxtui.cli.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."),
+            Entry(
+                "check", "ctxtui.cli.check:check_", "Hold recordings against limits: context, cache, cost; for tests."
+            ),
             Entry("why", "ctxtui.cli.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."),
             Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
         ),

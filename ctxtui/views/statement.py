@@ -74,7 +74,7 @@ def _sum(what: Statement) -> str:
 
 
 def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
-    """The parts that are not empty in USD, rounded so that they add up to the total as it is shown, and the decimals."""
+    """The parts that are not empty, in USD rounded so that they add up to the total that is shown; the decimals."""
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
     return dict(zip(shown, to_the_cent([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
@@ -144,7 +144,7 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
     """The parts as rows: tokens, share, bar, money, what it means."""
     bill = what.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
-    bar = min(24, room - 78) if room >= 84 else 0
+    bar = min(20, room - 84) if room >= 90 else 0
     amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
     for name, usd in amounts.items():
         share = numbers.share(bill.parts[name].usd / whole) if whole else numbers.NOT_APPLICABLE

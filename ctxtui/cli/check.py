@@ -1,0 +1,133 @@
+"""`ctxtui check`: recordings held against limits; the exit code says whether all hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import click
+
+from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.exit_codes import FAILED, WrongUse
+from ctxtui.cli.output import shown, write, write_json
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.lab.gate import TOLERANCE, Figures, Limits, as_fields
+from ctxtui.runtime.auditing import expanded
+from ctxtui.runtime.gating import Checked, amount, baseline_for, check, read_baseline, share
+from ctxtui.runtime.memory import counter_with_memory
+from ctxtui.runtime.settings import Settings
+
+
+@click.command(
+    "check",
+    help="Hold recordings against limits: for the tests of an agent. The exit code is 0 where all hold, else 8.\n\n"
+    "NAME is a file, a folder (every recording in it), a session's id, or -. A figure that is not known does not "
+    "pass.\n\n\b\nExample: ctxtui check run.jsonl --max-context 100k --max-rewrites 2 --junit report.xml",
+)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, type=SessionName())
+@click.option("--max-context", metavar="N", help="Tokens of the largest context: 100k.")
+@click.option("--max-block-chars", metavar="N", help="Characters of the longest block: 10000.")
+@click.option("--min-cache-read", metavar="SHARE", help="Tokens read from the cache / all input tokens: 30%.")
+@click.option(
+    "--max-rewrites", type=click.IntRange(min=0), metavar="N", help="Calls that paid again for a lost prefix."
+)
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="List price of all calls.")
+@click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="An earlier check --json: no worse.")
+@click.option("--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="How much worse is no worse [5%].")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def check_(
+    context: click.Context, /, names: tuple[str, ...], baseline: Path | None, tolerance: str, junit: Path | None,
+    as_json: bool, **given: Any,
+) -> int:  # fmt: skip
+    """Hold recordings against limits."""
+    limits = _limits(given)
+    if limits == Limits() and baseline is None and not as_json:
+        raise WrongUse("no limit was given", way_out="name one: --max-context 100k, or --json for the figures alone")
+    known = read_baseline(baseline) if baseline else None
+    settings = config_of(context).settings
+    checked = list(_checked(expanded(names), settings, limits, known, share(tolerance, "--tolerance")))
+    if junit is not None:
+        try:
+            junit.write_bytes(as_junit(checked))
+        except OSError as error:
+            raise CtxtuiError(f"{junit} cannot be written: {error.strerror}", way_out="name another file") from error
+    if as_json:
+        write_json(as_json_fields(checked))
+    else:
+        write(as_text(checked))
+    return 0 if all(one.passed for one in checked) else FAILED.number
+
+
+def _limits(given: dict[str, Any]) -> Limits:
+    context, chars, hits = given["max_context"], given["max_block_chars"], given["min_cache_read"]
+    return Limits(
+        None if context is None else amount(context, "--max-context"),
+        None if chars is None else amount(chars, "--max-block-chars"),
+        None if hits is None else share(hits, "--min-cache-read"),
+        given["max_rewrites"],
+        given["max_cost"],
+    )
+
+
+def _checked(
+    names: list[str], settings: Settings, limits: Limits, known: dict[str, dict[str, Any]] | None, tolerance: float
+) -> Iterator[Checked]:
+    with counter_with_memory(settings) as counter:
+        for name in names:
+            session = opened(name, settings).session
+            before = None if known is None else baseline_for(name, known, len(names) == 1)
+            yield check(name, session, counter, settings, limits, before, tolerance)
+
+
+def as_json_fields(checked: list[Checked]) -> dict[str, Any]:
+    """The fields of ``check --json``; its ``files`` serve as a baseline."""
+    return {
+        "passed": all(one.passed for one in checked),
+        "files": [
+            {
+                "file": one.name,
+                "passed": one.passed,
+                "figures": as_fields(one.figures),
+                "checks": [v.as_fields() for v in one.verdicts],
+            }
+            for one in checked
+        ],
+    }
+
+
+def as_text(checked: list[Checked]) -> str:
+    """A line per limit and file, and the figures that explain them."""
+    lines = []
+    for one in checked:
+        lines.append(f"{'ok    ' if one.passed else 'FAILED'}  {shown(one.name)}")
+        lines += [f"  {'ok    ' if v.passed else 'FAILED'}  {v.told}" for v in one.verdicts]
+        lines.append(f"          {_hits(one.figures)}")
+    return "\n".join(lines)
+
+
+def _hits(found: Figures) -> str:
+    if found.cache_read is None:
+        return "cache: nothing reported"
+    other = found.cache_read_of_unwritten
+    second = "" if other is None else f", read / (read + fresh) {other:.1%}"
+    return f"cache: read / input {found.cache_read:.1%}{second}"
+
+
+def as_junit(checked: list[Checked]) -> bytes:
+    """A JUnit report: a suite per recording, a case per limit."""
+    root = ElementTree.Element("testsuites", name="ctxtui check")
+    for one in checked:
+        failures = sum(not v.passed for v in one.verdicts)
+        suite = ElementTree.SubElement(
+            root, "testsuite", name=shown(one.name), tests=str(len(one.verdicts)), failures=str(failures)
+        )
+        for verdict in one.verdicts:
+            case = ElementTree.SubElement(suite, "testcase", classname=shown(one.name), name=verdict.limit)
+            if not verdict.passed:
+                ElementTree.SubElement(case, "failure", message=verdict.told).text = _hits(one.figures)
+    ElementTree.indent(root)
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
