@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Final
 
-from ctxtui.core.errors import NotFound
+from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.runtime.discover import find
 from ctxtui.runtime.formats import detect
+from ctxtui.runtime.gathering import gathered, is_gathered
 from ctxtui.runtime.tail import unreadable
 from ctxtui.runtime.whereabouts import placed
 from ctxtui.transcripts.glance import HEAD_BYTES
@@ -44,25 +47,29 @@ def _may_list(folder: Path) -> None:
 
 def _files(folder: Path) -> list[Path]:
     dated = []
-    for entry in _walk(folder, _DEPTH):
+    for path in _walk(str(folder), _DEPTH):
         try:
-            status = entry.stat()
+            status = os.stat(path)
         except OSError:
             continue
-        if status.st_size:
-            likely = entry.name.endswith((".jsonl", ".json", ".ndjson"))
-            dated.append((likely, status.st_mtime, entry.path))
+        if status.st_size or S_ISDIR(status.st_mode):
+            likely = path.endswith((".jsonl", ".json", ".ndjson")) or S_ISDIR(status.st_mode)
+            dated.append((likely, status.st_mtime, path))
     dated.sort(key=lambda item: (not item[0], -item[1], item[2]))
     best = dated[:_HEADS]
     best.sort(key=lambda item: (-item[1], item[2]))
     return [Path(path) for _, _, path in best]
 
 
-def _walk(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
+def _walk(folder: str, depth: int) -> Iterator[str]:
+    """The files in `folder` and below; a folder that is one recording stands for its files."""
     try:
         with os.scandir(folder) as entries:
             listed = list(entries)
     except OSError:
+        return
+    if is_gathered(os.path.basename(os.path.abspath(folder)), [entry.name for entry in listed if entry.is_file()]):
+        yield folder
         return
     for entry in listed:
         if entry.name.startswith(".") or entry.name in _PASSED_OVER:
@@ -71,12 +78,15 @@ def _walk(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
             if depth:
                 yield from _walk(entry.path, depth - 1)
         elif entry.is_file() and not entry.name.startswith("agent-"):
-            yield entry
+            yield entry.path
 
 
 def _is_recording(path: Path) -> bool:
     try:
+        pieces = gathered(path) if path.is_dir() else None
+        if pieces is not None:
+            return detect(b"".join(islice(pieces, 2))[:HEAD_BYTES], path.name) is not None
         with path.open("rb") as file:
             return detect(file.read(HEAD_BYTES), path.name) is not None
-    except OSError:
+    except (OSError, Unreadable):
         return False

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtui.runtime.database import is_database, rows
+from ctxtui.runtime.gathering import gathered
 from ctxtui.runtime.loaded import Loaded, News
 from ctxtui.runtime.reading import begin, begin_file, no_context
 from ctxtui.runtime.tail import SLICE, is_stream, unreadable
@@ -29,6 +30,9 @@ def opening(path: Path) -> tuple[Loaded, Iterator[News]]:
         loaded = Loaded(reading.session, path.name, None, reading)
     elif is_database(path):
         reading, chunks = begin(path.name, rows(path))
+        loaded = Loaded(reading.session, path.name, path, reading)
+    elif (pieces := gathered(path)) is not None:
+        reading, chunks = begin(path.name, pieces, str(path))
         loaded = Loaded(reading.session, path.name, path, reading)
     else:
         reading, chunks = begin_file(path)

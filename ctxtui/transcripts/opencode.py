@@ -1,4 +1,7 @@
-"""OpenCode's database: sessions, their messages, the parts of each. The newest session is the main thread."""
+"""OpenCode's database, or its files as rows of it: sessions, their messages, the parts of each.
+
+The newest session that no other began is the main thread.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts import neutral
+from ctxtui.transcripts import glance, neutral
 from ctxtui.transcripts.chat import spoken
 from ctxtui.transcripts.dialogue import Dialogue, Ids
 from ctxtui.transcripts.fields import at, count, moment, money, obj, word
@@ -22,8 +25,12 @@ _TABLES: Final = frozenset({"session", "message", "part"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins the rows of OpenCode's database."""
-    return 0.95 if tables_in(head) >= _TABLES else 0.0
+    """How sure it is that `head` begins the rows of OpenCode's database, or a session's file in its storage."""
+    if tables_in(head) >= _TABLES:
+        return 0.95
+    first = obj(next(iter(glance.values(head)), None))
+    ours = word(first.get("id")).startswith("ses_") and "time" in first and {"directory", "projectID"} & first.keys()
+    return 0.9 if ours else 0.0
 
 
 def _told(tables: Tables, tree: Tree) -> Iterator[Event]:

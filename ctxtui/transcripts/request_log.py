@@ -8,14 +8,17 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import CallSeen, Described, Event
+from ctxtui.core.session import CallSeen, Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts import glance
 from ctxtui.transcripts.exchange import Conversations, Exchange
 from ctxtui.transcripts.fields import count, moment, money, obj, objects, word
+from ctxtui.transcripts.outcomes import words
 from ctxtui.transcripts.whole import json_reader
 
 NAME: Final = "llm log"
+LIST: Final = "logs of requests"
+"""What a list of logs begins with: the edge makes one of a folder."""
 _OPENHANDS: Final = frozenset({"kwargs", "context_window", "latency_sec", "cost"})
 _ANSWER: Final = frozenset({"choices", "output", "content", "usage"})
 _CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")
@@ -24,6 +27,8 @@ _CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")
 def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins such a log."""
     first = next(iter(glance.values(head)), None)
+    if isinstance(first, list):
+        return 0.95 if first[:1] == [LIST] else 0.0
     if not isinstance(first, dict) or not ({"messages", "input"} & first.keys()):
         return 0.0
     if len(_OPENHANDS & first.keys()) >= 2:
@@ -36,10 +41,13 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of one log, or of a list of them."""
+    """The events of one log, or of a list of them behind `LIST`."""
     talks = Conversations(tree)
     yield Described(source=NAME)
-    for log in objects(value) if isinstance(value, list) else [obj(value)]:
+    for number, log in enumerate(value[1:] if isinstance(value, list) else [value], 1):
+        if not isinstance(log, dict):
+            yield Skipped(number, f"no log: {words(log)}")
+            continue
         yield Described(window=count(log.get("context_window")))
         for event in talks.take(_exchange(log)):
             yield _costed(event, log) if isinstance(event, CallSeen) else event

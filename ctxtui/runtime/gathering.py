@@ -1,0 +1,142 @@
+"""Recordings that are many small files, handed to their readers as one stream.
+
+OpenCode's JSON storage, OpenHands' logs of requests and its events before the SDK. Only ever opened to read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui.core.errors import Unreadable
+from ctxtui.transcripts.request_log import LIST
+from ctxtui.transcripts.rows import HEAD
+
+_LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
+"""OpenHands names the log of a request after the model and the moment of the answer."""
+_EVENT: Final = re.compile(r"(\d+)\.json")
+_TABLES: Final = ("session", "message", "part")
+
+
+def is_gathered(folder: str, names: Collection[str]) -> bool:
+    """Whether a folder called `folder` with files of these `names` is one recording."""
+    found = [name for name in names if name.endswith(".json")]
+    if folder == "events":
+        return bool(found) and all(map(_EVENT.fullmatch, found))
+    return bool(found) and all(map(_LOG.fullmatch, found))
+
+
+def is_gathered_folder(path: Path) -> bool:
+    """Whether `path` is a folder that is one recording."""
+    try:
+        names = [one.name for one in os.scandir(path) if one.is_file()] if path.is_dir() else []
+    except OSError:
+        return False
+    return is_gathered(path.absolute().name, names)
+
+
+def gathered(path: Path) -> Iterator[bytes] | None:
+    """The recording that the folder `path` is, or the file `path` begins, as one stream; None where it is no such.
+
+    Raises `Unreadable` while it is read.
+    """
+    if is_gathered_folder(path):
+        numbered = path.absolute().name == "events"
+        return _events(path) if numbered else _logs(path)
+    if path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
+        return _opencode(path)
+    return None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from error
+
+
+def _by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """The files of `folder` by the number in their names."""
+    numbered = [(found[1], path) for path in folder.iterdir() if (found := pattern.fullmatch(path.name))]
+    return [path for _, path in sorted(numbered, key=lambda one: (float(one[0]), one[1].name))]
+
+
+def _events(folder: Path) -> Iterator[bytes]:
+    """One event after the other."""
+    for path in _by_number(folder, _EVENT):
+        yield _read(path) + b"\n"
+
+
+def _logs(folder: Path) -> Iterator[bytes]:
+    """A list of logs, in order of time; where one is damaged its name and why."""
+    yield b"[" + json.dumps(LIST).encode()
+    for path in _by_number(folder, _LOG):
+        data = _read(path)
+        try:
+            json.loads(data)
+        except (ValueError, RecursionError) as error:
+            data = json.dumps(f"{path.name}: {error}").encode()
+        yield b",\n" + data
+    yield b"]"
+
+
+def _opencode(path: Path) -> Iterator[bytes]:
+    """The session in `path` and those it began, as rows of the tables that OpenCode's database has."""
+    storage = path.parents[2]
+    yield _line({HEAD: _TABLES})
+    for session, parent in _family(path):
+        yield from _row("session", session, lambda value, parent=parent: _session(value, parent))
+        for message in _files(storage / "message" / session.stem):
+            yield from _row("message", message, lambda value, of=session.stem: {"session_id": of, "data": value})
+            for part in _files(storage / "part" / message.stem):
+                yield from _row("part", part, lambda value, of=message.stem: {"message_id": of, "data": value})
+
+
+def _family(path: Path) -> list[tuple[Path, str]]:
+    """The session in `path` and its descendants, each with the id of the one that began it."""
+    children: dict[str, list[Path]] = {}
+    for one in _files(path.parent):
+        children.setdefault(_parent(one), []).append(one)
+    family = [(path, "")]
+    for one, _ in family:
+        family += [(child, one.stem) for child in children.get(one.stem, []) if child != path]
+    return family
+
+
+def _parent(path: Path) -> str:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return ""
+    parent = value.get("parentID") if isinstance(value, dict) else None
+    return parent if isinstance(parent, str) else ""
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.json")) if folder.is_dir() else []
+
+
+def _row(table: str, path: Path, made: Any) -> Iterator[bytes]:
+    """The row of a file, or its own bytes where they are damaged: the reader says so."""
+    data = _read(path)
+    try:
+        value = json.loads(data)
+        time = value.get("time") or {}
+        row = {"id": path.stem, "time_created": time.get("created"), **made(value)}
+    except (ValueError, RecursionError, AttributeError):
+        yield data.replace(b"\n", b" ") + b"\n"
+        return
+    yield _line({"table": table, "row": row})
+
+
+def _session(value: dict[str, Any], parent: str) -> dict[str, Any]:
+    kept = {key: value.get(key) for key in ("title", "directory", "version")}
+    return {**kept, "parent_id": parent or None, "time_updated": (value.get("time") or {}).get("updated")}
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
