@@ -1,0 +1,49 @@
+"""What a session read of files that still hold it: files are opened to read, inside the session's directory only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from ctxtui.core.reading import read
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.lab.repeats import WORKSPACE, Repeat
+from ctxtui.lab.sketch import LEAST, contained
+from ctxtui.lab.touches import Touch
+
+MOST: Final = 2_000_000
+"""Bytes of a file that is looked into."""
+_HOLDS: Final = 0.98
+"""The share of what was read that the file must still hold."""
+
+
+def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Repeat]:
+    """Those of `files` (the nodes of results, with what was read) that the file itself still holds.
+
+    `cwd` is the session's directory; nothing is looked at where it is not on this machine, and no file outside it.
+    """
+    root = Path(cwd)
+    if not cwd or not root.is_absolute() or not root.is_dir():
+        return
+    texts: dict[str, str] = {}
+    for node, touch in files:
+        said = read(tree[node].block).text
+        if len(said) < LEAST:
+            continue
+        if touch.path not in texts:
+            texts[touch.path] = _text(root, touch.path)
+        share = contained(said, texts[touch.path])
+        if share >= _HOLDS:
+            yield Repeat(node, WORKSPACE, ROOT, share, touch.path)
+
+
+def _text(root: Path, name: str) -> str:
+    """The text of a file in `root`; "" where there is none, or it is large, or lies elsewhere."""
+    try:
+        path = (root / name).resolve()
+        if not path.is_relative_to(root.resolve()) or not path.is_file() or path.stat().st_size > MOST:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
