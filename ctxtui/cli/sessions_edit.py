@@ -87,6 +87,28 @@ def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> Non
         write(f"{shown(id_)}  {'listed again' if undo else 'archived'}")
 
 
+@click.command("subscription")
+@id_argument
+@click.option("--undo", is_flag=True, help="It was paid by use.")
+@json_option
+@click.pass_context
+def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
+    """Mark a session as paid by a subscription: then tokens and share of the window lead, money is what the list says.
+
+    ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
+
+    \b
+    Example: ctxtui subscription 8f3c
+    """
+    id_ = _stored(context, name)
+    with existing(context) as store:
+        store.subscription(id_, undo=undo)
+    if as_json:
+        write_json({"id": id_, "subscription": not undo})
+    else:
+        write(f"{shown(id_)}  {'paid by use' if undo else 'paid by a subscription'}")
+
+
 @click.command("delete")
 @id_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")

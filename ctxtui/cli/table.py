@@ -40,9 +40,22 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("share", "ctxtui.cli.share:share", "Write one call as a page to give away, secrets masked."),
             Entry("rename", "ctxtui.cli.sessions_edit:rename", "Give a stored session another title."),
             Entry("tag", "ctxtui.cli.sessions_edit:tag", "Add or remove tags of a stored session."),
+            Entry(
+                "subscription",
+                "ctxtui.cli.sessions_edit:subscription",
+                "Mark a session as paid by a subscription: tokens lead.",
+            ),
             Entry("archive", "ctxtui.cli.sessions_edit:archive", "Hide a stored session from the lists, or show it."),
             Entry("delete", "ctxtui.cli.sessions_edit:delete", "Delete a stored session and what only it used."),
-            Entry("db", "ctxtui.cli.db:db", "Look after the database: path, info, index, backup, vacuum, prune."),
+            Entry("db", "ctxtui.cli.db:db", "Look after the database: info, index, backup, vacuum, prune."),
+        ),
+    ),
+    (
+        "Talk",
+        (
+            Entry(
+                "offline", "ctxtui.cli.offline:offline", "Serve the providers' APIs here with no model: a test double."
+            ),
         ),
     ),
     (
@@ -87,6 +100,6 @@ def help_text() -> str:
     """What `ctxtui --help` prints."""
     parts = [_HEAD]
     for title, entries in SECTIONS:
-        rows = "\n".join(f"  {entry.name:<11} {entry.line}" for entry in entries)
+        rows = "\n".join(f"  {entry.name:<12} {entry.line}" for entry in entries)
         parts.append(f"{title}:\n{rows}\n")
     return "\n".join([*parts, _TAIL])

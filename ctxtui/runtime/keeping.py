@@ -79,6 +79,12 @@ class Keeper:
             store.archive(self._kept(store, one), undo=not archived)
         return "archived; A shows archived sessions" if archived else "back in the list"
 
+    def subscription(self, one: SessionSummary, on: bool) -> str:
+        """Mark it as paid by a subscription, or as paid by use."""
+        with self._store() as store:
+            store.subscription(self._kept(store, one), undo=not on)
+        return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
+
     def delete(self, one: SessionSummary) -> str:
         """Delete the database's copy."""
         with self._store() as store:

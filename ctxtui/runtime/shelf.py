@@ -123,7 +123,8 @@ class Shelf:
         if row is None:
             return one
         title = row.title or one.title
-        return replace(one, stored=row.id, own_title=row.title, title=title, tags=row.tags, archived=row.archived)
+        known = replace(one, stored=row.id, own_title=row.title, title=title)
+        return replace(known, tags=row.tags, archived=row.archived, subscription=row.subscription)
 
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
         """Each of `seen` that is a file, with its figures, as they come.
@@ -174,4 +175,5 @@ def _from_row(row: SessionRow) -> SessionSummary:
         read_share=share,
         tags=row.tags,
         archived=row.archived,
+        subscription=row.subscription,
     )

@@ -47,6 +47,14 @@ def archive(conn: sqlite3.Connection, prefix: str, *, archived: bool) -> str:
     return id_
 
 
+def subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
+    """Mark a session as paid by a subscription, or as paid by use. Returns the session's id."""
+    with writing(conn):
+        key, id_ = find(conn, prefix)
+        conn.execute("UPDATE sessions SET subscription = ? WHERE key = ?", (on, key))
+    return id_
+
+
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
     """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id."""
     with writing(conn):

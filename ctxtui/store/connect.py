@@ -16,7 +16,7 @@ from ctxtui.store.failures import ELSEWHERE
 APPLICATION_ID: Final = 0x63747874
 """``ctxt`` in the file's head: how we know our own."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """How many migrations this program knows."""
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO

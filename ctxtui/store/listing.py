@@ -11,7 +11,7 @@ from ctxtui.store.rows import SessionRow, Totals, py_text, sql_text
 
 _COLUMNS = """
     s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
-    s.ended, s.peak, s.input, s.cache_read, s.output, s.cost, s.imported, s.archived,
+    s.ended, s.peak, s.input, s.cache_read, s.output, s.cost, s.imported, s.archived, s.subscription,
     coalesce((SELECT path FROM sources WHERE session = s.key AND part = 0), '') AS path"""
 
 _LISTED = 8
@@ -48,7 +48,8 @@ def _row(row: Any, tags: Iterable[str]) -> SessionRow:
     # Only texts can be bytes here: those that hold a lone surrogate.
     fields: dict[str, Any] = {name: py_text(v) if isinstance(v := row[name], bytes) else v for name in row.keys()}  # noqa: SIM118
     fields.pop("key", None)
-    fields.update(archived=bool(fields["archived"]), tags=tuple(tags))
+    flags = {name: bool(fields[name]) for name in ("archived", "subscription")}
+    fields.update(**flags, tags=tuple(tags))
     return SessionRow(**fields)
 
 

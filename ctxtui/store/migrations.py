@@ -63,3 +63,9 @@ def m003_notes(db: Database) -> None:
 def m004_overlay(db: Database) -> None:
     """Edits of every kind: by thread and branch, with many targets and a payload."""
     db.executescript(overlay.EDITS)
+
+
+@LADDER()
+def m005_subscription(db: Database) -> None:
+    """Whether a session was paid by a subscription."""
+    db.execute("ALTER TABLE sessions ADD COLUMN subscription INTEGER NOT NULL DEFAULT 0")

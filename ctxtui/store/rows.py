@@ -44,7 +44,8 @@ class SourceInfo:
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown. `title` is the user's where
-    there is one. `peak` is the largest input of any call; `input` and `output` add up all calls with a report."""
+    there is one. `peak` is the largest input of any call; `input` and `output` add up all calls with a report;
+    `subscription`: paid by one, so that `cost` is what the list says."""
 
     id: str
     title: str
@@ -65,6 +66,7 @@ class SessionRow:
     archived: bool
     path: str
     tags: tuple[str, ...]
+    subscription: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,11 @@ class Store:
         return change.archive(self._conn, session_id, archived=not undo)
 
     @told
+    def subscription(self, session_id: str, *, undo: bool = False) -> str:
+        """Mark a session as paid by a subscription, or as paid by use; returns its id."""
+        return change.subscription(self._conn, session_id, on=not undo)
+
+    @told
     def delete(self, session_id: str) -> str:
         """Delete a session and every block that no other one holds; returns its id."""
         return change.delete(self._conn, session_id)

@@ -13,7 +13,7 @@ from ctxtui.views.home_totals import Ledger, Totals
 AGAIN: Final = 20.0
 """Seconds between two readings of a session that grows."""
 
-_OF_THE_FILE: Final = ("mtime", "size", "live", "stored", "own_title", "tags", "archived")
+_OF_THE_FILE: Final = ("mtime", "size", "live", "stored", "own_title", "tags", "archived", "subscription")
 
 
 @dataclass(slots=True)

@@ -151,6 +151,8 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
         out.append(_said(category("assistant").span, s.last_answer, "dim", room))
     models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
     facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
+    if s.subscription:
+        facts.append(f"subscription, {numbers.money(s.cost_usd)} list price")
     if s.tags:
         facts.insert(0, tagged(s))
     if models or facts:

@@ -137,7 +137,12 @@ def short_model(model: str) -> str:
 
 
 def _cost(s: SessionSummary) -> Span:
-    """What a session cost; `≥` where some of its calls have no price, so that a part does not look like the whole."""
+    """What a session cost; `≥` where some of its calls have no price, so that a part does not look like the whole.
+
+    Where a subscription paid, its tokens stand here: they are what it used up.
+    """
+    if s.subscription:
+        return Span(numbers.tokens(s.total_tokens), "ink bold")
     if s.cost_usd is None and (part := sum(call.cost or 0.0 for call in s.spent)):
         return Span(f"≥{numbers.money(part)}", "dim")
     bold = s.cost_usd is not None and s.cost_usd >= DEAR

@@ -106,7 +106,7 @@ def _groups(totals: Totals) -> list[Spans]:
     if totals.tokens:
         out.append([Span(numbers.tokens(totals.tokens), "ink bold"), Span(" tokens", "dim")])
         more = [Span(f" + {totals.unpriced:,} unpriced", "dim")] if totals.unpriced else []
-        out.append([Span(numbers.money(totals.cost), "ink bold"), *more])
+        out.append([Span(numbers.money(totals.cost), "ink bold"), Span(" list price", "dim"), *more])
     if totals.read:
         share = read_share(totals.read / totals.input)
         out.append([Span("cache read ", "dim"), Span(share.text, f"{share.style} bold")])

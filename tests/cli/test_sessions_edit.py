@@ -33,6 +33,19 @@ def test_tags(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tag", "session-2"]) == 2
 
 
+def test_subscription_and_undo(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(capsys, "subscription", "session-1") == {
+        "schema_version": 1,
+        "id": "session-1",
+        "subscription": True,
+    }
+    with Store.open(filled) as store:
+        assert store.session("session-1").subscription and not store.session("session-2").subscription
+    assert answer(capsys, "subscription", "session-1", "--undo")["subscription"] is False
+    with Store.open(filled) as store:
+        assert not store.session("session-1").subscription
+
+
 def test_archive_and_undo(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(capsys, "archive", "session-1")["archived"] is True
     with Store.open(filled) as store:

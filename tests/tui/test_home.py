@@ -188,7 +188,7 @@ async def test_names_stand_in_the_first_frame_and_figures_replace_dots() -> None
         shelf.hold.set()
         shown = await until(pilot, app, "reading", present=False)
         assert "······" not in shown and "95 %" in shown
-        assert "3 sessions   6.0k tokens   $10.00   cache read 95 %" in shown
+        assert "3 sessions   6.0k tokens   $10.00 list price   cache read 95 %" in shown
         assert "› first words of alpha" in shown
 
 

@@ -225,7 +225,7 @@ def test_calls_without_a_price_are_named() -> None:
     ledger = Ledger()
     ledger.put("s", (*spent("a"), *spent("b", cost=None)))
     assert ledger.totals(1).unpriced == 1
-    assert "$1.00 + 1 unpriced" in plain(home_totals.header(120, "~", ledger.totals(1)))
+    assert "$1.00 list price + 1 unpriced" in plain(home_totals.header(120, "~", ledger.totals(1)))
 
 
 @pytest.mark.parametrize("size", [20, 40, 80, 120])
@@ -410,3 +410,10 @@ def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:
     spent = (CallSpent("a", 10, cost=2.0), CallSpent("b", 10, cost=None))
     assert "≥$2.00" in plain(home_row.row(one("x", cost_usd=None, spent=spent), 120, NOW))
     assert "unknown" in plain(home_row.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))
+
+
+def test_a_session_paid_by_a_subscription_shows_its_tokens_where_its_cost_would_stand() -> None:
+    paid = one("x", cost_usd=12.5, total_tokens=28_780_000, subscription=True)
+    drawn = plain(home_row.row(paid, 100, NOW))
+    assert "28.78M" in drawn and "$" not in drawn
+    assert "subscription, $12.50 list price" in "".join(map(plain, home_preview.growth(paid, 100, 10)))

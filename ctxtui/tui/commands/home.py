@@ -92,6 +92,18 @@ class Archive(Command):
         return READABLE in at.facts
 
 
+class Subscription(Command):
+    """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
+
+    name, action, keys, group = "paid by subscription or by use", "change('subscription')", ("dollar_sign",), "sessions"
+    shown = "$"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """What can be read."""
+        return READABLE in at.facts
+
+
 class ShowArchived(Command):
     """List archived sessions too, or hide them again."""
 
@@ -116,5 +128,6 @@ class Dismiss(Command):
 
 
 HOME: tuple[type[Command], ...] = (
-    OpenSession, Filter, NextSort, Import, Export, Rename, Tag, Archive, Delete, ReverseSort, ShowArchived, Dismiss,
+    OpenSession, Filter, NextSort, Import, Export, Rename, Tag, Archive, Delete, Subscription, ReverseSort,
+    ShowArchived, Dismiss,
 )  # fmt: skip

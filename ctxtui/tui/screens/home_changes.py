@@ -34,6 +34,9 @@ class Keeper(Protocol):
     def archive(self, one: SessionSummary, archived: bool) -> str:
         """Take it out of the list or back."""
 
+    def subscription(self, one: SessionSummary, on: bool) -> str:
+        """Mark it as paid by a subscription, or as paid by use."""
+
     def delete(self, one: SessionSummary) -> str:
         """Delete the database's copy."""
 
@@ -61,13 +64,14 @@ class Changes:
         return self._answer is not None
 
     def begin(self, what: str, one: SessionSummary) -> None:
-        """Do `what` (``import``, ``export``, ``rename``, ``tag``, ``archive``, ``delete``) to a session."""
+        """Do `what` (``import``, ``export``, ``rename``, ``tag``, ``archive``, ``subscription`` ...) to a session."""
         todo = {
             "import": self.import_,
             "export": self.export,
             "rename": self.rename,
             "tag": self.tag,
             "archive": self.archive,
+            "subscription": self.subscription,
             "delete": self.delete,
         }
         todo[what](one)
@@ -87,6 +91,10 @@ class Changes:
     def archive(self, one: SessionSummary) -> None:
         """Into the archive, or back."""
         self._work(lambda: self._keeper.archive(one, not one.archived), "archiving")
+
+    def subscription(self, one: SessionSummary) -> None:
+        """Paid by a subscription, or by use."""
+        self._work(lambda: self._keeper.subscription(one, not one.subscription), "marking")
 
     def delete(self, one: SessionSummary) -> None:
         """Ask whether it is meant."""
