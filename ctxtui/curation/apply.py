@@ -26,7 +26,7 @@ from ctxtui.core.edit import (
 from ctxtui.curation import settle
 from ctxtui.curation.applied import Applied, Asleep, Held
 from ctxtui.curation.context import THINKING, Context
-from ctxtui.curation.placing import FRONT, SYSTEM, Wish
+from ctxtui.curation.placing import FRONT, SYSTEM, Wish, slot
 from ctxtui.curation.rewrite import REWRITES, rewritten
 from ctxtui.curation.rules import Rules, rules_for
 from ctxtui.curation.settle import Wanted
@@ -113,10 +113,14 @@ def _is_protected(wanted: Wanted, edit: Edit, position: int, own: set[int]) -> b
 def _is_movable(context: Context, wanted: Wanted, edit: Edit, position: int) -> bool:
     item = context.items[position]
     text = item.block.kind in ("text", "input_text") and item.place.role in ("", "user") and _said(context, position)
-    if text and text.strip() and context.message_at(position) is not None:
-        return True
-    wanted.held.append(Held(edit, position, "only the user's texts can be moved"))
-    return False
+    message = context.message_at(position)
+    why = "" if text and text.strip() and message is not None else "only the user's texts can be moved"
+    to = edit.given.get("to", "system")
+    if (to == "end" and message == context.messages[-1]) or (to == "start" and message and message.start == slot(context, 0)):
+        why = why or "it stands there already"
+    if why:
+        wanted.held.append(Held(edit, position, why))
+    return not why
 
 
 def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> None:

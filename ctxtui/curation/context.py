@@ -92,6 +92,11 @@ class Context:
         """For OpenAI's reasoning items the position of the item that must follow them."""
         self.thinking: list[int] = []
         self.tools: list[int] = []
+        self.images: list[int] = []
+        self.spoken: list[int] = []
+        """Positions at which a person speaks."""
+        self.blocks_before: list[int] = [0]
+        """How many blocks that are no headers stand before each position."""
         self.open_before: list[int] = [0]
         """How many calls before each message are answered in it or later; the last entry is for the end."""
         self._places: dict[str, list[int]] = {}
@@ -113,12 +118,15 @@ class Context:
         return Context(self.tree, head, self.dialect, self.params)
 
     @classmethod
-    def of_call(cls, tree: Tree, call: Call) -> Context:
-        """The context that the agent had at `call`, with what its request says beyond."""
+    def of_call(cls, tree: Tree, call: Call, head: int | None = None) -> Context:
+        """The context that the agent had at `call`, with what its request says beyond; or one that continues it, up to
+        `head`."""
+        end = call.raw_head if head is None else head
         if call.skeleton is None:
-            return cls(tree, call.raw_head)
+            return cls(tree, end)
         request = Request(tuple(tree.items(call.raw_head)), call.skeleton)
-        return cls(tree, call.raw_head, call.skeleton.dialect, request.params, lifetimes(request))
+        known = lifetimes(request) if tree.holds(end, call.raw_head) else {}
+        return cls(tree, end, call.skeleton.dialect, request.params, known)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -180,11 +188,16 @@ class Context:
         self.items.append(item)
         self._places.setdefault(item.block.digest, []).append(at)
         self.message_of.append(-1)
+        self.blocks_before.append(self.blocks_before[-1] + (kind != HEADER))
         if kind == TOOL:
             self.tools.append(at)
+        if kind in IMAGES or (is_result(kind) and b'"type":"image"' in item.block.body):
+            self.images.append(at)
         if item.place.section != "messages":
             return
         self._enter(at, kind, item)
+        if item.place.role == "user" and not item.place.mark and kind != HEADER and not is_result(kind):
+            self.spoken.append(at)
         if at - 1 in self.successor and self.successor[at - 1] < 0:
             self.successor[at - 1] = at if kind not in THINKING else -1
         if kind in THINKING:

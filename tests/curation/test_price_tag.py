@@ -1,0 +1,238 @@
+"""The price tag against the simulator: the staged request, encoded whole and sent at that time, costs what it says."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import Any
+
+import pytest
+
+from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.requests import Summed
+from ctxtui.cache.seed import seed
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.edit import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE, make
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.curation.applied import Applied
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import THINKING
+from ctxtui.curation.dependence import Literals, reattached
+from ctxtui.curation.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, price_tag
+from ctxtui.curation.rules import rules_for
+from ctxtui.curation.staged_prompt import staged_prompt
+from ctxtui.pricing.price import price
+from ctxtui.runtime.packaged import cache_rules, model_table
+from tests.curation.conversations import context_of
+from tests.curation.shaped import SHAPES, edits
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+START = 1_750_000_000.0
+
+
+def count(block: Block) -> int:
+    return 3 if block.kind == HEADER else 5 + len(block.body) // 3
+
+
+def as_read(block: Block) -> int:
+    """For models that take earlier thinking out; here they take all of it."""
+    return 0 if block.kind in THINKING else count(block)
+
+
+def charge_of(model: str) -> Any:
+    def charge(usage: Usage, at: float) -> float | None:
+        cost = price(usage, model)
+        return None if cost is None else cost.usd
+
+    return charge
+
+
+class Scene:
+    """A conversation that was sent turn by turn, and its next request."""
+
+    def __init__(self, dialect: str, body: dict[str, Any], rng: Random) -> None:
+        self.context, self.request = context_of(body, dialect)
+        self.model = body["model"]
+        self.card = model_table().card(self.model)
+        self.rules = cache_rules().rules(self.card)
+        self.count = as_read if self.rules.strips else count
+        self.prefixes = Prefixes(self.context.tree)
+        self.seed = seed(self.rules, dialect, model=self.model, params=self.context.params)
+        self.simulator = Simulator()
+        self.now = START
+        nodes = self.context.nodes
+        starts = [m.start for m in self.context.messages[1:] if m.role == "user"]
+        for start in starts:
+            self.now += rng.choice([10.0, 40.0, 200.0])
+            self.simulator.send(self.ask(nodes[start - 1], self._marks(start)), self.now, self.now + 1)
+        self.now += rng.choice([20.0, 250.0, 1000.0])
+        self.base = self.ask(self.context.head, self._marks(len(nodes)))
+
+    def _marks(self, end: int) -> list[tuple[int, float]]:
+        if not self.rules.markers or not self.rules.lives:
+            return []
+        fixed = [p for p, item in enumerate(self.context.items) if item.place.section == "system"][-1:]
+        last = next(
+            (p for p in range(end - 1, -1, -1) if self.context.items[p].block.kind not in (HEADER, "thinking")), 0
+        )
+        life = self.rules.seconds(self.rules.life)
+        return [(self.context.nodes[p], life) for p in sorted({*fixed, last}) if p < end]
+
+    def ask(self, head: int, marks: list[tuple[int, float]]) -> Prompt:
+        return prompt(self.prefixes, self.rules, self.seed, head, Summed(self.context.tree, self.count), marks)
+
+    def exact(self, applied: Applied) -> Prompt:
+        """The staged request in a tree of its own, every block of it."""
+        tree = Tree()
+        head, marks = ROOT, []
+        had = {mark.spot.node: mark.life for mark in self.base.marks}
+        for one in applied.items:
+            place = one.item.place if one.node >= 0 else one.item.place._replace(mark="")
+            head = tree.child(head, one.item.block, place)
+            edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
+            life = had.get(one.node)
+            if edit is not None:
+                life = None if edit.given.get("on") is False else self.rules.seconds(str(edit.given.get("ttl") or ""))
+            if life is not None:
+                marks.append((head, life))
+        return prompt(Prefixes(tree), self.rules, self.seed, head, Summed(tree, self.count), marks)
+
+    def asked(self) -> Asked:
+        return Asked(self.simulator, self.base, charge_of(self.model), self.now)
+
+
+def outcome(simulator: Simulator, one: Prompt, at: float) -> tuple[Any, ...]:
+    found = simulator.ask(one, at)
+    return found.read, found.writes, found.fresh, found.total
+
+
+@pytest.mark.parametrize("dialect", sorted(SHAPES))
+def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> None:
+    broken = 0
+    for number in range(600 if THOROUGH else 80):
+        rng = Random(f"price {dialect} {number}")
+        body = SHAPES[dialect](rng)
+        scene = Scene(dialect, body, rng)
+        log = edits(rng, scene.context)
+        after = apply(scene.context, log, rules_for(dialect, scene.card))
+        if after.refused:
+            continue
+        derived, staged = staged_prompt(scene.base, apply(scene.context, []), after, scene.count)
+        exact = scene.exact(after)
+        broken += staged.first is not None
+        for pause in (0.0, 100.0, 400.0, 4000.0):
+            at = scene.now + pause
+            assert outcome(scene.simulator, derived, at) == outcome(scene.simulator, exact, at), (number, pause)
+            one, other = scene.simulator.copy(), scene.simulator.copy()
+            one.send(derived, at)
+            other.send(exact, at)
+            assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
+    assert broken > 40
+
+
+OPUS = "claude-opus-4-5"
+
+
+def long_talk() -> Scene:
+    """Ten rounds with large results under claude-opus-4-5 ($5 per million in, $6.25 written, $0.50 read)."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "begin"}]
+    for n in range(10):
+        use = {"type": "tool_use", "id": f"t{n}", "name": "run", "input": {"command": f"cat src/part_{n}.py"}}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"token_{n}_secret = 12345{n}\n" * 800}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    messages.append({"role": "assistant", "content": [{"type": "text", "text": "The value is token_3_secret."}]})
+    messages.append({"role": "user", "content": "and now?"})
+    tool = {"name": "run", "description": "runs", "input_schema": {"type": "object"}}
+    system = [{"type": "text", "text": "rules " * 3000}]
+    body = {"model": OPUS, "max_tokens": 9, "system": system, "tools": [tool], "messages": messages}
+    return Scene("anthropic", body, Random(1))
+
+
+def tag_of(scene: Scene, *log: Any, now: float | None = None) -> PriceTag:
+    after = apply(scene.context, log, rules_for("anthropic", scene.card))
+    literals = Literals(scene.context)
+    literals.advance()
+    asked = Asked(scene.simulator, scene.base, charge_of(scene.model), scene.now if now is None else now)
+    return price_tag(apply(scene.context, []), after, asked, scene.count, literals)
+
+
+def result(scene: Scene, number: int) -> int:
+    return [p for p, item in enumerate(scene.context.items) if item.block.kind == "tool_result"][number]
+
+
+def test_dropping_a_large_result_costs_a_rewrite_now_and_saves_on_every_call() -> None:
+    scene = long_talk()
+    scene.now = scene.now - 900 if scene.now - START > 900 else scene.now
+    last = max(until for until, _, _ in scene.simulator._engines["anthropic"].entries.values())  # type: ignore[attr-defined]
+    now = last - 200
+    tag = tag_of(scene, make(DROP, [scene.context.target(result(scene, 3))]), now=now)
+    moments = {moment.name: moment for moment in tag.moments}
+    assert [*moments] == [NOW, EXPIRY, MISS]
+    freed = scene.count(scene.context.items[result(scene, 3)].block)
+    assert freed < tag.freed < freed + 100
+    assert (tag.before - tag.after, tag.repairs) == (tag.freed, 2)
+    at_once, later = moments[NOW], moments[EXPIRY]
+    assert at_once.once is not None and at_once.per_call is not None and later.once is not None
+    assert at_once.per_call == pytest.approx(-tag.freed * 0.5e-6, abs=1e-6)
+    rewritten = tag.broken - tag.freed
+    assert at_once.once == pytest.approx((rewritten * 6.25 - (tag.broken) * 0.5) * 1e-6, abs=1e-3)
+    assert at_once.pays_back is not None and at_once.pays_back > 10
+    assert abs((later.at or 0) - last) < 1
+    assert later.once < 0 and later.pays_back == 0
+    assert moments[MISS].once == pytest.approx(-tag.freed * 6.25e-6, abs=1e-6)
+    assert tag.moments[tag.cheapest].once == min(m.once for m in tag.moments if m.once is not None)
+
+
+def test_the_tag_names_who_quotes_what_goes() -> None:
+    scene = long_talk()
+    tag = tag_of(scene, make(DROP, [scene.context.target(result(scene, 3))]))
+    assert [(scene.context.items[q.by[0]].place.role, q.literal) for q in tag.quotes] == [
+        ("assistant", "token_3_secret")
+    ]
+    kept = tag_of(scene, make(TRUNCATE, [scene.context.target(result(scene, 3))], {"head": 100, "tail": 0}))
+    assert not kept.quotes
+
+
+def test_a_summary_tells_what_it_lost_and_one_literal_can_be_put_back() -> None:
+    scene = long_talk()
+    first, last = result(scene, 2) - 2, result(scene, 4)
+    targets = scene.context.targets(range(first, last + 1))
+    tag = tag_of(scene, make(SUMMARIZE, targets, {"text": "Three files were read."}))
+    assert tag.lost[0].literal == "token_3_secret" and tag.lost[0].quoted == 1
+    given = reattached({"text": "Three files were read."}, "token_3_secret")
+    assert given["text"] == "Three files were read.\n\nKept verbatim:\n- token_3_secret"
+    again = tag_of(scene, make(SUMMARIZE, targets, given))
+    assert "token_3_secret" not in {one.literal for one in again.lost} and not again.quotes
+
+
+def test_two_edits_are_one_rewrite_and_no_edit_costs_nothing() -> None:
+    scene = long_talk()
+    drops = [make(DROP, [scene.context.target(result(scene, n))]) for n in (3, 6)]
+    one, two = tag_of(scene, drops[0]), tag_of(scene, *drops)
+    assert one.moments[0].once is not None and two.moments[0].once is not None
+    assert two.broken == one.broken and two.moments[0].once < one.moments[0].once
+    nothing = tag_of(scene, make(PIN, [scene.context.target(result(scene, 3))]))
+    assert (nothing.freed, nothing.breaks_at, nothing.moments[0].once, nothing.moments[0].pays_back) == (0, None, 0, 0)
+
+
+def test_thinking_that_is_bound_to_the_change_is_counted() -> None:
+    messages = [{"role": "user", "content": "begin"}]
+    for n in range(3):
+        thought = {"type": "thinking", "thinking": "hm " * 300, "signature": "Eo" * 40}
+        messages += [{"role": "assistant", "content": [thought, {"type": "text", "text": f"a{n}"}]}]
+        messages += [{"role": "user", "content": f"u{n} more"}]
+    plain = {"model": "claude-opus-5-5", "max_tokens": 9, "messages": messages}
+    scene = Scene("anthropic", plain, Random(2))
+    spot = next(p for p, item in enumerate(scene.context.items) if b"u0 more" in item.block.body)
+    tag = tag_of(scene, make(DROP, [scene.context.target(spot)]))
+    thoughts = [scene.count(scene.context.items[p].block) for p in scene.context.thinking]
+    assert tag.thinking_lost == sum(thoughts[1:])
+
+
+def test_a_breakpoint_alone_is_priced_too() -> None:
+    scene = long_talk()
+    tag = tag_of(scene, make(BREAKPOINT, [scene.context.target(result(scene, 3))], {"ttl": "5m"}))
+    assert (tag.freed, tag.breaks_at) == (0, None)
