@@ -25,7 +25,7 @@ from ctxtui.core.edit import (
 )
 from ctxtui.curation import settle
 from ctxtui.curation.applied import Applied, Asleep, Held
-from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.placing import FRONT, SYSTEM, Wish, slot
 from ctxtui.curation.rewrite import REWRITES, rewritten
 from ctxtui.curation.rules import Rules, rules_for
@@ -115,12 +115,15 @@ def _is_movable(context: Context, wanted: Wanted, edit: Edit, position: int) -> 
     text = item.block.kind in ("text", "input_text") and item.place.role in ("", "user") and _said(context, position)
     message = context.message_at(position)
     why = "" if text and text.strip() and message is not None else "only the user's texts can be moved"
-    to = edit.given.get("to", "system")
-    if (to == "end" and message == context.messages[-1]) or (to == "start" and message and message.start == slot(context, 0)):
+    if message is not None and _stands_there(context, message, edit.given.get("to", "system")):
         why = why or "it stands there already"
     if why:
         wanted.held.append(Held(edit, position, why))
     return not why
+
+
+def _stands_there(context: Context, message: Message, to: object) -> bool:
+    return message == context.messages[-1] if to == "end" else to == "start" and message.start == slot(context, 0)
 
 
 def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> None:
