@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
+from ctxtui.lab.staying import Stays
 from ctxtui.views.path import Boundaries
 from ctxtui.views.scene import calls_of
 
 if TYPE_CHECKING:
     from ctxtui.lab.book import Book
+    from ctxtui.lab.labels import Names
     from ctxtui.lab.ledger import Ledger
+    from ctxtui.lab.repeats import Repeats
     from ctxtui.lab.story import CallEvent
     from ctxtui.pricing.price import Cost
 
@@ -43,6 +46,11 @@ class ThreadStudy:
         self.records: Sequence[tuple[int, int]] = ()
         """How many of the first n calls were foretold rightly, and how many at all, by n; empty until that is known."""
         self._recorded: tuple[object, int] = (None, 0)
+        self.stays = Stays(session.tree)
+        """In which calls each block stood, as far as they are taken in."""
+        self.repeats: Repeats | None = None
+        """What stands in the thread's contexts more than once, as far as they are looked through."""
+        self._looked = 0
         self._session = session
         self._told: Sequence[Call] = ()
         self.refresh()
@@ -65,6 +73,8 @@ class ThreadStudy:
             for ledger in (self.ledger, self.next_ledger):
                 if ledger is not None:
                     ledger.back(same)
+            self.stays.back(same)
+            self._looked = min(self._looked, same)
         self.boundaries.extend(self.calls)
 
     def tell(self) -> bool:
@@ -89,6 +99,31 @@ class ThreadStudy:
             return False
         self.records, self._recorded = records(book, calls), (calls, known)
         return True
+
+    def stay(self, limit: int) -> bool:
+        """Take in how long blocks stayed in up to `limit` further calls; whether there was anything to do."""
+        with self.lock:
+            before = self.stays.done
+            return self.stays.advance(self.calls, limit) > before
+
+    def look(self, names: Names, limit: int) -> bool:
+        """Look for repeats in up to `limit` further blocks; whether there was anything to do."""
+        from ctxtui.lab.repeats import Repeats
+
+        if self.repeats is None:
+            self.repeats = Repeats(self._session.tree, names, self._session.about.cwd)
+        with self.lock:
+            calls, begun = self.calls, self._looked
+            for index in range(begun, min(len(calls), begun + limit)):
+                if not self.repeats.show(calls[index].sent_head, limit):
+                    return True
+                self._looked = index + 1
+        return self._looked > begun
+
+    @property
+    def looked(self) -> bool:
+        """Whether all contexts are looked through for repeats."""
+        return self._looked >= len(self.calls)
 
     @property
     def reported(self) -> bool:
