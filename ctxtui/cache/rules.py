@@ -33,9 +33,9 @@ class Rules:
     `engine` names the engine; `minimum` is the shortest cached prefix and `step`, `offset`, `spare` count tokens; the
     `lives` of entries are seconds by name (``5m``), `life` is the default one; `retention` is seconds without use.
     `lookback` counts positions or breakpoints, `markers` is the most per request, `slots` the prompts held at once.
-    `answers`: an answer is kept with its prompt. `strips`: thinking of earlier turns is taken out before the prompt is
-    cached. `read` and `writes` (by lifetime) are prices as multiples of fresh input. `sources` tells where each figure
-    is from, by field name.
+    `answers`: an answer is kept with its prompt. `settles`: what was written is found only some calls later now and
+    then. `strips`: thinking of earlier turns is taken out before the prompt is cached. `read` and `writes` (by
+    lifetime) are prices as multiples of fresh input. `sources` tells where each figure is from, by field name.
     """
 
     engine: str = "none"
@@ -50,11 +50,17 @@ class Rules:
     slots: int = 1
     answers: bool = False
     spare: int = 0
+    settles: bool = False
     strips: bool = False
     read: float = 1.0
     writes: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)
     sources: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of how the model is cached."""
+        return self.engine != "none"
 
     def seconds(self, life: str) -> float:
         """The lifetime called `life`; the default one where it is not known."""
@@ -117,9 +123,8 @@ class RuleTable:
         if figures.get("engine") in ("anthropic", "breakpoints") and card.cache_minimum is not None:
             figures["minimum"] = card.cache_minimum
             sources["minimum"] = dict(card.sources).get("cache_minimum", "")
-        strips = card.strips_thinking and figures.get("engine") == "anthropic"
         parameters = {d: self._given(p, plain, figures.get("engine", "")) for d, p in self._parameters.items()}
-        return Rules(**figures, strips=strips, parameters=parameters, sources=tuple(sources.items()))
+        return Rules(**figures, strips=card.strips_thinking, parameters=parameters, sources=tuple(sources.items()))
 
     def _given(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
         values = {
@@ -141,6 +146,7 @@ _FIGURES: Final = {
     "slots": int,
     "answers": bool,
     "spare": int,
+    "settles": bool,
     "read": float,
     "writes": dict,
 }

@@ -7,17 +7,18 @@ from typing import Any, Final
 
 import click
 
+from ctxtui.cli.audit_cache import cache_fields, cache_text
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.lab.audit import Audited, summary
-from ctxtui.runtime.auditing import audit, expanded
+from ctxtui.runtime.auditing import Audit, audit, expanded
 from ctxtui.runtime.memory import counter_with_memory
 from ctxtui.runtime.settings import Settings
 from ctxtui.tokens.estimators import ESTIMATORS
 
-Rows = dict[str, list[Audited]]
+Rows = dict[str, Audit]
 
 _COLUMNS: Final = (
     ("median_abs_error_pct", "median"),
@@ -32,7 +33,8 @@ _NAME: Final = 38
 
 @click.command(
     "audit",
-    help="Foretell each call's input from the calls before it, and hold that against what the provider reported.\n\n"
+    help="Foretell each call's input and what it reads from the cache, from the calls before it, and hold that "
+    "against what the provider reported.\n\n"
     "PATH is a file or a folder (every recording in it).\n\n\b\n"
     "Example: ctxtui audit session.jsonl --json | jq .input_tokens",
 )
@@ -71,13 +73,16 @@ def _all(names: list[str], settings: Settings, estimator: str) -> tuple[Rows, li
 
 def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
     """The fields of ``audit --json``; every aggregate can be worked out from ``per_call``."""
-    every = [row for some in rows.values() for row in some]
+    every = [row for one in rows.values() for row in one.inputs]
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
         "calls": len(every),
         "input_tokens": summary(every),
-        "per_file": [{"file": name, "calls": len(some), "input_tokens": summary(some)} for name, some in rows.items()],
-        "per_call": [_call(name, row) for name, some in rows.items() for row in some],
+        "per_file": [
+            {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
+        ],
+        "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
+        **cache_fields({name: one.reads for name, one in rows.items()}),
         **trouble,
     }
 
@@ -89,12 +94,12 @@ def _call(name: str, row: Audited) -> dict[str, Any]:
 
 
 def as_text(rows: Rows) -> str:
-    """A table with one line per file and one over all, in percent."""
+    """A table with one line per file and one over all, in percent; then the cache reads."""
     head = f"{'':{_NAME}} {'calls':>6} " + " ".join(f"{title:>10}" for _, title in _COLUMNS)
-    lines = [_line(name, some) for name, some in rows.items()]
+    lines = [_line(name, one.inputs) for name, one in rows.items()]
     if len(rows) > 1:
-        lines.append(_line("all", [row for some in rows.values() for row in some]))
-    return "\n".join([head, *lines])
+        lines.append(_line("all", [row for one in rows.values() for row in one.inputs]))
+    return "\n".join([head, *lines, *cache_text({name: one.reads for name, one in rows.items()})])
 
 
 def _line(name: str, rows: list[Audited]) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+from ctxtui.cache.rules import Rules
+from ctxtui.core.call import Call
 from ctxtui.lab.audit import Audited, audited
+from ctxtui.lab.book import Book
+from ctxtui.lab.cache_audit import CacheAudited, cache_audited
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.folders import recordings_in
 from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.packaged import cache_rules
 from ctxtui.runtime.settings import Settings
 
 
@@ -22,8 +28,21 @@ def expanded(names: Iterable[str]) -> list[str]:
     return found
 
 
-def audit(loaded: Loaded, counter: Counter, settings: Settings, estimator: str = "") -> list[Audited]:
-    """Every call of a recording, foretold by the calls before it (see `lab.audit`)."""
+class Audit(NamedTuple):
+    """What was foretold of one recording beside what was reported: inputs, and what was read from the cache."""
+
+    inputs: list[Audited]
+    reads: list[CacheAudited]
+
+
+def audit(loaded: Loaded, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
+    """Every call of a recording, foretold by the calls before it (see `lab.audit`, `lab.cache_audit`)."""
     book = book_for(loaded.session, counter, settings, estimator)
     count_all(book, counter)
-    return audited(book)
+    return Audit(audited(book), cache_audited(book, cached_by(book)))
+
+
+def cached_by(book: Book) -> Callable[[Call], Rules]:
+    """How each call of a session is cached."""
+    table = cache_rules()
+    return lambda call: table.rules(book.card(call.model), call.provider)

@@ -12,7 +12,17 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.claude_code.chain import Anchor, Answer, Point, append, context, newest, sendable, spoken_since
+from ctxtui.transcripts.claude_code.chain import (
+    Anchor,
+    Answer,
+    Point,
+    append,
+    context,
+    newest,
+    said_at,
+    sendable,
+    spoken_since,
+)
 from ctxtui.transcripts.claude_code.message import Part, Said
 from ctxtui.transcripts.claude_code.records import Record
 from ctxtui.transcripts.claude_code.thread import Thread
@@ -23,6 +33,8 @@ PROVIDER: Final = "anthropic"
 ASSISTANT: Final = Place("messages", "assistant")
 _RECENT: Final = 8
 """Calls back that two lines of work running at the same time are looked for."""
+_NO_TIME: Final = 0.5
+"""Seconds."""
 _EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations")
 """Keys of a usage report that a call keeps as they are."""
 
@@ -79,6 +91,7 @@ class Answers:
             epoch=thread.epoch,
             line=found.line,
             bytes_=(found.start, found.end),
+            extra=_asked(said_at(asked), before, at),
         )
         thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
         return answer
@@ -162,6 +175,13 @@ def _later(old: Usage | None, new: Usage | None) -> Usage | None:
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
+
+
+def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
+    """When a person asked, where a copy gave other records its own time: nothing is answered in no time."""
+    if said is None or before is None or at is None or at - before >= _NO_TIME or before - said < _NO_TIME:
+        return {}
+    return {"asked_at": said}
 
 
 def _extra(record: Record, report: Json, known: dict[str, Json]) -> dict[str, Json]:

@@ -162,6 +162,14 @@ def newest(point: Point) -> float | None:
     return max((time for time in times if time is not None), default=None)
 
 
+def said_at(point: Point) -> float | None:
+    """The time of the latest words in the context at `point`, since its anchor; None where nobody spoke."""
+    above: Point | None = point
+    while above is not None and above.kind != SAID:
+        above = above.up
+    return above.at if above is not None else None
+
+
 def sendable(point: Point) -> Point:
     """The point that an answer after `point` continues from: no request leaves with a call unanswered.
 

@@ -1,0 +1,90 @@
+"""What a recording shows about a cache miss that was reported, in one sentence that can be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ctxtui.cache.engines.automatic import counted
+from ctxtui.cache.outcome import LOOKBACK, NOT_YET
+from ctxtui.cache.rules import Rules
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.core.usage import Usage
+from ctxtui.lab.cache_forecast import CacheForecast
+
+
+class Evidence:
+    """The calls before the one in question: what each left in the cache, and the least that was read."""
+
+    def __init__(self, session: Session, numbers: Mapping[str, int]) -> None:
+        self._tree = session.tree
+        self._numbers = numbers
+        self._left: dict[tuple[str, int], Call] = {}
+        self._reads: dict[tuple[str, int], Call] = {}
+
+    def add(self, call: Call, rules: Rules) -> None:
+        """Remember `call`, which is cached by `rules`."""
+        usage = call.usage
+        if usage is None:
+            return
+        held = usage.cache_read + usage.cache_write
+        if rules.engine == "automatic":
+            held = counted(rules, usage.input, usage.input + rules.spare)
+        if held:
+            self._left[call.thread, held] = call
+        if 0 < usage.cache_read * 2 < usage.input:
+            self._reads.setdefault((call.model, usage.cache_read), call)
+
+    def of(self, forecast: CacheForecast, usage: Usage) -> str:
+        """Why `forecast.call`, whose report is `usage`, missed what the call before it had left."""
+        told = self._told(forecast) if forecast.alarm else ""
+        return told or self._unexplained(forecast, usage)
+
+    def _told(self, forecast: CacheForecast) -> str:
+        call, base = forecast.call, forecast.base
+        match forecast.cause:
+            case "expired":
+                return f"{_span(forecast.by)} after its lifetime had ended"
+            case "model":
+                return f"another model: {base.model} → {call.model}"
+            case "resume":
+                return "the client was started anew: its system prompt is another one"
+            case "compaction":
+                return f"{call.epoch.start.value}: {call.epoch.detail or 'the context was replaced'}"
+            case "thinking stripped":
+                far = next((r.by for r in forecast.outcome.reasons if r.kind == LOOKBACK), None)
+                reach = f"; what is left of it lies {far:.0f} positions beyond the lookback" if far else ""
+                return f"a person spoke, so the thinking before was taken out{reach}"
+            case "content":
+                shared = self._tree.common(base.sent_head, call.sent_head)
+                return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"
+        return ""
+
+    def _unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
+        found = self._what_was_read(forecast, usage)
+        more = usage.input - forecast.input
+        size = f"the input is {abs(more)} tokens {'more' if more > 0 else 'less'} than foretold"
+        early = next((r.by for r in forecast.outcome.reasons if r.kind == NOT_YET), None)
+        if early is not None:
+            size += f"; the call before had begun {_span(early)} later"
+        return f"{found}; {size}"
+
+    def _what_was_read(self, forecast: CacheForecast, usage: Usage) -> str:
+        read, call = usage.cache_read, forecast.call
+        if not read:
+            return "nothing was read, not even system prompt and tools"
+        left = self._left.get((call.thread, read))
+        if left is not None:
+            return f"only what call {self._numbers[left.id]} had left was read: {read} tokens"
+        same = self._reads.get((call.model, read))
+        if same is not None:
+            where = "" if same.thread == call.thread else " of another thread"
+            return f"only {read} tokens were read, as at call {self._numbers[same.id]}{where}"
+        return f"{read} tokens were read, and no recorded call ended there"
+
+
+def _span(seconds: float) -> str:
+    for size, word in ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {word}"
+    return f"{seconds:.0f} seconds"

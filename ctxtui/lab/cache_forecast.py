@@ -1,0 +1,201 @@
+"""What the next call of a recorded session reads from the cache, foretold from what was known before it.
+
+The calls are run through the cache simulator. Where the markers are recorded (wire bodies) they are used; where they
+are not, the client's habit is inferred from its earlier calls: a marker at the end of each of the last two messages,
+with the lifetime that the session itself wrote. Prefixes have the lengths that were reported for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.cache import outcome as why
+from ctxtui.cache.engines.automatic import counted
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.rules import Rules
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.session import Session
+from ctxtui.lab.cache_band import Shortfalls
+from ctxtui.lab.cache_habit import Clock, Habit
+from ctxtui.lab.cache_prompts import CachePrompts
+from ctxtui.lab.forecast import Forecast, Forecaster
+from ctxtui.tokens.cumulate import Cumulated
+
+EXPIRED: Final = "expired"
+MODEL: Final = "model"
+RESUME: Final = "resume"
+COMPACTION: Final = "compaction"
+STRIPPED: Final = "thinking stripped"
+CONTENT: Final = "content"
+
+_FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
+"""Causes after which only what other traffic keeps warm is left."""
+_AFTER_ASIDE: Final = ("", STRIPPED)
+"""What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
+_SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheForecast:
+    """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
+
+    `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base
+    left is lost: ``expired``, ``model``, ``resume``, ``compaction``, ``thinking stripped``, ``content``; "" where
+    nothing is. `by` is how many seconds too late it comes. `inferred`: the markers are not recorded, the client's
+    habit was followed. `outcome` is what the simulator makes of the call.
+    """
+
+    call: Call
+    base: Call
+    input: int
+    read: int
+    floor: int
+    ceiling: int
+    cause: str
+    by: float
+    inferred: bool
+    outcome: Outcome
+
+    @property
+    def held(self) -> int:
+        """The previous input, of which a hit reads more than half."""
+        return self.base.usage.input if self.base.usage else 0
+
+    @property
+    def alarm(self) -> bool:
+        """Whether a miss is foretold."""
+        return self.read * 2 <= self.held
+
+
+class CacheForecaster:
+    """Forecasts of what a session's calls read, in order; what each report teaches is taken in by `learn`.
+
+    `rules` gives how a call is cached, `counts` the running features as its model counts them, `inputs` foretells
+    inputs (and is taught by its owner).
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        rules: Callable[[Call], Rules],
+        counts: Callable[[str], Cumulated],
+        inputs: Forecaster,
+    ) -> None:
+        self._tree = session.tree
+        self._rules = rules
+        self._inputs = inputs
+        self._simulator = Simulator()
+        self._prompts = CachePrompts(session.tree, rules, counts, inputs)
+        self._habits: dict[tuple[str, str], Habit] = {}
+        self._clocks: dict[str, Clock] = {}
+        self._shortfalls: dict[str, Shortfalls] = {}
+
+    def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
+        """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
+        at = self._clock(call).at(call)
+        made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
+        outcome = self._simulator.ask(made, at)
+        cause, by = self._cause(foretold, outcome, at)
+        whole = min(max(self._read(foretold, outcome, cause), 0), foretold.predicted)
+        habit, rules = self._habit(call), made.rules
+        read = whole
+        if rules.engine == "automatic" and not cause and habit.lags:
+            read = min(whole, habit.behind)
+        floor, ceiling = read, read
+        if rules.engine == "automatic":
+            floor = min(read, self._shortfall(call).floor(whole))
+            ceiling = max(read, counted(rules, foretold.predicted, foretold.predicted))
+        inferred = rules.engine == "anthropic" and call.skeleton is None
+        return CacheForecast(
+            call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, by, inferred, outcome
+        )
+
+    def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
+        """Take in the report of `call` and what was foretold of it; without a report only its time."""
+        usage, clock = call.usage, self._clock(call)
+        if usage is not None and usage.has_cache:
+            habit = self._habit(call)
+            habit.wrote(usage)
+            if forecast is None or foretold is None:
+                habit.cold = usage.cache_read
+            else:
+                self._told(forecast, foretold, habit, usage.cache_read)
+            if self._prompts.reported(call, first=forecast is None):
+                made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
+                self._simulator.send(made, clock.latest(call), began=clock.at(call))
+        clock.tick(call)
+
+    def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
+        """What the report says of the client's habit and of the provider's cache."""
+        missed, cause = read * 2 <= forecast.held, forecast.cause
+        if missed and cause in _FROM_OUTSIDE:
+            habit.cold = read
+        elif missed and read and cause:
+            habit.warm = read
+        expected = forecast.outcome.read
+        if forecast.outcome.prompt.rules.engine == "automatic":
+            habit.read(read, expected, not cause)
+            if not cause:
+                self._shortfall(forecast.call).learn(read, expected)
+        elif foretold.step.asked and not missed and cause in _AFTER_ASIDE:
+            answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
+            habit.aside(read - expected > max(answer / 2, 0))
+
+    def _cause(self, foretold: Forecast, outcome: Outcome, at: float) -> tuple[str, float]:
+        """What part of what the base left is lost to, and by how many seconds."""
+        call, step, rules = foretold.call, foretold.step, outcome.prompt.rules
+        base = step.base
+        if base.model != call.model:
+            return MODEL, 0.0
+        late = next((reason.by for reason in outcome.reasons if reason.kind == why.EXPIRED), None)
+        late = self._late(call, rules, at) if late is None else late
+        if late is not None:
+            return EXPIRED, late
+        anew = call.epoch != base.epoch
+        if anew and call.epoch.start is EpochStart.RESUME and step.asked:
+            return RESUME, 0.0
+        hit = outcome.hit
+        if hit is not None and self._tree[hit.node].depth >= self._tree[base.sent_head].depth - 1:
+            return "", 0.0
+        if anew and call.epoch.start in _SHRUNK:
+            return COMPACTION, 0.0
+        return (STRIPPED if rules.strips and step.asked else CONTENT), 0.0
+
+    def _late(self, call: Call, rules: Rules, at: float) -> float | None:
+        """Seconds since everything of the thread has expired; None where it has not."""
+        last = self._clock(call).last  # the latest it can have been
+        if last is None or rules.engine not in ("anthropic", "automatic"):
+            return None
+        life = rules.seconds(self._habit(call).life) if rules.engine == "anthropic" else rules.retention
+        return at - last - life if at - last > life else None
+
+    def _read(self, foretold: Forecast, outcome: Outcome, cause: str) -> int:
+        """Tokens read, if everything goes as it should."""
+        rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
+        if cause in _FROM_OUTSIDE:
+            return max(outcome.read, 0 if cause == MODEL else habit.cold) if cause != RESUME else habit.cold
+        if rules.engine == "anthropic" and step.asked and habit.asks_aside and cause in _AFTER_ASIDE:
+            new = round(self._prompts.tokens(foretold.call)(step.added))
+            return max(outcome.read, foretold.predicted - new)
+        if outcome.hit is not None and outcome.read >= (habit.warm or 0):
+            return outcome.read
+        if habit.warm is not None:
+            return habit.warm
+        front = self._prompts.front(foretold.call)
+        return counted(rules, front, foretold.predicted) if rules.engine == "automatic" else max(front, habit.cold)
+
+    def _habit(self, call: Call) -> Habit:
+        key = (call.thread, call.model)
+        found = self._habits.get(key)
+        if found is None:
+            found = self._habits[key] = Habit(stays=int(self._rules(call).settles))
+        return found
+
+    def _clock(self, call: Call) -> Clock:
+        return self._clocks.setdefault(call.thread, Clock())
+
+    def _shortfall(self, call: Call) -> Shortfalls:
+        return self._shortfalls.setdefault(call.model, Shortfalls())

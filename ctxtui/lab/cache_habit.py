@@ -1,0 +1,112 @@
+"""What a client does about the cache that its recording does not say, inferred from its earlier calls.
+
+Claude Code records no markers, and some of its calls not at all. From the reports of earlier calls follows how long
+its entries live, which prefix is warm when everything else is lost, and whether it asks by itself after each turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.usage import Usage
+
+CALL_AT_MOST: Final = 180.0
+"""Seconds that a call and the tools it asks for take at most, where a copy lost the times: the two minutes that the
+client gives a command by default, and one for the answer."""
+ANSWERED_IN: Final = 0.5
+"""Seconds in which nothing is answered: a call that took less has the times of a copy."""
+LAG: Final = 300
+"""Tokens by which a read may fall short of what is in the cache before the cache counts as behind."""
+ASKED_AT: Final = "asked_at"
+"""In `Call.extra`: when a person asked, where the record's own time is that of a copy."""
+
+
+def sent_at(call: Call) -> float | None:
+    """When the request of `call` started (Unix seconds); None where the recording's time is only that of a copy."""
+    asked = call.extra.get(ASKED_AT)
+    if isinstance(asked, float):
+        return asked
+    if call.started is None or (call.ended is not None and call.ended - call.started < ANSWERED_IN):
+        return None
+    return call.started
+
+
+@dataclass(slots=True)
+class Clock:
+    """Times of one thread's calls, in order: the call before started not before `first` and not after `last`."""
+
+    first: float | None = None
+    last: float | None = None
+
+    def known(self, call: Call) -> bool:
+        """Whether anything is known about when `call`, the next one, started."""
+        return self.last is not None or sent_at(call) is not None
+
+    def at(self, call: Call) -> float:
+        """The earliest time at which `call`, the next one, can have started; 0 where nothing is known."""
+        known = sent_at(call)
+        return known if known is not None else self.first or 0.0
+
+    def latest(self, call: Call) -> float:
+        """The latest time at which it can have started."""
+        known = sent_at(call)
+        return known if known is not None else self.last + CALL_AT_MOST if self.last is not None else 0.0
+
+    def tick(self, call: Call) -> None:
+        """`call` has been made."""
+        if self.known(call):
+            self.first, self.last = self.at(call), self.latest(call)
+
+
+@dataclass(slots=True)
+class Habit:
+    """What one thread's calls have shown so far.
+
+    `cold` is the prefix that other traffic keeps warm (tokens): what the thread's first call read, and what was read
+    after everything else had expired. `warm` is the prefix that survives a change of the messages: system prompt and
+    tools; None until one was seen. `asides` counts turns after which the client asked by itself, `turns` all that
+    tell. `behind` is what the last call read where the provider's cache had not caught up (0: it had), `stays` and
+    `leaves` count how that went on.
+    """
+
+    life: str = ""
+    cold: int = 0
+    warm: int | None = None
+    asides: int = 0
+    turns: int = 0
+    behind: int = 0
+    stays: int = 0
+    leaves: int = 0
+
+    @property
+    def lags(self) -> bool:
+        """Whether a cache that fell behind is more likely to stay there for another call than to catch up."""
+        return self.behind > 0 and self.stays > self.leaves
+
+    def read(self, tokens: int, expected: int, usual: bool) -> None:
+        """Take in that a call read `tokens` where `expected` were in the cache; `usual`: nothing explains less."""
+        fell = usual and tokens < expected - LAG
+        if self.behind:
+            stays = fell and tokens <= self.behind + LAG
+            self.stays += stays
+            self.leaves += not stays
+        self.behind = tokens if fell else 0
+
+    @property
+    def asks_aside(self) -> bool:
+        """Whether the client makes a call after each turn that it does not record."""
+        return self.asides * 2 > self.turns
+
+    def aside(self, was: bool) -> None:
+        """Take in whether the client has asked by itself after a turn."""
+        self.turns += 1
+        self.asides += was
+
+    def wrote(self, usage: Usage) -> None:
+        """Take in which lifetimes a call wrote: a client that writes one-hour entries keeps its prefix in them."""
+        if usage.write_1h:
+            self.life = "1h"
+        elif usage.write_5m and not self.life:
+            self.life = "5m"

@@ -1,0 +1,44 @@
+"""How long the prefixes of a session's contexts are: as reported where a call ended there, else by its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.tokens.features import NOTHING, Features, plus
+
+
+class Lengths:
+    """Tokens of contexts by node. What is known by report is pinned; between two pins blocks are counted.
+
+    `measure` gives one node's own features, `tokens` what features come to.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._pins: dict[int, int] = {}
+
+    def pin(self, node: int, tokens: int) -> None:
+        """A report says that the context `node` has `tokens` tokens."""
+        self._pins[node] = tokens
+
+    def start(self, tokens: int) -> None:
+        """What stands before everything that is recorded, as far as it is not known yet: system prompt and tools."""
+        self._pins.setdefault(ROOT, max(0, tokens))
+
+    @property
+    def front(self) -> int:
+        """Tokens before everything that is recorded; 0 while nothing is known."""
+        return self._pins.get(ROOT, 0)
+
+    def reader(self, measure: Callable[[int], Features], tokens: Callable[[Features], float]) -> Callable[[int], int]:
+        """A function from node to tokens, for one model at one moment."""
+
+        def length(node: int) -> int:
+            features = NOTHING
+            while node not in self._pins and node != ROOT:
+                features = plus(features, measure(node))
+                node = self._tree[node].parent
+            return self._pins.get(node, 0) + (round(tokens(features)) if features is not NOTHING else 0)
+
+        return length

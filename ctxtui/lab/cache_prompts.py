@@ -1,0 +1,104 @@
+"""The calls of a recorded session as prompts for the cache simulator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.rules import Rules
+from ctxtui.cache.seed import Seed, seed
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.lab.cache_lengths import Lengths
+from ctxtui.lab.forecast import Forecaster
+from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import Features
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+
+_DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
+
+
+class CachePrompts:
+    """Makes prompts of calls. What is known of their lengths is kept per thread and model."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        rules: Callable[[Call], Rules],
+        counts: Callable[[str], Cumulated],
+        inputs: Forecaster,
+    ) -> None:
+        self._tree = tree
+        self._rules = rules
+        self._counts = counts
+        self._inputs = inputs
+        self._prefixes = Prefixes(tree)
+        self._seeds: dict[tuple[str, str, str], Seed] = {}
+        self._lengths: dict[tuple[str, str], Lengths] = {}
+
+    def tokens(self, call: Call) -> Callable[[Features], float]:
+        """What features come to in tokens of the call's model, as far as is learnt."""
+        return self._inputs.calibration(call.model).tokens
+
+    def front(self, call: Call) -> int:
+        """Tokens of what stands before everything recorded, as the first report of the thread has it."""
+        return self._length(call).front
+
+    def prompt(self, call: Call, total: int, life: str, *, known: bool = True, answered: bool = False) -> Prompt:
+        """`call` as a prompt of `total` tokens whose markers have the lifetime `life` ("": the default).
+
+        Where it is not `known` when the call was made, its entries do not expire. `answered`: its answer is there.
+        """
+        rules, head = self._rules(call), call.sent_head
+        marks: list[tuple[int, float]] = []
+        if rules.engine == "anthropic":
+            lasts = rules.seconds(life) if known else math.inf
+            marks = [(node, lasts) for node in (message_before(self._tree, head), head) if node != ROOT]
+        answer = call.response_head if answered and rules.answers else None
+        counts = self._counts(call.model)
+        lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
+        return prompt(self._prefixes, rules, self._seed(call, rules), head, lengths, marks, total=total, answer=answer)
+
+    def reported(self, call: Call, first: bool) -> bool:
+        """Take in the lengths that the report of `call` tells (`first`: of its thread); whether it cached anything."""
+        usage, lengths, rules = call.usage, self._length(call), self._rules(call)
+        if usage is None:
+            return False
+        if first:
+            parts = self._counts(call.model).at(call.sent_head)
+            seen = self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
+            lengths.start(round(usage.input - seen))
+        whole = usage.cache_read + usage.cache_write if rules.engine == "anthropic" else usage.input
+        if not whole:
+            return False
+        lengths.pin(call.sent_head, whole)
+        if rules.answers and usage.output_final and call.response_head != call.sent_head:
+            lengths.pin(call.response_head, usage.input + usage.output)
+        return True
+
+    def _seed(self, call: Call, rules: Rules) -> Seed:
+        home = call.provider or rules.engine
+        dialect = call.skeleton.dialect if call.skeleton else _DIALECTS.get(home, CHAT)
+        key = (dialect, call.provider, call.model)
+        found = self._seeds.get(key)
+        if found is None:
+            found = self._seeds[key] = seed(rules, dialect, provider=call.provider, model=call.model)
+        return found
+
+    def _length(self, call: Call) -> Lengths:
+        key = (call.thread, call.model)
+        found = self._lengths.get(key)
+        if found is None:
+            found = self._lengths[key] = Lengths(self._tree)
+        return found
+
+
+def message_before(tree: Tree, head: int) -> int:
+    """The node at which the message before the last one of the context `head` ends (`ROOT`: there is none)."""
+    message = tree[head].message
+    while head != ROOT and tree[head].message == message:
+        head = tree[head].parent
+    return head
