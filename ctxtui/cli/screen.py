@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ctxtui.cli.crash import ScreenCrash
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from ctxtui.tui.app import CtxtuiApp
 
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
@@ -34,13 +38,22 @@ def start(name: str | None, settings: Settings) -> int:
     Raises `WrongUse` where there is no keyboard, `ScreenCrash` where the screen broke, and what opening raises where
     `name` cannot be opened.
     """
+
+    def make() -> CtxtuiApp:
+        from ctxtui.tui.start import make_app
+
+        return make_app(name, settings)
+
+    return run_app(make)
+
+
+def run_app(make: Callable[[], CtxtuiApp]) -> int:
+    """Run the app that `make` makes; as `start`."""
     if not sys.stdin.isatty():
         _keyboard()
     # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
     gc.disable()
-    from ctxtui.tui.start import make_app
-
-    app = make_app(name, settings)
+    app = make()
     app.run()
     if app.crash is not None:
         raise ScreenCrash(app.crash, app.crashed_in)

@@ -33,6 +33,10 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
         ),
     ),
     (
+        "Talk",
+        (Entry("chat", "ctxtui.cli.chat:chat", "Talk to a model: the inspector with a prompt and a running agent."),),
+    ),
+    (
         "Keep",
         (
             Entry("import", "ctxtui.cli.imports:import_", "Copy recordings into ctxtui's own database; twice is once."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ctxtui.core.session import Session
 from ctxtui.runtime.books import book_for, table_for
 from ctxtui.runtime.counting import Counter
@@ -14,6 +16,10 @@ from ctxtui.runtime.pricing_apart import PricesApart
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.study import Study
 
+if TYPE_CHECKING:
+    from ctxtui.core.call import Call
+    from ctxtui.pricing.price import Cost
+
 
 class Helpers:
     """The processes start when they are first asked; `close` ends them."""
@@ -21,9 +27,10 @@ class Helpers:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._memory = Memory(database(settings.data_dir), create=False)
-        self._bench = Apart()
-        labels = Labels(settings.labels, self._bench, self._memory.numbers)
-        self._counter = Counter(self._bench, self._memory.counts, labels)
+        self.bench = Apart()
+        """Where blocks are counted."""
+        labels = Labels(settings.labels, self.bench, self._memory.numbers)
+        self._counter = Counter(self.bench, self._memory.counts, labels)
         self._prices = PricesApart(prices_for(settings))
 
     def ready(self) -> None:
@@ -35,12 +42,16 @@ class Helpers:
         book = book_for(session, self._counter, self._settings)
         return Study(session, book, self._counter, self._prices, self._settings.usable_share)
 
+    def price(self, call: Call) -> Cost | None:
+        """What `call` costs; None where no price is known."""
+        return self._prices([call])[0][0]
+
     def keep(self) -> None:
         """Remember what was counted."""
         self._memory.keep_counts(self._counter.unsaved())
 
     def close(self) -> None:
         """End the processes."""
-        self._bench.close()
+        self.bench.close()
         self._prices.close()
         self._memory.close()

@@ -181,21 +181,27 @@ def windowed(partner: Partner, config: Config) -> Partner:
     known = partner.window or model_table().card(partner.model).window or 0
     name = next((one for one in settings.windows if plain_id(one) == plain_id(partner.model)), "")
     if name:
-        wanted, place = settings.windows[name], config.origins[f"windows.{name}"].place
+        wanted, place = settings.windows[name], _place(config, f"windows.{name}")
         if known and wanted > known:
             raise BadConfig(
                 f"windows.{name} = {wanted:,} is more than the {known:,} tokens that {partner.model} takes",
-                place=place or "settings",
+                place=place,
                 way_out=f"set it to {known} or less, or take it away",
             )
         return replace(partner, window=wanted, origin=place)
     if settings.answer_tokens + _SHORTEST > known > 0:
         raise BadConfig(
             f"answer_tokens = {settings.answer_tokens:,} leaves no room in the {known:,} tokens of {partner.model}",
-            place=config.origins["answer_tokens"].place if "answer_tokens" in config.origins else "settings",
+            place=_place(config, "answer_tokens"),
             way_out=f"set answer_tokens to {known // 4} or less",
         )
     return replace(partner, window=known, origin=partner.origin or ("model table" if known else ""))
+
+
+def _place(config: Config, name: str) -> str:
+    """Where a setting comes from: ``file:line``, a variable, a flag."""
+    origin = config.origins.get(name)
+    return origin.place or origin.kind if origin is not None else "settings"
 
 
 async def refined(partner: Partner, line: SdkLine, config: Config) -> Partner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from textual.app import App
 from textual.screen import Screen
@@ -13,7 +13,7 @@ from textual.screen import Screen
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, bindings
 from ctxtui.tui.look.theme import dress, native_colours
-from ctxtui.tui.messages import GoHome, Open, Refused
+from ctxtui.tui.messages import GoHome, Open, Refused, Talk
 
 MakeScreen = Callable[[], Screen[Any]]
 
@@ -26,6 +26,14 @@ class Background(Protocol):
 
     def close(self) -> None:
         """End it at once."""
+
+
+@runtime_checkable
+class MayStay(Protocol):
+    """A screen that may not be left at once."""
+
+    def may_quit(self) -> bool:
+        """Whether the program may end now; asks the user otherwise."""
 
 
 _SETTLED = 1.0
@@ -45,7 +53,8 @@ class CtxtuiApp(App[None]):
     """The shell around Home and the Inspector.
 
     `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). With
-    `target` the app opens on that session, else on Home. `theme` and `glyphs` are the settings of that name;
+    `target` the app opens on that session, with `first` on the screen that it makes, else on Home; `chat` makes the
+    screen that goes on from a call (session, thread, number). `theme` and `glyphs` are the settings of that name;
     `background` makes what is done beside.
     """
 
@@ -62,11 +71,15 @@ class CtxtuiApp(App[None]):
         theme: str = "auto",
         glyphs: str = "auto",
         background: Callable[[], Background] | None = None,
+        chat: Callable[[str, str, int], Screen[Any]] | None = None,
+        first: MakeScreen | None = None,
     ) -> None:
         super().__init__(ansi_color=native_colours(os.environ))
         self._make_home = home
         self._make_inspector = inspector
         self._target = target
+        self._make_chat = chat
+        self._make_first = first
         self._make_background = background
         self._background: Background | None = None
         self.crash: BaseException | None = None
@@ -78,7 +91,9 @@ class CtxtuiApp(App[None]):
         dress(self, os.environ, theme, glyphs)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The bottom of the stack: the session asked for, or Home."""
+        """The bottom of the stack: what was asked for, or Home."""
+        if self._make_first is not None:
+            return self._make_first()
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
 
     def on_ready(self) -> None:
@@ -105,6 +120,17 @@ class CtxtuiApp(App[None]):
     def on_open(self, message: Open) -> None:
         """Open a session over Home."""
         self.push_screen(self._make_inspector(message.target))
+
+    def on_talk(self, message: Talk) -> None:
+        """Go on from a recorded call."""
+        if self._make_chat is not None:
+            self.push_screen(self._make_chat(message.target, message.thread, message.number))
+
+    async def action_quit(self) -> None:
+        """Leave, unless a screen has something to ask first."""
+        screen = self.screen
+        if not isinstance(screen, MayStay) or screen.may_quit():
+            self.exit()
 
     def on_refused(self, message: Refused) -> None:
         """What the user named cannot be opened: there is nothing to look at, so it is said where it was named."""

@@ -15,6 +15,16 @@ class Open(Message):
         super().__init__()
 
 
+class Talk(Message):
+    """Go on from call `number` (0: the end) of `thread` in the session `target` (a path or a stored id)."""
+
+    def __init__(self, target: str, thread: str, number: int) -> None:
+        self.target = target
+        self.thread = thread
+        self.number = number
+        super().__init__()
+
+
 class GoHome(Message):
     """Leave this screen for the list of sessions."""
 

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
 from ctxtui.runtime.settings import Settings
 from ctxtui.tui.app import Background, CtxtuiApp
 
+if TYPE_CHECKING:
+    from ctxtui.runtime.config import Config
+    from ctxtui.runtime.partner import Wish
+
 
 def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
     """The app on what `name` stands for, or on the list of sessions."""
-    cwd = Path.cwd()
+    return _app(name, settings, Path.cwd(), None)
+
+
+def make_chat(wish: Wish, config: Config, cwd: Path) -> CtxtuiApp:
+    """The app on a chat as `wish` says."""
+    return _app(None, config.settings, cwd, lambda: _chat(wish, config, cwd))
+
+
+def _chat(wish: Wish, config: Config, cwd: Path) -> Screen[Any]:
+    from ctxtui.runtime.chat_source import ChatSource
+    from ctxtui.runtime.hosting import Host
+    from ctxtui.tui.screens.chat import ChatScreen
+
+    return ChatScreen(ChatSource(Host(wish, config, cwd)), pager=config.settings.pager)
+
+
+def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Screen[Any]] | None) -> CtxtuiApp:
 
     def home() -> Screen[Any]:
         from ctxtui.tui.screens.home_screen import home_screen
@@ -31,4 +52,12 @@ def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
 
         return Filler(settings, cwd)
 
-    return CtxtuiApp(home, inspector, name, theme=settings.theme, glyphs=settings.glyphs, background=filler)
+    def chat(target: str, thread: str, number: int) -> Screen[Any]:
+        from ctxtui.runtime.config import Config
+        from ctxtui.runtime.partner import Wish
+
+        return _chat(Wish(name=target, thread=thread, call=number), Config(settings, {}), cwd)
+
+    return CtxtuiApp(
+        home, inspector, name, theme=settings.theme, glyphs=settings.glyphs, background=filler, chat=chat, first=first
+    )
