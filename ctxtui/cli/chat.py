@@ -1,0 +1,44 @@
+"""`ctxtui chat`: the screen with a prompt and a running agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ctxtui.cli.context import SessionName, config_of
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.runtime.partner import NAMES, Wish
+
+
+@click.command("chat")
+@click.option("--model", metavar="ID", default="", help="The model; by default the provider's usual one.")
+@click.option("--provider", type=click.Choice(NAMES), help="Whom to talk to; by default by keys and running servers.")
+@click.option("--base-url", metavar="URL", default="", help="A compatible server, such as http://127.0.0.1:8080/v1.")
+@click.option(
+    "--continue",
+    "name",
+    metavar="ID[@CALL]",
+    type=SessionName(),
+    default="",
+    help="Go on from a recorded session, at its end or after one of its calls.",
+)
+@click.pass_context
+def chat(context: click.Context, model: str, provider: str | None, base_url: str, name: str) -> int:
+    """Talk to a model and see what it reads.
+
+    Its tools read and search this folder; before they write, you are asked. Keys come from ANTHROPIC_API_KEY and
+    OPENAI_API_KEY; without a key and without a local server the built-in offline provider answers, which is no model.
+
+    \b
+    Example: ctxtui chat --continue 7f3a@12
+    """
+    from ctxtui.cli.screen import need_terminal, run_app
+    from ctxtui.tui.start import make_chat
+
+    need_terminal(None)
+    session, _, number = name.rpartition("@") if "@" in name else (name, "", "")
+    if number and not number.isdecimal():
+        raise WrongUse(f"no call number: {number}", place="--continue", way_out="write ID@12")
+    wish = Wish(provider or "", model, base_url, session, int(number or 0))
+    return run_app(lambda: make_chat(wish, config_of(context), Path.cwd()))

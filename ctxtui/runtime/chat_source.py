@@ -1,0 +1,56 @@
+"""A chat as the Inspector's source: the session that is hosted, studied like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ctxtui.runtime.hosting import Host
+from ctxtui.runtime.inspection import Inspection
+from ctxtui.runtime.loaded import Loaded, News
+
+if TYPE_CHECKING:
+    from ctxtui.core.call import Call
+    from ctxtui.core.session import Session
+    from ctxtui.lab.statement import Statement
+    from ctxtui.pricing.price import Cost
+    from ctxtui.runtime.live_count import LiveCount
+    from ctxtui.runtime.study import Study
+
+
+class ChatSource(Inspection):
+    """Opens what `host` hosts, and is otherwise as the source of a recording."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host.wish.name or "chat", host.config.settings)
+        self.host = host
+
+    def open(self) -> tuple[Loaded, Iterator[News]]:
+        """The session, which is there at once. Raises what opening a recording raises."""
+        self._helpers.ready()
+        session = self.host.open()
+        return Loaded(session, session.about.id), iter(())
+
+    def glimpse(self) -> Session | None:
+        """Nothing to glimpse."""
+        return None
+
+    def statement(self, loaded: Loaded) -> Statement:
+        """The session's bill."""
+        from ctxtui.runtime.stating import stated
+
+        return stated("-", loaded.session, self.settings)
+
+    def is_live(self, loaded: Loaded) -> bool:
+        """A chat is."""
+        return True
+
+    def price(self, call: Call) -> Cost | None:
+        """What a call costs; for the writer's thread."""
+        return self._helpers.price(call)
+
+    def live_count(self, study: Study, model: str) -> LiveCount:
+        """What counts the next answer."""
+        from ctxtui.runtime.live_count import LiveCount
+
+        return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))

@@ -1,0 +1,82 @@
+"""Commands of a chat."""
+
+from __future__ import annotations
+
+from ctxtui.tui.commands.command import Command, Situation
+
+RUNNING, HELD, RESTING, USER_ROW = "running", "held", "resting", "user row"
+"""Facts: a turn is under way; a request is held; nothing runs; the cursor is on a user's message."""
+
+
+class Talk(Command):
+    """Enter the prompt and talk. Enter sends; what is sent while a turn runs waits for the next request."""
+
+    name, action, keys, label, group, first = "talk", "prompt", ("i",), "talk", "chat", True
+
+
+class Hold(Command):
+    """Hold the next request before it is sent, so that it can be looked at; again: let it go."""
+
+    name, action, keys, label, short, group = "hold or release the request", "hold", ("ctrl+o",), "hold", "hold", "chat"
+
+
+class Interrupt(Command):
+    """End the turn: what the model said so far stays, calls without a result are answered for it."""
+
+    name, action, group = "interrupt the turn", "interrupt", "chat"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """While a turn is under way."""
+        return RUNNING in at.facts
+
+
+class Resend(Command):
+    """Send the context as it stands, once more: after an error, say."""
+
+    name, action, group = "send the context again", "resend", "chat"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """While nothing runs."""
+        return RESTING in at.facts
+
+
+class EditMessage(Command):
+    """Edit the user's message under the cursor and send it anew: a branch begins there, the old one stays on record."""
+
+    name, action, keys, label, short, group = "edit and resend message", "edit_message", ("U",), "edit", "edit", "chat"
+    panes = ("transcript",)
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """On a user's message, while nothing runs."""
+        return USER_ROW in at.facts and RESTING in at.facts
+
+
+class ChooseModel(Command):
+    """Go on with another model of the same provider."""
+
+    name, action, group = "choose model", "choose_model", "chat"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """While nothing runs."""
+        return RESTING in at.facts
+
+
+class Request(Command):
+    """The next request, exactly as it would be sent, byte for byte."""
+
+    name, action, group = "show the next request", "show_request", "chat"
+
+
+class Dismiss(Command):
+    """Take the alarm under the header away."""
+
+    name, action, group = "dismiss the alarm", "dismiss_alarm", "chat"
+
+
+CHAT: tuple[type[Command], ...] = (
+    Talk, Hold, EditMessage, Interrupt, Resend, ChooseModel, Request, Dismiss,
+)  # fmt: skip

@@ -1,0 +1,61 @@
+"""The part of a chat's screen that shows the figures of the next request while the view stands at the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ctxtui.tui.later import later
+from ctxtui.tui.screens.chat_turn import TurnSeen
+
+if TYPE_CHECKING:
+    from ctxtui.views import composition, header, next_request
+    from ctxtui.views.scene import Scene
+else:
+    composition = later("ctxtui.views.composition")
+    header = later("ctxtui.views.header")
+    next_request = later("ctxtui.views.next_request")
+
+
+class ChatFigures(TurnSeen):
+    """Shows composition and fill of what would be sent now, the answer that comes in included."""
+
+    _next: Scene | None = None
+
+    @property
+    def coming(self) -> dict[int, int]:
+        """Tokens by category of the answer that comes in, as far as counted."""
+        found: dict[int, int] = {}
+        for block in self.rows.live if self.rows is not None else ():
+            found[block.category] = found.get(block.category, 0) + (block.tokens or 0)
+        return found
+
+    def show_next(self) -> None:
+        """Show the figures of the next request, once they are known."""
+        scene, partner = self.panels.scene, self.host.partner
+        if scene is None or not scene.last or self.panels.staging is not None:
+            self._next = None
+            return
+        self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
+        self.moved()
+
+    def moved(self) -> None:
+        """The answer that comes in has grown."""
+        now, scene, study = self._next, self.panels.scene, self.study
+        if now is None or scene is None or study is None or not scene.last:
+            return
+        known = study.thread(self.thread)
+        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
+        before = scene.figures if scene.call.id else None
+        what = composition.composition(now, before, None, self.shown)
+        self.panels.context.show(next_request.with_answer(what, self.coming))
+        shown = header.header(now, self.header_state, spent, scene.number < len(known.spent))
+        used = None if shown.used is None else shown.used + sum(self.coming.values())
+        record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
+        number = scene.number if scene.call.id else 0
+        self.panels.header.show(replace(shown, used=used, call=number, record=record))
+
+    @property
+    def header_state(self) -> str:
+        """The header's word."""
+        return "held" if self.status == "held" else "live"

@@ -1,0 +1,32 @@
+"""An alarm: one inverted line under the header until it is dismissed (look book, states)."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ctxtui.tui.look import paint
+from ctxtui.tui.look.theme import look_of
+from ctxtui.views import cells
+from ctxtui.views.span import Span
+
+
+class AlarmLine(Widget):
+    """Shows `words`; without any it has no place on the screen."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self) -> None:
+        super().__init__(id="alarm")
+        self.words = ""
+
+    def show(self, words: str) -> None:
+        """Another alarm, or none."""
+        self.words = words
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        room = self.size.width
+        text = cells.fit(f" ▲ {self.words}", room) if self.words else " " * room
+        return paint.strip([Span(text, "crit reverse bold")], room, look_of(self.app))

@@ -1,0 +1,27 @@
+"""The line in which one talks: it keeps line breaks that are pasted or typed, and what was said before."""
+
+from __future__ import annotations
+
+from textual import events
+
+from ctxtui.tui.widgets.line_edit import LineEdit
+
+_BREAKS = ("ctrl+j", "shift+enter", "alt+enter")
+
+
+class TalkEdit(LineEdit):
+    """A `LineEdit` whose text may have several lines, shown as one (a break is ``·``)."""
+
+    def on_key(self, event: events.Key) -> None:
+        """A line break; everything else is the line's own."""
+        if event.key in _BREAKS and not self.keys:
+            event.stop()
+            event.prevent_default()
+            self._become(self.text[: self.at] + "\n", self.text[self.at :])
+
+    def on_paste(self, event: events.Paste) -> None:
+        """All lines of what is pasted."""
+        event.stop()
+        event.prevent_default()
+        if not self.keys:
+            self._become(self.text[: self.at] + event.text.replace("\r\n", "\n"), self.text[self.at :])
