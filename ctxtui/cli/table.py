@@ -34,7 +34,10 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
     ),
     (
         "Talk",
-        (Entry("chat", "ctxtui.cli.chat:chat", "Talk to a model: the inspector with a prompt and a running agent."),),
+        (
+            Entry("chat", "ctxtui.cli.chat:chat", "Talk to a model: the inspector with a prompt and a running agent."),
+            Entry("offline", "ctxtui.cli.offline:offline", "Serve the providers' APIs with no model: a test double."),
+        ),
     ),
     (
         "Keep",
@@ -52,14 +55,6 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("archive", "ctxtui.cli.sessions_edit:archive", "Hide a stored session from the lists, or show it."),
             Entry("delete", "ctxtui.cli.sessions_edit:delete", "Delete a stored session and what only it used."),
             Entry("db", "ctxtui.cli.db:db", "Look after the database: info, index, backup, vacuum, prune."),
-        ),
-    ),
-    (
-        "Talk",
-        (
-            Entry(
-                "offline", "ctxtui.cli.offline:offline", "Serve the providers' APIs here with no model: a test double."
-            ),
         ),
     ),
     (

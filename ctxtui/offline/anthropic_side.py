@@ -73,7 +73,7 @@ def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
     weighed, checked, model = _weighed(provider, asked)
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
-    now = provider.clock()
+    now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="anthropic", betas=betas_of(asked))
     said, stop = _answered(provider, asked, weighed, model)
     content = list(_content(provider, asked, said, checked.last))
@@ -97,7 +97,7 @@ def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
         body=message,
         events=named_events(_events(message)) if asked.streams else None,
         headers=headers,
-        begin=lambda: provider.ledger.begin(outcome, provider.clock()),
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
         output=usage["output_tokens"],
         broken=broken,
     )

@@ -43,7 +43,7 @@ def completions(provider: Provider, asked: Asked) -> Reply | Refusal:
     weighed = provider.ledger.weigh(provider.ledger.read(CHAT, asked.raw), asked.model)
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
-    now = provider.clock()
+    now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
     choices = [_answered(provider, asked, weighed, model) for _ in range(int(asked.body.get("n") or 1))]
     messages = [_message(provider, said) for said in choices]
@@ -67,7 +67,7 @@ def completions(provider: Provider, asked: Asked) -> Reply | Refusal:
         body=completion,
         events=tuple(_chunks(completion, told)) if asked.streams else None,
         headers=provider.limits.openai(now),
-        begin=lambda: provider.ledger.begin(outcome, provider.clock()),
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
         output=usage["completion_tokens"],
         broken=data_event(_BROKEN),
     )

@@ -85,7 +85,7 @@ def serve(desk: Desk, provider: Provider, raw: bytes, headers: Mapping[str, str]
     wrong = desk.has_key(headers)
     if wrong is not None:
         return wrong
-    wait = provider.limits.wait(provider.clock())
+    wait = provider.limits.wait(provider.now())
     if wait is not None:
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:

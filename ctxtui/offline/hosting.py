@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,29 +56,14 @@ def offline(server: Server | None = None, *, port: int = 0) -> Iterator[Running]
     Raises `BadConfig` where the port is taken.
     """
     loop = asyncio.new_event_loop()
-    stop = asyncio.Event()
-    ready = threading.Event()
-    held: list[Running | BaseException] = []
-
-    async def serve() -> None:
-        try:
-            async with serving(server, port=port) as running:
-                held.append(running)
-                ready.set()
-                await stop.wait()
-        except BadConfig as error:
-            held.append(error)
-            ready.set()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="ctxtui offline", daemon=True)
+    thread = threading.Thread(target=loop.run_forever, name="ctxtui offline", daemon=True)
     thread.start()
-    ready.wait()
+    stack = AsyncExitStack()
     try:
-        if isinstance(held[0], BaseException):
-            raise held[0]
-        yield held[0]
+        started = stack.enter_async_context(serving(server, port=port))
+        yield asyncio.run_coroutine_threadsafe(started, loop).result()
     finally:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(stop.set)
+        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

@@ -46,8 +46,8 @@ class Kept:
 
 @dataclass(slots=True)
 class Provider:
-    """The state of one offline provider. `clock` gives Unix seconds, `playback` recorded answers to give instead of
-    own ones, `limits` what a minute may hold."""
+    """The state of one offline provider. `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback`
+    holds recorded answers to give instead of own ones, `limits` what a minute may hold."""
 
     clock: Clock = time.time
     seed: int = 0
@@ -56,10 +56,15 @@ class Provider:
     ledger: Ledger = field(default_factory=Ledger)
     kept: dict[str, Kept] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
+    ahead: float = 0.0
     names: Names = field(init=False)
 
     def __post_init__(self) -> None:
         self.names = Names(self.seed)
+
+    def now(self) -> float:
+        """The time that holds here, in Unix seconds."""
+        return self.clock() + self.ahead
 
     def say(self, request: Request, talk: Conversation, manner: Manner) -> Answer:
         """The answer to `talk`: the recorded one where a recording is played and has one."""

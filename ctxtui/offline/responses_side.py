@@ -82,7 +82,7 @@ def create(provider: Provider, asked: Asked) -> Reply | Refusal:
     if weighed.tokens > model.window:
         told = "Your input exceeds the context window of this model. Please adjust your input and try again."
         return Refusal(told, param="input", code="context_length_exceeded", rule="context window")
-    now = provider.clock()
+    now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
     said = _answered(provider, asked, weighed, model)
     output = list(_output(provider, asked, said))
@@ -96,7 +96,7 @@ def create(provider: Provider, asked: Asked) -> Reply | Refusal:
         body=response,
         events=named_events(events(response)) if asked.streams else None,
         headers=provider.limits.openai(now),
-        begin=lambda: provider.ledger.begin(outcome, provider.clock()),
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
         output=usage["output_tokens"],
         broken=named_event("error", _BROKEN),
     )

@@ -1,0 +1,94 @@
+"""`ctxtui offline`: the offline provider on a port of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import note, shown, write, write_json
+
+if TYPE_CHECKING:
+    from ctxtui.offline.server import Seen, Server
+
+PORT = 4010
+
+
+@click.command(
+    "offline",
+    help="Serve the Anthropic and OpenAI APIs on this machine, with no model behind them.\n\n"
+    "Requests are refused where the provider would refuse them, caching and usage are accounted as the provider does, "
+    "and answers are taken from what the tools returned. Free, without a key, for trying and testing agents. Ends with "
+    "ctrl+c.\n\n\b\n"
+    "Example: ctxtui offline --port 4010 --fault '529;share=0.1' --seed 7",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port (0: a free one).")
+@click.option("--play", type=SessionName(), metavar="NAME", help=f"Give a recording's answers: {NAME_HELP}.")
+@click.option("--thread", default="", metavar="T", help="With --play: a subagent's thread (default: the main one).")
+@click.option(
+    "--fault", "faults", multiple=True, metavar="FAULT", help="What goes wrong, e.g. '429;times=2;seconds=5'."
+)
+@click.option("--pace", type=click.FloatRange(min=0), default=0.0, metavar="N", help="Output tokens a second.")
+@click.option("--rpm", type=click.IntRange(min=1), metavar="N", help="Refuse more than N requests a minute.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of ids and of faults that happen by chance.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no line for each request.")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
+@click.pass_context
+def offline(
+    context: click.Context,
+    port: int,
+    play: str | None,
+    thread: str,
+    faults: tuple[str, ...],
+    pace: float,
+    rpm: int | None,
+    seed: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Serve until interrupted."""
+    # Imported here: help needs no web server.
+    from ctxtui.offline.faults import Faults, parse
+    from ctxtui.offline.limits import Limits
+    from ctxtui.offline.provider import Provider
+    from ctxtui.offline.server import Server
+
+    provider = Provider(seed=seed, limits=Limits(requests=rpm, enforced=True) if rpm else Limits())
+    if play is not None:
+        from ctxtui.lab.chosen import choose
+        from ctxtui.runtime.playing import playback_of
+
+        session = opened(play, config_of(context).settings).session
+        provider.playback = playback_of(session, choose(session, thread, 0).thread)
+    armed = Faults([parse(fault) for fault in faults], seed)
+    server = Server(provider, armed, pace, told=None if quiet or as_json else _line)
+    asyncio.run(_serve(server, port, as_json))
+
+
+async def _serve(server: Server, port: int, as_json: bool) -> None:
+    from ctxtui.offline.hosting import serving
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with serving(server, port=port) as running:
+        if as_json:
+            write_json({"url": running.url, "openai_url": running.openai_url, "model": "offline"})
+        else:
+            write(f"offline provider, no model: {running.url} (Anthropic), {running.openai_url} (OpenAI)")
+            write("model `offline`, or a real one's id to have its rules; any key; ctrl+c ends")
+        sys.stdout.flush()
+        await stop.wait()
+    note("offline provider ended")
+
+
+def _line(seen: Seen) -> None:
+    told = ", ".join(f"{name} {count}" for name, count in seen.usage.items() if isinstance(count, int))
+    why = f" refused: {seen.rule}" if seen.rule else ""
+    fault = f" fault: {seen.fault}" if seen.fault else ""
+    write(shown(f"{seen.status} {seen.path}{why}{fault} {told}".rstrip()))
+    sys.stdout.flush()
