@@ -167,6 +167,13 @@ def excerpt(text: str, at: int) -> Content:
     return Content(chain(told, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(told) + below)
 
 
+def under(head: list[Spans], rest: Content) -> Content:
+    """`rest` below the lines of `head`."""
+    if not head:
+        return rest
+    return Content(chain(head, rest.lines), None if rest.total is None else rest.total + len(head), rest.hang)
+
+
 def coming() -> Content:
     """While a large block is read."""
     line: Spans = [Span("·", "faint")]

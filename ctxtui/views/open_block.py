@@ -51,7 +51,7 @@ class Bodies:
         key = (entry, how.raw, how.start, room)
         found = self._kept.get(key)
         if found is None:
-            got = self._content(scene, ledger, entry, how)
+            got = self._content(scene, ledger, entry, how, room)
             found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find))
         return found
 
@@ -59,10 +59,11 @@ class Bodies:
         """The blocks' facts changed."""
         self._kept.clear()
 
-    def _content(self, scene: Scene, ledger: Ledger | None, entry: int, how: Opened) -> Content:
+    def _content(self, scene: Scene, ledger: Ledger | None, entry: int, how: Opened, room: int) -> Content:
         # Imported here: nothing is open on the first screen.
         from ctxtui.lab.figures import missing_block
-        from ctxtui.views import content
+        from ctxtui.lab.labelling import words
+        from ctxtui.views import content, segment_lines
         from ctxtui.views.media_facts import facts
 
         if entry == MISSING:
@@ -76,7 +77,7 @@ class Bodies:
         if how.start is not None:
             return content.excerpt(self._readings.words(entry), how.start)
         got = self._readings.reading(entry)
-        return content.content(
+        body = content.content(
             node.category,
             got,
             self._readings.value(entry),
@@ -84,24 +85,27 @@ class Bodies:
             highlight=self._highlight,
             facts=facts(got, scene, entry, ledger) if got.media else (),
         )
+        return content.under(segment_lines.lines(scene, entry, words(got), room), body)
 
 
-def body_line(body: Body, how: Opened, line: int, gutter: Span, style: str, here: Spot | None = None) -> Spans:
+def body_line(
+    body: Body, how: Opened, line: int, gutter: Span, style: str, here: Spot | None = None, money: str = ""
+) -> Spans:
     """Line `line` (from 1) under the row of an opened block: its body behind ``│``, then the line that closes it.
-    `here` is the hit at which a search stands."""
+    `here` is the hit at which a search stands, `money` what the block costs."""
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
     shown = body.height(how.lines)
     if line <= shown:
         spots = body.spots(line - 1)
         at = spots.index((here.start, here.end)) if here is not None and here.line == line - 1 else None
         return [gutter, Span("     "), Span("│ ", style), *styled(body.line(line - 1) or (), spots, at)]
-    return [gutter, Span("     "), Span("╰ ", style), *closing(body.more(shown), how)]
+    return [gutter, Span("     "), Span("╰ ", style), *closing(body.more(shown), how, money)]
 
 
-def closing(more: int | None, how: Opened) -> list[Span]:
-    """The line under an open block: how much of it is not shown, and the keys that act on it."""
+def closing(more: int | None, how: Opened, money: str = "") -> list[Span]:
+    """The line under an open block: how much of it is not shown, what it costs, and the keys that act on it."""
     left = "" if more == 0 else "more lines  " if more is None else f"{more:,} more line{'s' if more != 1 else ''}  "
     keys = (
         "⏎ fold  " + ("e more  " if more != 0 else "") + "o pager  y copy  " + ("r read" if how.raw else "r raw JSON")
     )
-    return [Span(left, "dim"), Span(keys, "faint")]
+    return [Span(left + (f"{money}  " if money else ""), "dim"), Span(keys, "faint")]

@@ -1,0 +1,69 @@
+"""The segments that an opened block begins with."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core import block
+from ctxtui.core.usage import Usage
+from ctxtui.lab.book import Book
+from ctxtui.lab.running import Running
+from ctxtui.runtime.packaged import model_table
+from ctxtui.views import cells, segment_lines
+from ctxtui.views.scene import Scene, scene_at
+from ctxtui.views.span import plain
+from tests.cases import systems
+from tests.cases.sessions import MODEL, quick_measure
+from tests.lab.sessions import Script
+from tests.lab.test_segment_figures import labels
+
+
+def scene_of(text: str) -> Scene:
+    script = Script(MODEL)
+    script.hear(block.text(text)).call(block.text("on it"), usage=Usage(fresh=9000, output=9))
+    book = Book(script.session, model_table(), quick_measure, labels)
+    book.advance()
+    running = Running(book, MODEL)
+    running.advance()
+    return scene_at(book, running, script.session.thread_calls(), 0, 0.75)
+
+
+def drawn(text: str, room: int = 90) -> list[str]:
+    scene = scene_of(text)
+    node = next(n for n in scene.session.tree.path(scene.head) if scene.session.tree[n].block.kind == "text")
+    return [plain(line) for line in segment_lines.lines(scene, node, text, room)]
+
+
+def figures(lines: list[str]) -> dict[str, str]:
+    return {line[2:26].strip(): line[26:33].strip() for line in lines[:-1]}
+
+
+def test_few_segments_stand_one_by_one_with_their_first_words() -> None:
+    lines = drawn(systems.reminder(2) + "Mend it.")
+    assert [line[:26].strip() for line in lines[:-1]] == [
+        "› reminder",
+        "≡ memory file",
+        "≡ memory file",
+        "› reminder",
+        "no label",
+    ]
+    assert "Contents of /home/me/p0/CLAUDE.md" in lines[1]
+    assert set(lines[-1]) == {"┄"}
+
+
+def test_many_segments_stand_by_label_with_their_number() -> None:
+    scene, lines = scene_of(systems.feedback(15)), drawn(systems.feedback(15))
+    assert list(figures(lines)) == ["15 × trial", "15 × code", "15 × metrics", "15 × reasoning", "no label"]
+    node = scene.session.tree.path(scene.head)[1]
+    assert sum(float(tokens) for tokens in figures(lines).values() if "k" not in tokens) <= scene.running.own(node)
+
+
+@pytest.mark.parametrize("room", [10, 40, 72, 120])
+def test_no_line_is_wider_than_its_room(room: int) -> None:
+    for line in drawn(systems.reminder(3) + "\x1b[31mred", room):
+        assert cells.width(line) <= room
+        assert "\x1b" not in line
+
+
+def test_a_plain_block_has_none() -> None:
+    assert drawn("only words") == []
