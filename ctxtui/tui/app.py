@@ -143,6 +143,8 @@ class CtxtuiApp(App[None]):
         if len(self.screen_stack) > 1:
             self.pop_screen()
         else:
+            # Textual's switch takes the callback of a screen that was pushed; the first one never was.
+            self.screen._push_result_callback(self.screen, None)
             self.switch_screen(self._make_home())
 
     def action_palette(self) -> None:

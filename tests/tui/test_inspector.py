@@ -364,3 +364,11 @@ async def test_a_click_enters_the_prompt() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.click("#prompt", offset=(5, 0))
         assert screen.asking and screen.focused is screen.prompt
+
+
+async def test_home_is_a_key_away_where_the_app_began_with_a_session() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("h")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+        await pilot.press("h")
+        assert pilot.app.is_running
