@@ -33,7 +33,7 @@ class ChatFigures(TurnSeen):
     def show_next(self) -> None:
         """Show the figures of the next request, once they are known."""
         scene, partner = self.panels.scene, self.host.partner
-        if scene is None or not scene.last or self.panels.staging is not None:
+        if scene is None or not scene.last or getattr(self.panels, "staging", None) is not None:
             self._next = None
             return
         self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next

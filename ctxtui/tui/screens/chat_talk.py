@@ -127,8 +127,9 @@ class Talking(TurnSeen):
         if self.host.runner is None:
             self._early = (*self._early, words)
             return
-        self.host.feed(ev.Said(words))
         self.go(self.count - 1, to_end=True)
+        self.along = True
+        self.host.feed(ev.Said(words))
 
     def _back_to_talk(self) -> None:
         self.purpose = TALK

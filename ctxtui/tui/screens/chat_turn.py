@@ -10,6 +10,7 @@ from textual.timer import Timer
 
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.later import later
+from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.inspector import InspectorScreen
 from ctxtui.tui.widgets.live_transcript import LiveTranscript
 from ctxtui.views import safe_text
@@ -46,6 +47,8 @@ class TurnSeen(InspectorScreen):
     """Where the session comes from."""
     status = ""
     """What the turn does, in a word or two."""
+    along = True
+    """Whether the view goes along with the chat: until the user looks elsewhere."""
     _dirty = False
     _grow_due = False
     _frames: Timer | None = None
@@ -62,6 +65,21 @@ class TurnSeen(InspectorScreen):
         """The transcript's rows."""
         pane = self.panels.transcript
         return pane.rows if isinstance(pane, LiveTranscript) else None
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the view goes along."""
+        return self.along
+
+    def go(self, index: int, *, to_end: bool = False) -> None:
+        """Show call `index`; the end of the last one goes along."""
+        super().go(index, to_end=to_end)
+        self.along = self.index >= self.count - 1 and (to_end or self.panels.transcript.at_last)
+
+    def on_pane_moved(self, message: Pane.Moved) -> None:
+        """The user moved the cursor: away from the end, or back to it."""
+        if message.pane is self.panels.transcript:
+            self.along = self.index >= self.count - 1 and self.panels.transcript.at_last
 
     def _open(self) -> None:
         super()._open()
