@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.context import SessionName, config_of, named, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.call import Call
@@ -80,6 +80,7 @@ def _yesterday(settings: Settings) -> Statement:
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
     from ctxtui.runtime.accounts import account
     from ctxtui.runtime.memory import counter_with_memory
+    from ctxtui.runtime.subscribed import subscribed
 
     total, seen = Statement(), set[str]()
     with counter_with_memory(settings) as counter:
@@ -88,7 +89,9 @@ def _summed(names: list[str], settings: Settings, between: tuple[float, float] |
             seen |= own
             if own or len(names) == 1:
                 one = account(session, counter, settings)
-                total.take(one.statement(own if len(own) < len(session.calls) else None), f"{Path(name).name}: ")
+                made = one.statement(own if len(own) < len(session.calls) else None)
+                made.subscription = subscribed(named(name, settings, say=False), settings)
+                total.take(made, f"{Path(name).name}: ")
     return total
 
 

@@ -28,6 +28,7 @@ class Inspection:
         self.settings = settings
 
     @cached_property
+        self._subscribed = False
     def _helpers(self) -> Helpers:
         from ctxtui.runtime.helpers import Helpers
 
@@ -47,12 +48,16 @@ class Inspection:
         from ctxtui.runtime.sources import locate, opening_named, stored_ids
 
         found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings))
+        from ctxtui.runtime.subscribed import subscribed
         loaded, news = opening_named(found, self.settings)
         return loaded, iter(news)
+        self._subscribed = subscribed(found, self.settings)
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
-        return self._helpers.study(session)
+        made = self._helpers.study(session)
+        made.subscription = self._subscribed
+        return made
 
     def statement(self, loaded: Loaded) -> Statement:
         """The session's bill; worked out in a process of its own, but for what was read from a stream."""

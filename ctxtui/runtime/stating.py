@@ -48,12 +48,15 @@ def _here(session: Session, settings: Settings) -> Statement:
 def make() -> Callable[[Asked], Statement | CtxtuiError]:
     """What the child answers with: the statement, or why there is none."""
     from ctxtui.runtime.sources import locate, open_named, stored_ids
+    from ctxtui.runtime.subscribed import subscribed
 
     def answer(asked: Asked) -> Statement | CtxtuiError:
         name, cwd, settings = asked
         try:
             found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings))
-            return _here(open_named(found, settings).session, settings)
+            made = _here(open_named(found, settings).session, settings)
+            made.subscription = subscribed(found, settings)
+            return made
         except CtxtuiError as error:
             return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
 

@@ -38,6 +38,8 @@ class Study:
         self.book = book
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
+        self.subscription = False
+        """Whether the user marked the session as paid by a subscription."""
         self._counter = counter
         self._pricer = pricer
         self._usable_share = usable_share

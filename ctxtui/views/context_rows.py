@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.search import Find
-from ctxtui.views import numbers, transcript
+from ctxtui.views import block_money, numbers, transcript
 from ctxtui.views.body import Body
 from ctxtui.views.charge import Charge, charge
 from ctxtui.views.grid import Grid
@@ -199,7 +199,8 @@ class ContextRows:
             return transcript.draw(row, grid, cursor)
         body = self.body(index, how, grid.body)
         here = body.spot(self.here[1], how.lines) if self.here and self.here[0] == self.entry(index) else None
-        return body_line(body, how, line, row.gutter, row.style, here)
+        money = block_money.words(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
+        return body_line(body, how, line, row.gutter, row.style, here, money)
 
     def more(self, index: int) -> None:
         """Show more of an open row."""

@@ -34,9 +34,11 @@ class Header:
     thread: str = ""
     behind: int = 0
     record: tuple[int, int] = (0, 0)
+    spent: int | None = None
+    """Tokens in and out of the thread's calls so far, where a subscription paid: they lead then."""
 
 
-def header(scene: Scene, state: str, cost: float | None, priced: bool) -> Header:
+def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscription: bool = False) -> Header:
     """The header of a scene; `cost` is what the thread cost up to the call shown, in USD."""
     about, call = scene.session.about, scene.call
     used = scene.figures.context_tokens if scene.figures.reported or scene.figures.counted else None
@@ -54,9 +56,14 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool) -> Header
         priced,
         label,
     )
+        spent=_spent(scene) if subscription else None,
 
 
 def draw(what: Header, room: int) -> list[Span]:
+def _spent(scene: Scene) -> int:
+    return sum(call.usage.input + call.usage.output for call in scene.calls[: scene.number] if call.usage)
+
+
     """The header in exactly `room` cells: the figures at the right are whole, the title takes what is left."""
     right = _figures(what, room)
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
@@ -118,5 +125,10 @@ def _figures(what: Header, room: int) -> list[Span]:
         out.append(
             Span(f"{share:>7}" if room >= 100 else f"{share:>6}", "ink" if style == "readtx" else f"{style} bold")
         )
-    out += [Span("  " if room >= 100 else " "), Span(cost, "ink bold" if what.cost is not None else "dim")]
+    out.append(Span("  " if room >= 100 else " "))
+    if what.spent is not None:
+        out.append(Span(numbers.tokens(what.spent), "ink bold"))
+        out += [Span(" tokens", "dim"), Span(f"  {cost} list", "faint")] if room >= 100 else []
+    else:
+        out.append(Span(cost, "ink bold" if what.cost is not None else "dim"))
     return [*out, Span(" " if room >= 100 else "")]

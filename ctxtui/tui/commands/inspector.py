@@ -17,6 +17,7 @@ from ctxtui.tui.commands.inspector_calls import (
 )
 from ctxtui.tui.commands.inspector_diff import COMPARING
 from ctxtui.tui.commands.inspector_lists import LISTS, THREADS
+from ctxtui.tui.commands.inspector_money import MONEY
 from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
 from ctxtui.views.signs import CATEGORY
 
@@ -168,7 +169,7 @@ class Home(Command):
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll, GoToCall,
-    *COMPARING, *LISTS,
+    *COMPARING, *LISTS, *MONEY,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     *SEARCH, Prompt, Leave,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offere
 from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, SEARCHING, SKIPPED, THREADS
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
+from ctxtui.tui.screens.inspector_bill import Billing
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
 from ctxtui.tui.screens.inspector_diff import Comparing
 from ctxtui.tui.screens.inspector_feed import Source
@@ -29,7 +30,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Comparing, Overlays, OnBlocks, Searching, Opening):
+class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 

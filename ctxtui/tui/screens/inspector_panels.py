@@ -121,7 +121,8 @@ class Panels:
         rows.show(scene, known.boundaries, known.ledger, view.shown)
         self.note(study, view.shown)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
-        shown = header.header(scene, view.state, spent, scene.number < len(known.spent))
+        priced = scene.number < len(known.spent)
+        shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         self.header.show(replace(shown, behind=view.behind, record=record))
         what = self.sides.composed(study, known, scene, view.shown)
@@ -166,7 +167,7 @@ class Panels:
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
         strip, self.window = self.sides.strip(known, scene, self.window, self.calls.room)
-        range_ = self.sides.range_of(self.window, len(known.calls))
+        range_ = self.sides.range_of(self.window, len(known.calls), known.spent)
         self.calls.show(strip, range_, self.sides.legend(known, self.calls.size.width))
 
     def _lists(self, known: ThreadStudy, scene: Scene) -> None:

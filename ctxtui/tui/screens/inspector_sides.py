@@ -9,7 +9,7 @@ from ctxtui.lab.figures import figures
 from ctxtui.lab.tools import ToolUse
 from ctxtui.runtime.study import Study
 from ctxtui.runtime.thread_study import ThreadStudy
-from ctxtui.views import call_strip, composition, growth_chart, toolset
+from ctxtui.views import call_strip, composition, growth_chart, numbers, toolset
 from ctxtui.views.call_strip import CallStrip, Columns
 from ctxtui.views.composition import Composition
 from ctxtui.views.context_rows import ContextRows
@@ -58,9 +58,13 @@ class Sides:
         shown = tuple(columns.columns[seen.first : seen.last + 1])
         return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
 
-    def range_of(self, window: Window, calls: int) -> list[Span]:
-        """Which of the `calls` are in view, for the rule."""
-        return [Span(f"{window.first + 1:,}–{window.last + 1:,}", "dim")] if calls > 1 else []
+    def range_of(self, window: Window, calls: int, spent: Sequence[float | None] = ()) -> list[Span]:
+        """Which of the `calls` are in view, and what they cost, for the rule; `spent` is USD of the first n calls."""
+        if calls < 2:
+            return []
+        ends = (spent[window.first], spent[window.last + 1]) if len(spent) > window.last + 1 else (None, None)
+        money = numbers.money(ends[1] - (ends[0] or 0.0)) if ends[1] is not None else ""
+        return [Span(f"{window.first + 1:,}–{window.last + 1:,}{f'  {money}' if money else ''}", "dim")]
 
     def legend(self, known: ThreadStudy, room: int) -> list[Span]:
         """What the marks mean and how many there are, for the rule."""
