@@ -55,15 +55,15 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
         cost,
         priced,
         label,
-    )
         spent=_spent(scene) if subscription else None,
+    )
 
 
-def draw(what: Header, room: int) -> list[Span]:
 def _spent(scene: Scene) -> int:
     return sum(call.usage.input + call.usage.output for call in scene.calls[: scene.number] if call.usage)
 
 
+def draw(what: Header, room: int) -> list[Span]:
     """The header in exactly `room` cells: the figures at the right are whole, the title takes what is left."""
     right = _figures(what, room)
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
