@@ -26,9 +26,9 @@ class Inspection:
     def __init__(self, name: str, settings: Settings) -> None:
         self.name = name
         self.settings = settings
+        self._subscribed = False
 
     @cached_property
-        self._subscribed = False
     def _helpers(self) -> Helpers:
         from ctxtui.runtime.helpers import Helpers
 
@@ -46,12 +46,12 @@ class Inspection:
     def open(self) -> tuple[Loaded, Iterator[News]]:
         """The recording with nothing read yet, and its first reading. Raises what `locate` and `opening` raise."""
         from ctxtui.runtime.sources import locate, opening_named, stored_ids
+        from ctxtui.runtime.subscribed import subscribed
 
         found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings))
-        from ctxtui.runtime.subscribed import subscribed
+        self._subscribed = subscribed(found, self.settings)
         loaded, news = opening_named(found, self.settings)
         return loaded, iter(news)
-        self._subscribed = subscribed(found, self.settings)
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
