@@ -34,6 +34,8 @@ from ctxtui.tokens.estimators import ESTIMATORS
 )
 @click.option("--threads", is_flag=True, help="List the threads: calls, peaks, costs.")
 @click.option("--tools", is_flag=True, help="List the tools by server: tokens, loaded or deferred, calls.")
+@click.option("--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), and how cacheable.")
+@click.option("--repeats", is_flag=True, help="List what stands elsewhere too, with the tokens that could go.")
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
@@ -61,6 +63,7 @@ def show(
         from ctxtui.cli import show_json
 
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source)
+        fields["notes"] = _notes(chosen, loaded, config.settings)
         write_json({**fields, **(_lists(book, chosen, loaded, config.settings, asked) if asked else {})})
     elif asked:
         from ctxtui.cli.show_lists import Asked, print_lists
@@ -70,6 +73,13 @@ def show(
         from ctxtui.cli.show_text import print_text
 
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
+
+
+def _notes(chosen: Chosen, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
+    from ctxtui.cli.notes import marked, of_context
+
+    call = chosen.call
+    return of_context(marked(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
 
 
 def _lists(book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, asked: set[str]) -> dict[str, Any]:

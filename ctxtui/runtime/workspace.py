@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.core.reading import read
+from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.repeats import WORKSPACE, Repeat
+from ctxtui.lab.labels import Names
+from ctxtui.lab.repeats import WORKSPACE, Repeat, Repeats, standing
 from ctxtui.lab.sketch import LEAST, contained
 from ctxtui.lab.touches import Touch
 
@@ -16,6 +18,15 @@ MOST: Final = 2_000_000
 """Bytes of a file that is looked into."""
 _HOLDS: Final = 0.98
 """The share of what was read that the file must still hold."""
+
+
+def repeats_of(session: Session, names: Names, head: int) -> list[Repeat]:
+    """What of the context `head` stands elsewhere too: in it, or in the files of the session's directory. Those in the
+    context come first, in prompt order. Time grows with the context: for a worker."""
+    found = Repeats(session.tree, names, session.about.cwd)
+    found.show(head)
+    files = in_workspace(session.tree, found.files(), session.about.cwd)
+    return [*standing(found.found, session.tree, head), *files]
 
 
 def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Repeat]:

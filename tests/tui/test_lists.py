@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cases.sessions import every_category, with_subagents
+from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
 from tests.tui.test_inspector import opened, text, until
 
 
@@ -38,3 +38,39 @@ async def test_tools_are_listed_by_server() -> None:
         assert "built-in" in shown and "mcp puppeteer" in shown and "Bash" in shown
         await pilot.press("down", "q")
         assert screen.app.screen is screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int]) -> None:
+    async with opened(long_session(40, text="word " * 50), size) as (screen, pilot):
+        await pilot.press("W")
+        await until(pilot, lambda: "carried in all" in seen(screen))
+        assert "carry ↓" in seen(screen) and "high" in seen(screen)
+        await pilot.press("s", "s")
+        assert "tokens ↓" in seen(screen)
+        await pilot.press("down", "enter")
+        assert screen.app.screen is screen and screen.panels.transcript.node is not None
+
+
+async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:
+    story = Story().user("go")
+    text = "\n".join(f"line {n} says something of its own" for n in range(30))
+    for id_ in ("t1", "t2"):
+        story.call(use(id_, "Read", file_path="/w/a.py")).results((id_, text))
+        if id_ == "t1":
+            first = story.head
+    second = story.head
+    story.call("done")
+    async with opened(story.session, (120, 40)) as (screen, pilot):
+        for key, node in (("enter", first), ("v", second)):
+            await pilot.press("R")
+            await until(pilot, lambda: "could go" in seen(screen))
+            assert "read again later" in seen(screen)
+            await pilot.press(key)
+            assert screen.app.screen is screen and screen.panels.transcript.node == node
+
+
+async def test_nothing_twice_is_said() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("R")
+        await until(pilot, lambda: "Nothing in this context" in seen(screen))

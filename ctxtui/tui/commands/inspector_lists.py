@@ -26,4 +26,18 @@ class Tools(Command):
     name, action, keys, group = "tools by server", "tools", ("ctrl+t",), "lists"
 
 
-LISTS: tuple[type[Command], ...] = (Threads, Tools)
+class Weights(Command):
+    """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
+    cache can keep each."""
+
+    name, action, keys, group = "heaviest blocks, by tokens or carry", "weights", ("W",), "lists"
+
+
+class Repeats(Command):
+    """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
+    with the tokens that could go."""
+
+    name, action, keys, group = "repeated content", "repeats", ("R",), "lists"
+
+
+LISTS: tuple[type[Command], ...] = (Threads, Tools, Weights, Repeats)

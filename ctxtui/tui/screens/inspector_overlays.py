@@ -1,4 +1,4 @@
-"""The lists that the Inspector opens over itself: threads, tools."""
+"""The lists that the Inspector opens over itself: threads, tools, heavy blocks, repeats."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ctxtui.tui.screens.inspector_desk import Desk
 
 if TYPE_CHECKING:
     from ctxtui.lab.family import Kin
+    from ctxtui.views.repeats import Repeated
 
 
 class Overlays(Desk):
@@ -40,6 +41,43 @@ class Overlays(Desk):
 
         if self.panels.scene is not None:
             self.app.push_screen(ToolsScreen(self.panels.scene))
+
+    def action_weights(self) -> None:
+        """The heaviest blocks by tokens, carry and cost."""
+        from ctxtui.tui.screens.block_lists import WeightsScreen
+        from ctxtui.views.weighing import weighed
+
+        scene, rows = self.panels.scene, self.panels.transcript.data
+        if self.study is None or scene is None or rows is None or not scene.counted:
+            return
+        known = self.study.thread(scene.thread)
+        screen = WeightsScreen(lambda: weighed(scene, known.stays, known.ledger), rows.readings.preview, scene.number)
+        self.app.push_screen(screen, self._to_chosen)
+
+    def action_repeats(self) -> None:
+        """What of the context stands elsewhere too."""
+        from ctxtui.tui.screens.block_lists import RepeatsScreen
+        from ctxtui.views.repeats import repeated
+
+        scene, rows = self.panels.scene, self.panels.transcript.data
+        if scene is None or rows is None or not scene.counted:
+            return
+
+        def make() -> list[Repeated]:
+            from ctxtui.runtime.workspace import repeats_of
+
+            found = repeats_of(scene.session, scene.book.names, scene.head)
+            return [repeated(scene.session.tree, one, scene.running.own(one.node)) for one in found]
+
+        self.app.push_screen(RepeatsScreen(make, rows.readings.preview, scene.number), self._to_chosen)
+
+    def _to_chosen(self, node: int | None) -> None:
+        if node is not None:
+            self.to_block(node)
+
+    def to_block(self, node: int) -> None:
+        """Put the cursor on a block."""
+        raise NotImplementedError
 
     def to_thread(self, thread: str) -> None:
         """Show a thread."""

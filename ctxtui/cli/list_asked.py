@@ -1,0 +1,62 @@
+"""What the lists of `ctxtui show` are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxtui.lab.book import Book
+from ctxtui.lab.chosen import Chosen
+from ctxtui.lab.family import Kin, family
+from ctxtui.lab.repeats import Repeat
+from ctxtui.lab.staying import Stays
+from ctxtui.lab.tools import Server, ToolUse, used
+from ctxtui.lab.weight import Weight, weights
+from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.pricing import price_of, prices_for
+from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.workspace import repeats_of
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a list is made of: the counted `book`, the call, the recording, the settings."""
+
+    book: Book
+    chosen: Chosen
+    loaded: Loaded
+    settings: Settings
+
+    @property
+    def family(self) -> list[Kin]:
+        """The session's threads with their figures."""
+        price = price_of(prices_for(self.settings))
+        session = self.book.session
+        return family(session, {id_: price(call) for id_, call in session.calls.items()})
+
+    @property
+    def servers(self) -> list[Server]:
+        """The tools of the call's context, with the calls of the thread so far."""
+        use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
+        use.show(call.sent_head)
+        calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
+        return use.servers(self.own, used(tree, calls))
+
+    @property
+    def weighed(self) -> list[Weight]:
+        """The blocks of the context, those that carried most first."""
+        book, call, tree = self.book, self.chosen.call, self.book.session.tree
+        stays = Stays(tree)
+        stays.advance(book.session.thread_calls(self.chosen.thread) or [call])
+        strips = book.card(call.model).strips_thinking
+        number = max(1, self.chosen.number)
+        found = weights(tree, call.sent_head, self.own, stays, number, strips_thinking=strips)
+        return sorted(found, key=lambda one: -one.carry)
+
+    @property
+    def repeats(self) -> list[Repeat]:
+        """What of the context stands elsewhere too."""
+        return repeats_of(self.book.session, self.book.names, self.chosen.call.sent_head)
+
+    def own(self, node: int) -> int:
+        """Tokens of one block."""
+        return self.book.own(self.chosen.call.model, node)

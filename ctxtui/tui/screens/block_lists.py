@@ -1,0 +1,118 @@
+"""Lists of the blocks of a context: by weight, and what repeats. Workers work them out; Enter goes to a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.message import Message
+
+from ctxtui.core.tree import ROOT
+from ctxtui.tui.commands import Command
+from ctxtui.tui.commands.block_lists import REPEATS, WEIGHTS
+from ctxtui.tui.look.pane import Pane
+from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
+from ctxtui.tui.widgets.table_pane import TablePane
+from ctxtui.views import repeats, weights
+from ctxtui.views.preview import Preview
+from ctxtui.views.repeats import Repeated
+from ctxtui.views.span import Span, Spans
+from ctxtui.views.weights import Weighed
+
+Say = Callable[[int], Preview]
+"""Gives a node's block in words."""
+
+
+class WeightsScreen(Overlay[int | None]):
+    """The heaviest blocks by tokens, by carry or by cost, as `make` works them out. Closes with the node chosen."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = WEIGHTS
+    BINDINGS = overlay_bindings(WEIGHTS)
+
+    class Made(Message):
+        """The list is worked out."""
+
+        def __init__(self, rows: Sequence[Weighed]) -> None:
+            super().__init__()
+            self.rows = rows
+
+    def __init__(self, make: Callable[[], Sequence[Weighed]], say: Say, number: int) -> None:
+        self._make = make
+        self._rows: Sequence[Weighed] = ()
+        self._order = "carry"
+
+        def draw(row: Weighed, room: int, here: bool) -> Spans:
+            return weights.draw(row, say(row.weight.node), room - 1, here=here)
+
+        self.pane: TablePane[Weighed] = TablePane("heaviest", draw, "No block in this context.")
+        self.pane.heads = lambda room: weights.heads(room - 1, self._order)
+        self.pane.told = [Span(f"call {number:,}", "dim")]
+        super().__init__(self.pane)
+
+    def on_mount(self) -> None:
+        """Weigh."""
+        self.run_worker(lambda: self.post_message(self.Made(self._make())), thread=True)
+
+    def on_weights_screen_made(self, message: Made) -> None:
+        """Show it."""
+        self._rows = message.rows
+        self.pane.noted = weights.total(message.rows)
+        self._show()
+
+    def _show(self) -> None:
+        self.pane.show(weights.ordered(self._rows, self._order), cursor=0)
+
+    def action_order(self) -> None:
+        """Order by the next figure."""
+        names = list(weights.ORDERS)
+        self._order = names[(names.index(self._order) + 1) % len(names)]
+        self._show()
+
+    def on_pane_chosen(self, message: Pane.Chosen) -> None:
+        """To the block."""
+        row = self.pane.row
+        self.dismiss(row.weight.node if row is not None else None)
+
+
+class RepeatsScreen(Overlay[int | None]):
+    """What of the context stands elsewhere too, as `make` works it out. Closes with the node chosen."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = REPEATS
+    BINDINGS = overlay_bindings(REPEATS)
+
+    class Made(Message):
+        """The list is worked out."""
+
+        def __init__(self, rows: Sequence[Repeated]) -> None:
+            super().__init__()
+            self.rows = rows
+
+    def __init__(self, make: Callable[[], Sequence[Repeated]], say: Say, number: int) -> None:
+        self._make = make
+
+        def draw(row: Repeated, room: int, here: bool) -> Spans:
+            return repeats.draw(row, say(row.repeat.node), room - 1, here=here)
+
+        self.pane: TablePane[Repeated] = TablePane("repeats", draw, "Nothing in this context stands there twice.")
+        self.pane.told = [Span(f"call {number:,}", "dim")]
+        super().__init__(self.pane)
+
+    def on_mount(self) -> None:
+        """Look."""
+        self.run_worker(lambda: self.post_message(self.Made(self._make())), thread=True)
+
+    def on_repeats_screen_made(self, message: Made) -> None:
+        """Show it."""
+        self.pane.noted = repeats.total(message.rows)
+        self.pane.show(repeats.ordered(message.rows), cursor=0)
+
+    def on_pane_chosen(self, message: Pane.Chosen) -> None:
+        """To the block."""
+        row = self.pane.row
+        self.dismiss(row.repeat.node if row is not None else None)
+
+    def action_other(self) -> None:
+        """To the one that stands for it."""
+        row = self.pane.row
+        if row is not None and row.repeat.other != ROOT:
+            self.dismiss(row.repeat.other)
