@@ -71,7 +71,9 @@ def _checked(table: Any) -> Mapping[str, Any]:
 def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
     between, pointers = _tags(table), _pointers(table)
     contains = _texts(table, "contains")
-    wanted = contains or ([between[0]] if between[0] else [_last_key(one) for one in pointers])
+    beside = _text(table, "beside")
+    keys = [_last_key(one) for one in ([beside] if beside else pointers)]
+    wanted = contains or ([between[0]] if between[0] else keys)
     return LabelRule(
         name,
         _text(table, "label") or name,
@@ -81,7 +83,7 @@ def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
         between,
         _regex(table),
         pointers,
-        _text(table, "beside"),
+        beside,
         tuple(needles(wanted)),
         place,
     )

@@ -31,6 +31,7 @@ class Labelling:
         self._by_category: dict[str, list[int]] = {
             name: [n for n, rule in enumerate(self.rules) if name in rule.within] for name in INDEX
         }
+        self._needles = {name: self._wanted(numbers) for name, numbers in self._by_category.items()}
 
     @cached_property
     def digest(self) -> str:
@@ -40,8 +41,17 @@ class Labelling:
         return canonical.digest(canonical.dumps(spelled))
 
     def may_split(self, category: str, body: bytes) -> bool:
-        """Whether any rule may find something in a block of `category` with the JSON `body`."""
-        return any(self.rules[n].applies(category, body) for n in self._by_category[category])
+        """Whether any rule may find something in a block of `category` with the JSON `body`. Asked of every block."""
+        needles = self._needles[category]
+        return needles is None or any(needle in body for needle in needles)
+
+    def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
+        """What a block must hold for any of these rules; None where one of them looks into every block. A rule that
+        looks inside another's findings adds nothing."""
+        rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
+        if not all(rule.needles for rule in rules):
+            return None
+        return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
     def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = at_length) -> list[Piece]:
         """The pieces of a block's `text`; none where no rule found anything."""

@@ -194,6 +194,7 @@ def test_ten_megabytes_are_split_within_seconds() -> None:
         "<system-reminder>" * 600_000,
         "{{CODE_TRIAL_" * 800_000,
         '{"buttons":[' * 300_000,
+        f"<system-reminder>\nContents of {'/' * 1_000_000}</system-reminder>",
     ]
     for text in texts:
         started = time.process_time()
