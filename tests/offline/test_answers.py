@@ -1,0 +1,188 @@
+"""The model that is none: what it understands, which tool it takes, what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.offline.answer import CALLS, LENGTH, STOP, Answer, Thought, ToolCall, Words
+from ctxtui.offline.answering import Manner, answer
+from ctxtui.offline.conversation import Conversation, Heard
+from ctxtui.offline.fitting import call_for
+from ctxtui.offline.instance import instance
+from ctxtui.offline.limiting import limited
+from ctxtui.offline.wishes import Wish, wishes
+from ctxtui.wire.definitions import Definition
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("read README.md", [("read", "README.md", "", 0)]),
+        ("Please open a.txt, b.txt and docs/c.md.", [("read", p, "", 0) for p in ("a.txt", "b.txt", "docs/c.md")]),
+        ("find 'TODO: x' in src, then read it", [("find", "TODO: x", "src", 0), ("read", "it", "", 1)]),
+        ("list the files in src and read pyproject.toml", [("list", "src", "", 0), ("read", "pyproject.toml", "", 0)]),
+        ("run `make test && ls`", [("run", "make test && ls", "", 0)]),
+        ("remember that a is 1 and b is 2", [("remember", "a is 1 and b is 2", "", 0)]),
+        ("What is in a.txt?", [("read", "a.txt", "", 0)]),
+        (
+            "search for Fault under tests and list docs in parallel",
+            [("find", "Fault", "tests", 0), ("list", "docs", "", 0)],
+        ),
+        ("write `hi there` to out.txt", [("write", "hi there", "out.txt", 0)]),
+        ("use the tool get_weather with city=Paris", [("call", "get_weather", "city=Paris", 0)]),
+        ("read a.txt. Then find port in it", [("read", "a.txt", "", 0), ("find", "port", "it", 1)]),
+        ("good morning", []),
+        ("", []),
+    ],
+)
+def test_what_is_understood(text: str, found: list[tuple[str, str, str, int]]) -> None:
+    assert [(w.verb, w.what, w.where, w.step) for w in wishes(text)] == found
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_understood_somehow(text: str) -> None:
+    steps = [wish.step for wish in wishes(text)]
+    assert steps == sorted(steps)
+
+
+def tool(name: str, description: str = "", **properties: Any) -> Definition:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return Definition(name, description, schema)
+
+
+TEXT = {"type": "string"}
+TOOLS = [
+    tool("read_file", path=TEXT),
+    tool("list_dir", path=TEXT),
+    tool("find", pattern=TEXT, path=TEXT),
+    tool("grep", pattern=TEXT, path=TEXT),
+    tool("bash", command=TEXT, timeout={"type": "integer"}),
+    tool("save_insight", "Remembers a note for later", insight=TEXT),
+    tool("write_file", path=TEXT, content=TEXT),
+    tool("get_weather", city=TEXT, days={"type": "integer"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("wish", "call"),
+    [
+        (Wish("read", "open", "a.txt"), ("read_file", {"path": "a.txt"})),
+        (Wish("list", "list", ""), ("list_dir", {"path": "."})),
+        (Wish("find", "find", "*.py", "src"), ("find", {"pattern": "*.py", "path": "src"})),
+        (Wish("find", "grep", "TODO"), ("grep", {"pattern": "TODO", "path": "."})),
+        (Wish("run", "run", "make"), ("bash", {"command": "make", "timeout": 0})),
+        (Wish("remember", "remember", "x is 1"), ("save_insight", {"insight": "x is 1"})),
+        (Wish("write", "write", "hi", "o.txt"), ("write_file", {"path": "o.txt", "content": "hi"})),
+        (Wish("call", "use", "get_weather", "city=Paris, days=3"), ("get_weather", {"city": "Paris", "days": 3})),
+        (Wish("call", "use", "get_weather", '{"city": "Rome"}'), ("get_weather", {"city": "Rome", "days": 0})),
+        (Wish("call", "use", "get_weather", "Oslo"), ("get_weather", {"city": "Oslo", "days": 0})),
+        (Wish("call", "use", "nothing", ""), None),
+        (Wish("say", "say", "hello"), None),
+    ],
+)
+def test_which_tool_fits(wish: Wish, call: tuple[str, Any] | None) -> None:
+    assert call_for(wish, TOOLS) == (ToolCall(*call) if call else None)
+    assert call_for(wish, []) is None
+
+
+def talk(task: str, *heard: Heard, tools: list[Definition] | None = None) -> Conversation:
+    return Conversation(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
+
+
+def test_steps_one_after_the_other() -> None:
+    task = "find port then read it and run `ls`"
+    first = answer(talk(task), Manner())
+    assert [c.name for c in first.calls] == ["find"]
+    found = Heard("find", "{}", "src/conf.py:3: port = 8080")
+    second = answer(talk(task, found), Manner())
+    assert [(c.name, c.arguments) for c in second.calls] == [
+        ("read_file", {"path": "src/conf.py"}),
+        ("bash", {"command": "ls", "timeout": 0}),
+    ]
+    done = answer(talk(task, found, Heard("read_file", "{}", "x"), Heard("bash", "{}", "no such file", True)), Manner())
+    assert not done.calls
+    assert "bash {} failed: no such file" in done.text
+
+
+def test_only_the_context_is_known() -> None:
+    conversation = Conversation((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
+    assert "user: `the port is 8080`" in answer(conversation, Manner()).text
+    forgotten = Conversation((), "which port was it?", (), 0, (("user", "hello"),))
+    assert "8080" not in answer(forgotten, Manner()).text
+
+
+def test_says_that_it_is_no_model() -> None:
+    for task in ("hello", "read a.txt", "remember x"):
+        said = answer(talk(task, tools=[]), Manner(thinks=True, stands_for="gpt-5"))
+        assert "no model" in said.text and "rules of gpt-5" in said.text
+        assert isinstance(said.parts[0], Thought)
+
+
+def test_cut_to_length_and_at_stops() -> None:
+    said = Answer((Thought("a b"), Words("one two three"), ToolCall("x", {"a": 1})), CALLS)
+
+    def words(text: str) -> int:
+        return len(text.split())
+
+    assert limited(said, [], None, words) == said
+    assert limited(said, ["two"], None, words) == Answer((Thought("a b"), Words("one ")), STOP, "two")
+    cut = limited(said, [], 4, words)
+    assert (cut.parts[:1], cut.text.strip(), cut.ended) == ((Thought("a b"),), "one two", LENGTH)
+    assert limited(said, [], 5, words) == Answer((Thought("a b"), Words("one two three")), LENGTH)
+
+
+NAMES = st.text("ab", min_size=1, max_size=2)
+
+
+def of_object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+SCHEMAS: st.SearchStrategy[Any] = st.recursive(
+    st.sampled_from(
+        [
+            {"type": "string"},
+            {"type": "integer", "minimum": 3},
+            {"type": ["null", "number"]},
+            {"enum": ["a", "b"]},
+            {"const": 4},
+            {"type": "boolean"},
+            {"type": "string", "minLength": 5, "maxLength": 9},
+        ]
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda item, least: {"type": "array", "items": item, "minItems": least}, inner, st.integers(0, 2)),
+        st.dictionaries(NAMES, inner, max_size=3).map(of_object),
+        st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@given(SCHEMAS)
+def test_instances_fit_their_schema(schema: Any) -> None:
+    assert fits(instance(schema, "text"), schema)
+    wrapped = {"$defs": {"x": schema}, "type": "object", "properties": {"y": {"$ref": "#/$defs/x"}}, "required": ["y"]}
+    assert fits(instance(wrapped, "text")["y"], schema)
+
+
+def fits(value: Any, schema: Any) -> bool:
+    """Whether a value is an instance, in the plainest reading of the keywords used here."""
+    if "anyOf" in schema:
+        return any(fits(value, one) for one in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        return value in schema.get("enum", [schema.get("const")])
+    kind = schema["type"]
+    if kind == "array":
+        return len(value) >= schema["minItems"] and all(fits(item, schema["items"]) for item in value)
+    if kind == "object":
+        return all(fits(value[name], inner) for name, inner in schema["properties"].items())
+    if kind == "string":
+        return isinstance(value, str) and schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", 99)
+    if kind == "boolean":
+        return isinstance(value, bool)
+    return isinstance(value, (int, float)) and value >= schema.get("minimum", 0)

@@ -1,0 +1,118 @@
+"""A recorded session's answers, played again; and the command that does it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from ctxtui.offline import Provider, Server, offline
+from ctxtui.offline.playback import Playback, Recorded
+from ctxtui.wire.registry import DIALECTS
+from tests.offline.loop import CHAT_TOOLS, READ, anthropic_loop
+from tests.pty_app import environment, plant
+
+
+def recorded(task: str) -> tuple[list[Recorded], list[str]]:
+    """The calls of a session with the offline model, and what it said in each."""
+    calls: list[Recorded] = []
+    with offline() as running, anthropic.Anthropic(api_key="x", base_url=running.url) as client:
+        _, answers = anthropic_loop(client, task)
+        for seen, answer in zip(running.server.seen, answers, strict=True):
+            request = DIALECTS["anthropic"].decode_request(seen.body, None)
+            response = DIALECTS["anthropic"].decode_response(answer.to_dict())
+            calls.append((request.items, response.items, response.stop_reason))
+    texts = ["".join(block.text for block in answer.content if block.type == "text") for answer in answers]
+    return calls, texts
+
+
+def test_by_context_then_by_number() -> None:
+    calls, texts = recorded("read a.txt then read b.txt")
+    server = Server(Provider(playback=Playback(calls)))
+    with offline(server) as running, anthropic.Anthropic(api_key="x", base_url=running.url) as client:
+        _, again = anthropic_loop(client, "read a.txt then read b.txt")
+        assert ["".join(b.text for b in a.content if b.type == "text") for a in again] == texts
+        # Another question: the first answer all the same.
+        other = client.messages.create(
+            model="offline",
+            max_tokens=900,
+            tools=[READ],
+            messages=[{"role": "user", "content": "something else"}],  # type: ignore[list-item]
+        )
+        assert other.content[-1].name == "read_file"  # type: ignore[union-attr]
+        # More answers than were recorded: its own.
+        talk: Any = [{"role": role, "content": role} for role in ("user", "assistant") * 5] + [
+            {"role": "user", "content": "hello"}
+        ]
+        own = client.messages.create(model="offline", max_tokens=900, messages=talk)
+        assert "I am no model" in own.content[-1].text  # type: ignore[union-attr]
+    with offline(server) as running, openai.OpenAI(api_key="x", base_url=running.openai_url) as client_:
+        said = client_.chat.completions.create(
+            model="offline", tools=CHAT_TOOLS, messages=[{"role": "user", "content": "read a.txt then read b.txt"}]
+        )
+        calls_ = said.choices[0].message.tool_calls
+        assert calls_ and [json.loads(c.function.arguments) for c in calls_ if c.type == "function"] == [
+            {"path": "a.txt"}
+        ]
+
+
+@contextmanager
+def command(home: Path, *arguments: str) -> Iterator[tuple[dict[str, str], subprocess.Popen[str]]]:
+    asked = [sys.executable, "-m", "ctxtui", "offline", "--port", "0", "--json", *arguments]
+    with subprocess.Popen(
+        asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(home)
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline()), process
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    path = plant(tmp_path / "home", tmp_path, messages=20)
+    with command(tmp_path / "home", "--play", str(path), "--fault", "529;times=1", "--rpm", "3") as (told, process):
+        assert set(told) == {"schema_version", "url", "openai_url", "model"}
+        with anthropic.Anthropic(api_key="x", base_url=told["url"], max_retries=0) as client:
+            asked: Any = {
+                "model": "claude-opus-4-8",
+                "max_tokens": 9000,
+                "messages": [{"role": "user", "content": "hello"}],
+            }
+            with pytest.raises(anthropic.InternalServerError):
+                client.messages.create(**asked)
+            answer = client.messages.create(**asked)
+            assert "no model" not in str(answer.content)
+            client.messages.create(**asked)
+            client.messages.create(**asked)
+            with pytest.raises(anthropic.RateLimitError):
+                client.messages.create(**asked)
+    assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [(["--fault", "nothing"], 2, "no fault 'nothing'"), (["--play", "none.jsonl"], 5, "none.jsonl")],
+)
+def test_wrong_arguments(tmp_path: Path, arguments: list[str], code: int, words: str) -> None:
+    asked = [sys.executable, "-m", "ctxtui", "offline", *arguments]
+    done = subprocess.run(asked, capture_output=True, text=True, env=environment(tmp_path), timeout=30)
+    assert (done.returncode, words in done.stderr) == (code, True)
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with offline() as running:
+        port = running.url.rpartition(":")[2]
+        asked = [sys.executable, "-m", "ctxtui", "offline", "--port", port]
+        done = subprocess.run(asked, capture_output=True, text=True, env=environment(tmp_path), timeout=30)
+    assert done.returncode == 2
+    assert f"port {port} cannot be opened" in done.stderr
