@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ctxtui.lab.statement import Statement
     from ctxtui.runtime.helpers import Helpers
     from ctxtui.runtime.loaded import Loaded, News
+    from ctxtui.runtime.noting import Notebook
     from ctxtui.runtime.study import Study
 
 
@@ -64,6 +65,12 @@ class Inspection:
         from ctxtui.runtime.stating import stated
 
         return stated(self.name, loaded.session if self.name == "-" else None, self.settings)
+
+    def notebook(self, loaded: Loaded) -> Notebook:
+        """Where notes on the recording are kept."""
+        from ctxtui.runtime.noting import Notebook
+
+        return Notebook(loaded, self.settings)
 
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""

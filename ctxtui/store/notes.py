@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ctxtui.core.edit import Target
+from ctxtui.core.note import Note
 from ctxtui.store.connect import writing
 from ctxtui.store.failures import told
 from ctxtui.store.rows import py_text, sql_text
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a user wrote or marked in `session` (`identity.own_id`): about the call `call` (its id), or about a block
-    (`target`). `text` is "" for a bookmark alone, `at` in Unix seconds; `about` is the beginning of what it is about,
-    `path` where the recording was ("" where it was no file)."""
-
-    session: str
-    call: str = ""
-    target: Target | None = None
-    bookmark: bool = False
-    text: str = ""
-    at: float = 0.0
-    about: str = ""
-    path: str = ""
-
 
 _COLUMNS = "session, call, digest, occurrence, bookmark, text, at, about, path"
 
@@ -46,7 +30,7 @@ class Notes:
         with writing(self._conn):
             where = "session = ? AND call = ? AND digest = ? AND occurrence = ?"
             self._conn.execute(f"DELETE FROM notes WHERE {where}", key)
-            if note.bookmark or note.text:
+            if note.says:
                 rest = (note.bookmark, sql_text(note.text), note.at, sql_text(note.about), sql_text(note.path))
                 self._conn.execute(f"INSERT INTO notes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*key, *rest))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.note import Note
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.search import Find
 from ctxtui.views import block_money, numbers, transcript
@@ -15,6 +16,7 @@ from ctxtui.views.charge import Charge, charge
 from ctxtui.views.grid import Grid
 from ctxtui.views.hits import marked
 from ctxtui.views.markdown import Highlight
+from ctxtui.views.note_rows import sign
 from ctxtui.views.open_block import MORE, Bodies, Opened, body_line
 from ctxtui.views.path import MISSING, Boundaries, Rows, Rule, Trail
 from ctxtui.views.readings import Readings
@@ -44,6 +46,8 @@ class ContextRows:
         self.charge: Charge | None = None
         self.shown: tuple[str, ...] = _ALL_LINE
         self.preview_lines = 6
+        self.noted: Mapping[int, Note] = {}
+        """Notes and bookmarks by node."""
         self.find: Find | None = None
         """What a search marks."""
         self.here: tuple[int, int] | None = None
@@ -130,7 +134,9 @@ class ContextRows:
             return transcript.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
         call, cost = self._history(entry) if history else ("", transcript.NOTHING)
-        return transcript.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
+        made = transcript.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
+        note = self.noted.get(entry)
+        return made if note is None else replace(made, note=sign(note))
 
     def _history(self, node: int) -> tuple[str, Span]:
         """The round to which the block belongs and what it has cost so far."""

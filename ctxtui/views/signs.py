@@ -69,6 +69,8 @@ MARK: Final[dict[str, Sign]] = {
         Sign("model", "◊", "m", "cat-document"),
         Sign("edit", "╪", "e", "accent"),
         Sign("turn", "╵", "'", "dim"),
+        Sign("bookmark", "★", "*", "accent bold"),
+        Sign("note", "✎", '"', "accent bold"),
         Sign("here", "▲", "^", "accent"),
         Sign("error", "✗", "x", "crit"),
         Sign("folded", "⋮", ":", "faint"),

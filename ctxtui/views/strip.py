@@ -13,7 +13,7 @@ from ctxtui.views.span import Span, merged
 EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
 """The lower part of a cell, by eighths."""
 
-MARKS_BY_RANK: Final = ("here", "error", "miss", "ttl miss", "compaction", "model", "edit", "turn")
+MARKS_BY_RANK: Final = ("here", "error", "miss", "ttl miss", "compaction", "model", "edit", "bookmark", "turn")
 """Of the marks of one column the first of these is shown."""
 
 # What a token costs beside a fresh one, for calls without a price: a read a tenth, a write a quarter more (facts §5).

@@ -22,6 +22,7 @@ BAR_STEP: Final = 350
 """Tokens that one cell of a row's bar stands for: the same in every session, so that rows can be compared."""
 
 NOTHING: Final = Span("")
+BLANK: Final = Span(" ")
 
 _USER: Final = INDEX["user"]
 _SIGN_OF_RULE: Final = {
@@ -38,7 +39,7 @@ class Row:
     """One block of the transcript, ready to draw.
 
     `words` are label and text, cut to the room there is; `weight` (tokens) is what the bar shows; `call` is the number
-    of the call that brought the block, `cost` what it has cost since.
+    of the call that brought the block, `cost` what it has cost since, `note` the mark of a note or bookmark.
     """
 
     gutter: Span
@@ -50,6 +51,7 @@ class Row:
     style: str
     call: str = ""
     cost: Span = NOTHING
+    note: Span = BLANK
 
 
 def block_row(
@@ -131,14 +133,14 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
 
 def draw(row: Row, grid: Grid, cursor: str = " ") -> list[Span]:
     """A row on its grid; `cursor` is the mark in the second column (``▸``; ``↑`` for the turn that stays on top)."""
-    gap = Span(" ")
+    gap, wide = BLANK, len(row.turn) > 2
     line = [
         row.gutter,
         Span(cursor, "accent" if cursor != "↑" else "dim"),
         # From turn 100 on the number takes the blank behind it too.
-        figure(row.turn if len(row.turn) > 2 else f"{row.turn} ", "cat-user bold", 3),
+        *([figure(row.turn, "cat-user bold", 3)] if wide else [figure(row.turn, "cat-user bold", 2), row.note]),
         row.sign,
-        gap,
+        row.note if wide else gap,
         *fitted(row.words, grid.text),
     ]
     if grid.call:

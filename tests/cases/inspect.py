@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
 from ctxtui.runtime.loaded import Loaded, News
+from ctxtui.runtime.noting import Notebook
 from ctxtui.runtime.packaged import price_table
 from ctxtui.runtime.pricing_apart import price_here
+from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.study import Study
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.screens.inspector import InspectorScreen
@@ -24,6 +27,7 @@ class HandMade:
         self.live = live
         self.priced = priced
         self.closed = False
+        self.settings = Settings(data_dir=os.devnull)
 
     def open(self) -> tuple[Loaded, Iterator[News]]:
         return Loaded(self.session, self.name), iter(())
@@ -34,6 +38,9 @@ class HandMade:
 
     def glimpse(self) -> Session | None:
         return None
+
+    def notebook(self, loaded: Loaded) -> Notebook:
+        return Notebook(loaded, self.settings)
 
     def is_live(self, loaded: Loaded) -> bool:
         return self.live

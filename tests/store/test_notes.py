@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ctxtui.core.edit import Target
-from ctxtui.store.notes import Note
+from ctxtui.core.note import Note
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, talk
 

@@ -40,7 +40,7 @@ def marked(screen: InspectorScreen) -> list[str]:
 
 async def test_n_goes_round_and_opens_what_is_folded() -> None:
     async with opened(searched()) as (screen, pilot):
-        await pilot.press("up", "up", "space")
+        await pilot.press("up", "up", "enter")
         folds, node = dict(screen.panels.transcript.data.opened), screen.panels.transcript.node
         await typed(pilot, screen, "needle")
         assert " of 7" in text(screen)

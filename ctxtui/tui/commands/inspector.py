@@ -18,10 +18,11 @@ from ctxtui.tui.commands.inspector_calls import (
 from ctxtui.tui.commands.inspector_diff import COMPARING
 from ctxtui.tui.commands.inspector_lists import LISTS, THREADS
 from ctxtui.tui.commands.inspector_money import MONEY
+from ctxtui.tui.commands.inspector_notes import NOTES, NOTING
 from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
 from ctxtui.views.signs import CATEGORY
 
-__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "SEARCHING", "SKIPPED", "THREADS"]
+__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "SEARCHING", "SKIPPED", "THREADS"]
 
 FOLLOWS, FILTERED, SKIPPED = "follows", "filtered", "skipped"
 """Facts: the recording may grow; a filter is on; not all of it could be read."""
@@ -171,5 +172,5 @@ INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll, GoToCall,
     *COMPARING, *LISTS, *MONEY,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
-    *SEARCH, Prompt, Leave,
+    *SEARCH, *NOTING, Prompt, Leave,
 )  # fmt: skip

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
-from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, SEARCHING, SKIPPED, THREADS
+from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, NOTES, SEARCHING, SKIPPED, THREADS
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.screens.inspector_bill import Billing
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
 from ctxtui.tui.screens.inspector_diff import Comparing
 from ctxtui.tui.screens.inspector_feed import Source
+from ctxtui.tui.screens.inspector_notes import Noting
 from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_overlays import Overlays
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
@@ -30,7 +31,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching, Opening):
+class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching, Noting, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 
@@ -150,6 +151,7 @@ class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching,
             facts |= {THREADS} if len(study.session.threads) > 1 else set()
         facts |= {FILTERED} if self.shown != ALL_LINES else set()
         facts |= {SEARCHING} if self.searching else set()
+        facts |= {NOTES} if self.has_notes else set()
         facts |= {FOLLOWS} if self.loaded is not None and self.loaded.follows else set()
         pane = (self.focused.id or "") if self.focused is not None else ""
         row = BLOCK if pane == "transcript" and self.panels.transcript.node is not None else ""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ctxtui.core.session import Session
     from ctxtui.lab.statement import Statement
     from ctxtui.runtime.loaded import Loaded, News
+    from ctxtui.runtime.noting import Notebook
     from ctxtui.runtime.study import Study
 
 TELL: Final = 0.1
@@ -40,6 +41,9 @@ class Source(Protocol):
 
     def statement(self, loaded: Loaded) -> Statement:
         """The session's bill; takes its time."""
+
+    def notebook(self, loaded: Loaded) -> Notebook:
+        """Where notes on the recording are kept."""
 
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""

@@ -72,6 +72,8 @@ class Panels:
         self.calls = CallsBoard()
         self.scene: Scene | None = None
         self.layout = Layout()
+        self.noted: frozenset[tuple[str, int]] = frozenset()
+        """The calls with notes or bookmarks, by thread and number."""
         self._wants = Wants()
         self.window: Window | None = None
         self._sides: Sides | None = None
@@ -166,7 +168,7 @@ class Panels:
             self.map.here(context_map.here_of(self.scene, self.transcript.node))
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
-        strip, self.window = self.sides.strip(known, scene, self.window, self.calls.room)
+        strip, self.window = self.sides.strip(known, scene, self.window, self.calls.room, self.noted)
         range_ = self.sides.range_of(self.window, len(known.calls), known.spent)
         self.calls.show(strip, range_, self.sides.legend(known, self.calls.size.width))
 

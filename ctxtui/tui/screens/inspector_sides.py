@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import replace
 
 from ctxtui.core.tree import Tree
 from ctxtui.lab.figures import figures
@@ -19,6 +20,9 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span
 from ctxtui.views.strip import Window
 from ctxtui.views.toolset import Toolset
+
+Noted = Set[tuple[str, int]]
+"""Calls by thread and number."""
 
 _POINTS = 400
 """Points of the growth curve: more than it has dots."""
@@ -51,11 +55,19 @@ class Sides:
             columns.count([running.read(head, head) if running.counted(head) else None for head in heads])
         return columns
 
-    def strip(self, known: ThreadStudy, scene: Scene, window: Window | None, room: int) -> tuple[CallStrip, Window]:
-        """The strip of calls in `room` columns, and the window of calls that it shows; `window` is the one before."""
+    def strip(
+        self, known: ThreadStudy, scene: Scene, window: Window | None, room: int, noted: Noted = frozenset()
+    ) -> tuple[CallStrip, Window]:
+        """The strip of calls in `room` columns, and the window of calls that it shows; `window` is the one before,
+        `noted` are the calls with notes or bookmarks, by thread and number."""
         columns = self.columns(known, scene)
         seen = call_strip.window(window, len(columns.columns), scene.index, room)
         shown = tuple(columns.columns[seen.first : seen.last + 1])
+        if noted:
+            shown = tuple(
+                replace(column, marks=(*column.marks, "bookmark")) if (known.thread, number) in noted else column
+                for number, column in enumerate(shown, seen.first + 1)
+            )
         return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
 
     def range_of(self, window: Window, calls: int, spent: Sequence[float | None] = ()) -> list[Span]:

@@ -1,0 +1,92 @@
+"""`ctxtui notes`: notes and bookmarks, of one session or of all."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import write_json
+from ctxtui.cli.paint import Painter, home_short
+from ctxtui.lab.notes import Marked, Standing, standing
+from ctxtui.runtime.noting import Notebook, every_note
+from ctxtui.views import safe_text
+from ctxtui.views.note_rows import sign, where
+from ctxtui.views.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.core.tree import Tree
+    from ctxtui.runtime.loaded import Loaded
+    from ctxtui.runtime.settings import Settings
+
+
+@click.command(
+    "notes",
+    help=f"Print the notes and bookmarks of a session, or of all sessions, newest first.\n\nNAME is {NAME_HELP}. They "
+    "are set on the screen: `*` marks a block, `c` writes a note on it, `#` and `C` do the same for a call.\n\n\b\n"
+    "Example: ctxtui notes --json | jq -r '.notes[] | .text'",
+)
+@click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def notes(context: click.Context, name: str | None, as_json: bool) -> None:
+    """Print notes and bookmarks."""
+    config = config_of(context)
+    if name is None:
+        rows = [Standing(note) for note in every_note(config.settings)]
+    else:
+        rows = list(marked(opened(name, config.settings), config.settings).order)
+    if as_json:
+        write_json({"notes": [_fields(one, placed=name is not None) for one in rows]})
+    else:
+        _print(Painter(config.settings.glyphs), rows, placed=name is not None)
+
+
+def marked(loaded: Loaded, settings: Settings) -> Marked:
+    """The notes of a recording, and where they stand."""
+    return standing(loaded.session, Notebook(loaded, settings).read())
+
+
+def of_context(found: Marked, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:
+    """The notes on a call and on the blocks of its context, whose last one is `head`, as ``show --json`` has them."""
+    nodes = set(tree.path(head)) if found.nodes else set()
+    rows = [one for one in found.order if one.note.call == call and call]
+    rows += [one for one in found.order if one.note.target is not None and nodes & _equals(found, one)]
+    return [_fields(one, placed=True) for one in rows]
+
+
+def _equals(found: Marked, one: Standing) -> set[int]:
+    return {node for node, note in found.nodes.items() if note.target == one.note.target}
+
+
+def _fields(one: Standing, *, placed: bool) -> dict[str, Any]:
+    note = one.note
+    return {
+        "session": note.session,
+        "path": note.path or None,
+        "call_id": note.call or None,
+        "digest": note.target.digest if note.target is not None else None,
+        "occurrence": note.target.occurrence if note.target is not None else None,
+        "bookmark": note.bookmark,
+        "text": note.text,
+        "about": note.about,
+        "at": note.at,
+        **({"thread": one.thread or None, "call": one.call, "found": one.found} if placed else {}),
+    }
+
+
+def _print(painter: Painter, rows: list[Standing], *, placed: bool) -> None:
+    last = ""
+    for one in rows:
+        note = one.note
+        if not placed and note.session != last:
+            last = note.session
+            gone = bool(note.path) and not os.path.exists(note.path)
+            words = [Span(home_short(note.path) or note.session, "bold"), Span("  gone" if gone else "", "warn")]
+            painter.line(words)
+        text = [Span(f"  {safe_text.one_line(note.text)}", "ink")] if note.text else []
+        place = [Span(f" {where(one)}  ", "dim")] if placed else [Span(" ")]
+        on = "call" if note.target is None else "block"
+        painter.line([Span("  "), sign(note), *place, Span(f"{on}: {safe_text.one_line(note.about)}", "dim"), *text])

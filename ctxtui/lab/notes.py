@@ -1,0 +1,120 @@
+"""Where notes stand in a session as it is read now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ctxtui.core.edit import Target
+from ctxtui.core.note import Note
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT, Tree
+
+
+def target_of(tree: Tree, node: int) -> Target:
+    """What names the block of `node` whatever comes after it: its digest, and how many equals stand before it."""
+    digest, equals, at = tree[node].block.digest, 0, tree[node].parent
+    while at != ROOT:
+        here = tree[at]
+        equals += here.block.digest == digest
+        at = here.parent
+    return Target(digest, equals)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a note stands: call `call` (from 1) of `thread` is the first to have it; `node` is the block's, None for a
+    note on a call. None for both where the recording no longer holds it."""
+
+    note: Note
+    thread: str = ""
+    call: int | None = None
+    node: int | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether the recording holds what the note is about."""
+        return bool(self.thread)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """The notes of a session: in the order of the calls, by node (every one at which the block stands so) and by the
+    call's id."""
+
+    order: Sequence[Standing] = ()
+    nodes: dict[int, Note] = field(default_factory=dict)
+    calls: dict[str, Note] = field(default_factory=dict)
+
+    def at_calls(self) -> set[tuple[str, int]]:
+        """(thread, number) of the calls that have a note, or are the first to have a block with one."""
+        return {(one.thread, one.call) for one in self.order if one.call is not None}
+
+
+def standing(session: Session, notes: Iterable[Note]) -> Marked:
+    """Where `notes` stand in `session`. Reads the whole tree once: for a worker."""
+    about_calls, about_blocks = {}, {}
+    for note in notes:
+        if note.target is not None:
+            about_blocks[note.target] = note
+        else:
+            about_calls[note.call] = note
+    nodes = _nodes(session.tree, about_blocks)
+    places = _first_calls(session, set(nodes)) if nodes else {}
+    found: dict[int, Standing] = {}
+    for node in sorted(nodes, key=lambda node: (places.get(node, ("", 1 << 30))[1] or 1 << 30, node)):
+        thread, call = places.get(node, ("", None))
+        found.setdefault(id(nodes[node]), Standing(nodes[node], thread, call, node))
+    blocks = [found.get(id(note), Standing(note)) for note in about_blocks.values()]
+    calls = [_of_call(session, note) for note in about_calls.values()]
+    ranks = {thread: rank for rank, thread in enumerate(session.order)}
+    order = sorted([*blocks, *calls], key=lambda one: _rank(one, ranks))
+    return Marked(order, nodes, {id_: note for id_, note in about_calls.items() if id_ in session.calls})
+
+
+def _rank(one: Standing, ranks: dict[str, int]) -> tuple[int, float, int]:
+    rank = ranks.get(one.thread, len(ranks)) if one.found else len(ranks) + 1
+    return rank, float("inf") if one.call is None else one.call, one.node or 0
+
+
+def _nodes(tree: Tree, wanted: dict[Target, Note]) -> dict[int, Note]:
+    digests = {target.digest for target in wanted}
+    found = {}
+    for node in tree.nodes(1) if digests else ():
+        if node.block.digest in digests:
+            note = wanted.get(target_of(tree, node.id))
+            if note is not None:
+                found[node.id] = note
+    return found
+
+
+def _first_calls(session: Session, wanted: set[int]) -> dict[int, tuple[str, int | None]]:
+    """(thread, number) of the first call that has each of the `wanted` nodes in its context or answer."""
+    tree, found = session.tree, {}
+    seen = {ROOT}
+
+    def walk(head: int, thread: str, number: int | None) -> None:
+        while head not in seen:
+            seen.add(head)
+            if head in wanted:
+                found[head] = thread, number
+            head = tree[head].parent
+
+    for thread, ids in session.order.items():
+        for number, id_ in enumerate(ids, 1):
+            call = session.calls[id_]
+            for head in (call.sent_head, call.raw_head, call.response_head):
+                walk(head, thread, number)
+    for thread, known in session.threads.items():
+        walk(known.tip, thread, None)
+    return found
+
+
+def _of_call(session: Session, note: Note) -> Standing:
+    call = session.calls.get(note.call)
+    if call is None:
+        return Standing(note)
+    for thread, ids in session.order.items():
+        if note.call in ids:
+            return Standing(note, thread, ids.index(note.call) + 1)
+    return Standing(note)

@@ -1,0 +1,63 @@
+"""The notes and bookmarks of a session in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ctxtui.core.tree import Tree
+from ctxtui.lab.notes import Standing
+from ctxtui.tui.commands import Command
+from ctxtui.tui.commands.notes import NOTE_LIST
+from ctxtui.tui.look.pane import Pane
+from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
+from ctxtui.views import note_rows
+from ctxtui.views.span import Span, Spans
+
+
+class NotesPane(Pane):
+    """One row for each, in the order of the calls."""
+
+    def __init__(self, rows: Sequence[Standing], tree: Tree) -> None:
+        super().__init__(title="notes and bookmarks", id="notes")
+        self.rows = rows
+        self._tree = tree
+
+    @property
+    def row_count(self) -> int:
+        """How many there are."""
+        return len(self.rows)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """Where it is, what it is about, what was written."""
+        one = self.rows[index]
+        category = self._tree[one.node].category if one.node is not None else None
+        return note_rows.line(one, category, width, here=index == self.cursor)
+
+    def on_mount(self) -> None:
+        """All rows are there from the start."""
+        self.reload()
+
+    def empty(self) -> Spans:
+        """How one comes here."""
+        return [Span("No notes yet. In the transcript `*` marks a block, `c` writes a note on it.", "dim")]
+
+
+class NotesScreen(Overlay[Standing | None]):
+    """The list; closes with the one that was chosen."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = NOTE_LIST
+    BINDINGS = overlay_bindings(NOTE_LIST)
+
+    def __init__(self, rows: Sequence[Standing], tree: Tree) -> None:
+        self.pane = NotesPane(rows, tree)
+        super().__init__(self.pane)
+
+    def action_go(self) -> None:
+        """Close, and go to the one under the cursor."""
+        if self.pane.rows:
+            self.dismiss(self.pane.rows[self.pane.cursor])
+
+    def on_pane_chosen(self) -> None:
+        """Enter, or a double click."""
+        self.action_go()
