@@ -1,0 +1,233 @@
+"""Why a request did not read what the one before it had left: the cause, and the first block where the two part.
+
+Looked for in this order: nothing could be cached (markers, minimum), no entry was alive (lifetime, model, parameters),
+the prompts part (tools, system, messages, compaction, stripped thinking), the entry was out of reach (not yet
+readable, marker moved, lookback). What none of this explains is not in the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from ctxtui.cache import outcome as reasons
+from ctxtui.cache.outcome import Outcome, Reason
+from ctxtui.cache.parting import toggled, tools_changed
+from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.seed import effective
+from ctxtui.core.canonical import Json
+from ctxtui.core.tree import ROOT, Tree
+
+CONTENT: Final = "content"
+TOOLS: Final = "tools"
+MODEL: Final = "model"
+PARAMETER: Final = "parameter"
+LIFETIME: Final = "lifetime"
+LOOKBACK: Final = "lookback"
+MINIMUM: Final = "below minimum"
+MARKER_MOVED: Final = "marker moved"
+MARKER_MISSING: Final = "marker missing"
+NOT_YET: Final = "not yet readable"
+STRIPPED: Final = "thinking stripped"
+COMPACTION: Final = "compaction"
+NOT_IN_RECORD: Final = "not in the record"
+
+_DIAGNOSES: Final = {
+    MODEL: "model_changed",
+    TOOLS: "tools_changed",
+    CONTENT: "messages_changed",
+    COMPACTION: "messages_changed",
+    STRIPPED: "messages_changed",
+    PARAMETER: "unavailable",
+}
+
+
+class Sent(NamedTuple):
+    """A request as it was sent: its `prompt`, and the node `head` of the tree at which its context ends.
+
+    `params` are its top-level members beside the context (``betas``: the active beta set). Times are in the outcome.
+    """
+
+    prompt: Prompt
+    head: int
+    dialect: str
+    model: str
+    params: Mapping[str, Json] = {}
+
+
+class Why(NamedTuple):
+    """Why a request missed. `what` names the tool, parameter or model; `by` is how much: seconds (`LIFETIME`,
+    `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
+
+    `before` and `now` are the tree nodes of the first blocks where the two requests part (`ROOT`: they do not, or one
+    ends there), `section` is where. `lost` are the tokens that the request before had left and this one did not read.
+    """
+
+    cause: str
+    what: str = ""
+    by: float = 0.0
+    before: int = ROOT
+    now: int = ROOT
+    section: str = ""
+    lost: int = 0
+
+
+def why(tree: Tree, before: Sent, now: Sent, left: Outcome, outcome: Outcome) -> Why | None:
+    """Why `now` read less than `before` had left; None where it read all of that.
+
+    `left` is what the cache made of `before`, `outcome` what it makes of `now`. Both contexts are in `tree`.
+    """
+    held = left.read + left.written if left.prompt.marks else left.total
+    if left.life is None or outcome.read >= min(held, outcome.total) > 0:
+        return None if left.life is not None else _uncached(now, outcome)
+    first, second = parting(tree, before.head, now.head)
+    node = second or first
+    section = tree[node].place.section if node != ROOT else ""
+    for look in _LOOKS:
+        found = look(_Case(tree, before, now, left, outcome, first, second))
+        if found is not None:
+            return found._replace(before=first, now=second, section=section, lost=max(0, held - outcome.read))
+    return Why(NOT_IN_RECORD, before=first, now=second, section=section, lost=max(0, held - outcome.read))
+
+
+def parting(tree: Tree, before: int, now: int) -> tuple[int, int]:
+    """The first nodes in which the contexts `before` and `now` differ (`ROOT` for one that ends there)."""
+    shared = tree.common(before, now)
+    return _after(tree, shared, before), _after(tree, shared, now)
+
+
+def _after(tree: Tree, shared: int, head: int) -> int:
+    found = ROOT
+    while head != shared:
+        found, head = head, tree[head].parent
+    return found
+
+
+def agrees(cause: Why, diagnosis: str) -> bool | None:
+    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause; None where it cannot tell."""
+    if diagnosis in ("", "previous_message_not_found") or cause.cause not in _DIAGNOSES:
+        return None
+    if cause.cause == CONTENT and cause.section == "system":
+        return diagnosis == "system_changed"
+    return _DIAGNOSES[cause.cause] == diagnosis
+
+
+class _Case(NamedTuple):
+    tree: Tree
+    before: Sent
+    now: Sent
+    left: Outcome
+    outcome: Outcome
+    parted: int
+    instead: int
+
+
+def _uncached(now: Sent, outcome: Outcome) -> Why | None:
+    found = _noted(outcome, reasons.MINIMUM)
+    return Why(MINIMUM, by=found.by) if found else None
+
+
+def _markers(case: _Case) -> Why | None:
+    if _noted(case.outcome, reasons.NO_MARKER):
+        return Why(MARKER_MISSING)
+    found = _noted(case.outcome, reasons.MINIMUM)
+    return Why(MINIMUM, by=found.by) if found else None
+
+
+def _lifetime(case: _Case) -> Why | None:
+    life, past = case.left.life, case.outcome.at - case.left.at
+    return Why(LIFETIME, by=past - life) if life is not None and past > life else None
+
+
+def _model(case: _Case) -> Why | None:
+    if case.before.model != case.now.model:
+        return Why(MODEL, f"{case.before.model} → {case.now.model}")
+    return None
+
+
+def _parameter(case: _Case) -> Why | None:
+    rules = case.now.prompt.rules
+    given = [{p: v for p, _, v in effective(rules, s.dialect, s.params)} for s in (case.before, case.now)]
+    changed = [path for path in {**given[0], **given[1]} if given[0].get(path) != given[1].get(path)]
+    if changed:
+        return Why(PARAMETER, ", ".join(changed))
+    found = toggled(case.tree, case.before.head, case.now.head) if case.now.dialect == "anthropic" else ""
+    return Why(PARAMETER, found) if found else None
+
+
+def _tools(case: _Case) -> Why | None:
+    node = case.instead or case.parted
+    if node == ROOT or "tools" not in (_section(case, case.parted), _section(case, case.instead)):
+        return None
+    return Why(TOOLS, tools_changed(case.tree, case.before.head, case.now.head))
+
+
+def _section(case: _Case, node: int) -> str:
+    return case.tree[node].place.section if node != ROOT else ""
+
+
+def _compaction(case: _Case) -> Why | None:
+    here = case.tree[case.now.head]
+    while here.id != ROOT and not case.tree.holds(case.before.head, here.id):
+        if here.place.mark == "summary" or here.block.kind.startswith("compaction"):
+            return Why(COMPACTION)
+        here = case.tree[here.parent]
+    return None
+
+
+def _stripped(case: _Case) -> Why | None:
+    prompt = case.now.prompt
+    if not prompt.rules.strips or not _shared(case):
+        return None
+    # The blocks are the same, the keys are not: something in between is no longer read.
+    ours = {spot.node: spot.key for spot in prompt.last.back()}
+    spots = [spot for spot in case.before.prompt.last.back() if case.tree.holds(case.now.head, spot.node)]
+    gone = [spot for spot in spots if ours.get(spot.node) != spot.key]
+    return Why(STRIPPED) if gone else None
+
+
+def _shared(case: _Case) -> bool:
+    """Whether all that the request before had left is still in front of this one."""
+    entry = _entry(case.left)
+    return entry is not None and case.tree.holds(case.now.head, entry.node)
+
+
+def _entry(left: Outcome) -> Spot | None:
+    """The deepest place that a request left in the cache."""
+    marks = [mark.spot for mark in left.prompt.marks if any(mark.spot.key == key for key, _ in left.entered)]
+    if marks:
+        return marks[-1]
+    return left.hit if left.prompt.marks else left.prompt.last
+
+
+def _content(case: _Case) -> Why | None:
+    return None if _shared(case) else Why(CONTENT)
+
+
+def _reach(case: _Case) -> Why | None:
+    early = _noted(case.outcome, reasons.NOT_YET)
+    if early is not None:
+        return Why(NOT_YET, by=early.by)
+    entry, marks = _entry(case.left), case.now.prompt.marks
+    if entry is not None and marks and marks[-1].spot.number < entry.number:
+        return Why(MARKER_MOVED, by=entry.number - marks[-1].spot.number)
+    far = _noted(case.outcome, reasons.LOOKBACK)
+    return Why(LOOKBACK, by=far.by) if far is not None else None
+
+
+def _noted(outcome: Outcome, kind: str) -> Reason | None:
+    return next((reason for reason in outcome.reasons if reason.kind == kind), None)
+
+
+_LOOKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
+    _markers,
+    _lifetime,
+    _model,
+    _parameter,
+    _tools,
+    _compaction,
+    _stripped,
+    _content,
+    _reach,
+)

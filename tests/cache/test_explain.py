@@ -1,0 +1,187 @@
+"""Twelve injected faults, twelve right names; and what cannot be known is said to be unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxtui.cache import explain
+from ctxtui.cache.explain import Sent, Why, agrees, parting, why
+from ctxtui.cache.outcome import Outcome
+from ctxtui.core.block import Place
+from ctxtui.core.block import text as text_block
+from ctxtui.core.tree import ROOT
+from tests.cache.bodies import Desk, assistant, marked, text, user
+
+TOOL: dict[str, Any] = {"name": "read", "description": "reads", "input_schema": {"type": "object"}}
+RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "r"}
+CALL = {"type": "tool_use", "id": "t", "name": "read", "input": {}}
+
+
+class Session:
+    """Two requests: the first is sent at 0, the second asked about later."""
+
+    def __init__(self, model: str = "claude-opus-5") -> None:
+        self.desk = Desk(model=model)
+
+    def sent(self, body: dict[str, Any]) -> Sent:
+        made, refused = self.desk.prompt(body["messages"], **{k: v for k, v in body.items() if k != "messages"})
+        assert not refused
+        params = {k: v for k, v in body.items() if k not in ("messages", "tools", "system", "model")}
+        return Sent(made, self.head(made), "anthropic", body.get("model", self.desk.model), params)
+
+    def head(self, made: Any) -> int:
+        return int(made.last.node)
+
+    def why(self, first: dict[str, Any], second: dict[str, Any], at: float = 10, began: float = 0) -> Why | None:
+        before = self.sent(first)
+        left = self.desk.simulator.send(before.prompt, 0, began)
+        now = self.sent(second)
+        return why(self.desk.prefixes.tree, before, now, left, self.desk.simulator.ask(now.prompt, at))
+
+
+def body(*messages: Any, **more: Any) -> dict[str, Any]:
+    """A request with one tool, a system prompt and messages; the last block is marked."""
+    return {"tools": [dict(TOOL)], "system": [text("sys#3000")], "messages": list(messages), **more}
+
+
+START = body(user(text("go#3000", "")))
+GROWN = (user(text("go#3000")), assistant(text("a")), user(text("b", "")))
+
+
+def named(found: Why | None) -> tuple[str, str, float]:
+    assert found is not None
+    return found.cause, found.what, found.by
+
+
+def test_a_hit_needs_no_reason() -> None:
+    assert Session().why(START, body(*GROWN)) is None
+
+
+def test_content() -> None:
+    session = Session()
+    found = session.why(START, body(user(text("stop#3000")), assistant(text("a")), user(text("b", ""))))
+    assert named(found) == (explain.CONTENT, "", 0)
+    tree = session.desk.prefixes.tree
+    assert found is not None and found.section == "messages" and found.lost == 6100
+    assert [tree[n].block.value()["text"] for n in (found.before, found.now)] == ["go#3000", "stop#3000"]
+
+
+def test_system() -> None:
+    found = Session().why(START, {**body(*GROWN), "system": [text("other#3000")]})
+    assert found is not None and (found.cause, found.section) == (explain.CONTENT, "system")
+    assert agrees(found, "system_changed") and agrees(found, "messages_changed") is False
+
+
+@pytest.mark.parametrize(
+    ("tools", "which"),
+    [
+        ([TOOL, {**TOOL, "name": "grep"}], "grep added"),
+        ([], "read removed"),
+        ([{**TOOL, "description": "edited"}], "read changed"),
+    ],
+)
+def test_tools(tools: list[Any], which: str) -> None:
+    found = Session().why(START, {**body(*GROWN), "tools": tools})
+    assert named(found) == (explain.TOOLS, which, 0)
+    assert found is not None and agrees(found, "tools_changed")
+
+
+def test_order_of_tools() -> None:
+    two = [dict(TOOL), {**TOOL, "name": "grep"}]
+    found = Session().why({**START, "tools": two}, {**body(*GROWN), "tools": two[::-1]})
+    assert named(found) == (explain.TOOLS, "order changed", 0)
+
+
+def test_model() -> None:
+    found = Session().why(START, body(*GROWN, model="claude-opus-4-8"))
+    assert named(found) == (explain.MODEL, "claude-opus-5 → claude-opus-4-8", 0)
+    assert found is not None and agrees(found, "model_changed")
+
+
+@pytest.mark.parametrize(
+    ("more", "which"),
+    [
+        ({"tool_choice": {"type": "any"}}, "tool_choice"),
+        ({"thinking": {"type": "adaptive"}}, "thinking"),
+        ({"speed": "fast"}, "speed"),
+        ({"output_config": {"effort": "low"}}, "output_config.effort"),
+    ],
+)
+def test_parameter(more: dict[str, Any], which: str) -> None:
+    assert named(Session().why(START, body(*GROWN, **more))) == (explain.PARAMETER, which, 0)
+
+
+def test_the_first_image() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    found = Session().why(START, body(user(text("go#3000")), assistant(text("a")), user(picture, text("b", ""))))
+    assert named(found) == (explain.PARAMETER, "first image", 0)
+
+
+def test_lifetime() -> None:
+    assert named(Session().why(START, body(*GROWN), at=341)) == (explain.LIFETIME, "", 41)
+
+
+def test_lookback() -> None:
+    far = [user(text("go#3000")), assistant(*(text(f"{n}") for n in range(24))), user(text("b", ""))]
+    assert named(Session().why(START, body(*far))) == (explain.LOOKBACK, "", 6)
+
+
+def test_below_minimum() -> None:
+    small = {"messages": [user(text("go#100", ""))]}
+    assert named(Session().why(small, small)) == (explain.MINIMUM, "", 412)
+
+
+def test_marker_moved() -> None:
+    moved = [user(text("go#3000")), assistant(text("a")), user(text("b"))]
+    found = Session().why({**START, "system": [text("sys#3000")]}, {**body(*moved), "system": [text("sys#3000", "")]})
+    assert named(found) == (explain.MARKER_MOVED, "", 1)
+
+
+def test_marker_missing() -> None:
+    plain = [user(text("go#3000")), assistant(text("a")), user(text("b"))]
+    assert named(Session().why(START, body(*plain))) == (explain.MARKER_MISSING, "", 0)
+
+
+def test_not_yet_readable() -> None:
+    assert named(Session().why(START, body(*GROWN), at=1, began=3)) == (explain.NOT_YET, "", 2)
+
+
+def test_thinking_stripped() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    loop = [user(text("go#9000")), assistant(thought, dict(CALL)), user(marked(dict(RESULT), ""))]
+    spoken = [*loop[:2], user(dict(RESULT)), assistant(text("a")), user(text("and now?", ""))]
+    found = Session("claude-sonnet-4-5").why(body(*loop), body(*spoken))
+    assert named(found) == (explain.STRIPPED, "", 0)
+    # A model that keeps thinking reads it all.
+    assert Session("claude-opus-5").why(body(*loop), body(*spoken)) is None
+
+
+def test_compaction() -> None:
+    session = Session()
+    tree = session.desk.prefixes.tree
+    before = session.sent(START)
+    left = session.desk.simulator.send(before.prompt, 0)
+    now = session.sent(body(user(text("summary of what was said", ""))))
+    summary = tree.child(tree[now.head].parent, text_block("summary"), Place("messages", "user", "summary"))
+    marked_ = now._replace(head=summary)
+    found = why(tree, before, marked_, left, session.desk.simulator.ask(now.prompt, 10))
+    assert named(found) == (explain.COMPACTION, "", 0)
+
+
+def test_what_nothing_explains_is_not_in_the_record() -> None:
+    session = Session()
+    before, now = session.sent(START), session.sent(body(*GROWN))
+    left = session.desk.simulator.send(before.prompt, 0)
+    # The provider read nothing, although the entry was there: another machine, perhaps.
+    reported = Outcome(now.prompt, 10.0, read=0, hit=None, life=300.0)
+    assert named(why(session.desk.prefixes.tree, before, now, left, reported)) == (explain.NOT_IN_RECORD, "", 0)
+
+
+def test_where_two_contexts_part() -> None:
+    session = Session()
+    first, second = session.sent(START), session.sent(body(*GROWN))
+    tree = session.desk.prefixes.tree
+    assert parting(tree, first.head, second.head)[0] == ROOT
+    assert tree[parting(tree, first.head, second.head)[1]].place.role == "assistant"
