@@ -108,7 +108,7 @@ async def test_opening_raw_more_and_the_turn() -> None:
         await pilot.press("enter")
         assert "\u2570 17 more lines" in text(screen)
         await pilot.press("e")
-        assert "\u2570 \u23ce fold" in text(screen)
+        assert "so far  \u23ce fold" in text(screen) and "more lines" not in text(screen)
         await pilot.press("r")
         assert '{"tool_use_id":"t2"' in text(screen)
         await pilot.press("r")
