@@ -32,7 +32,7 @@ async def test_threads_are_listed_with_their_figures_and_one_goes_there_and_back
 
 async def test_tools_are_listed_by_server() -> None:
     async with opened(every_category(), (80, 24)) as (screen, pilot):
-        await pilot.press("ctrl+t")
+        await pilot.press("K")
         await until(pilot, lambda: "mcp" in seen(screen))
         shown = seen(screen)
         assert "built-in" in shown and "mcp puppeteer" in shown and "Bash" in shown
@@ -63,7 +63,7 @@ async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:
     story.call("done")
     async with opened(story.session, (120, 40)) as (screen, pilot):
         for key, node in (("enter", first), ("v", second)):
-            await pilot.press("R")
+            await pilot.press("S")
             await until(pilot, lambda: "could go" in seen(screen))
             assert "read again later" in seen(screen)
             await pilot.press(key)
@@ -72,5 +72,5 @@ async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:
 
 async def test_nothing_twice_is_said() -> None:
     async with opened(every_category()) as (screen, pilot):
-        await pilot.press("R")
+        await pilot.press("S")
         await until(pilot, lambda: "Nothing in this context" in seen(screen))

@@ -23,7 +23,7 @@ class Threads(Command):
 class Tools(Command):
     """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
 
-    name, action, keys, group = "tools by server", "tools", ("ctrl+t",), "lists"
+    name, action, keys, group = "tools by server", "tools", ("K",), "lists"
 
 
 class Weights(Command):
@@ -37,7 +37,7 @@ class Repeats(Command):
     """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
     with the tokens that could go."""
 
-    name, action, keys, group = "repeated content", "repeats", ("R",), "lists"
+    name, action, keys, group = "same content elsewhere (repeats)", "repeats", ("S",), "lists"
 
 
 LISTS: tuple[type[Command], ...] = (Threads, Tools, Weights, Repeats)
