@@ -87,6 +87,11 @@ class Loaded:
         """Whether there is a file that may grow."""
         return self._reading is not None and self._reading.main is not None
 
+    @property
+    def holds_context(self) -> bool:
+        """Whether anything for a model was found so far."""
+        return self._reading is None or self._reading.has_context()
+
     def check(self) -> None:
         """After the first reading. Raises `NoContext` where it brought nothing for a model."""
         reading = self._reading

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.database import is_database, rows
 from ctxtui.runtime.gathering import gathered
 from ctxtui.runtime.loaded import Loaded, News
@@ -59,6 +60,19 @@ def finished(loaded: Loaded, news: Iterable[News], progress: Callable[[int], Non
     if reading is not None and not reading.has_context():
         raise no_context(reading.head, reading.name, str(loaded.path or ""))
     return loaded
+
+
+def holds_context(path: Path) -> bool:
+    """Whether the file `path` says anything to a model; read only as far as it takes to know."""
+    try:
+        loaded, news = opening(path)
+        for some in news:
+            loaded.take(some)
+            if loaded.holds_context:
+                return True
+    except CtxtuiError:
+        return False
+    return False
 
 
 def load_stream(stream: BinaryIO | None = None, name: str = "standard input") -> Loaded:

@@ -44,5 +44,15 @@ def placed(found: Iterable[Found], around: Iterable[Path]) -> Iterator[Found]:
 
 
 def newest_here(found: Iterable[Found], around: Iterable[Path]) -> Found | None:
-    """The first of `found` (newest first) that ran in one of the directories `around`."""
-    return next((one for one in placed(found, around) if one.group == "here"), None)
+    """The first of `found` (newest first) that ran in one of the directories `around` and holds a context; where none
+    does, the first that ran there: opening it says what it is instead."""
+    # Imported here: Home asks this module where sessions ran before anything is read.
+    from ctxtui.runtime.loading import holds_context
+
+    bare: Found | None = None
+    for one in placed(found, around):
+        if one.group == "here":
+            if holds_context(one.path):
+                return one
+            bare = bare or one
+    return bare

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -136,6 +137,21 @@ def test_what_was_read_once_is_not_read_again(home: Path, monkeypatch: pytest.Mo
     assert make()((seen, Settings())) == first
     with pytest.raises(BaseException, match="read again"):
         make()((seen, Settings(usable_share=0.5)))
+
+
+def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
+    from ctxtui.runtime.discover import find
+    from ctxtui.runtime.whereabouts import newest_here
+
+    snapshot = b'{"type":"file-history-snapshot","messageId":"m","snapshot":{},"isSnapshotUpdate":false}\n'
+    for age, name, data in ((3, "old", claude_code(1)), (2, "full", claude_code(2)), (1, "bare", snapshot)):
+        os.utime(recording(home, name, data, folder_name(home)), (10_000 - age, 10_000 - age))
+    here = newest_here(find(home), [home])
+    assert here is not None and here.path.stem == "full"
+    for one in find(home)[1:]:
+        one.path.unlink()
+    alone = newest_here(find(home), [home])
+    assert alone is not None and alone.path.stem == "bare"
 
 
 def test_a_session_of_codex_says_where_it_ran(home: Path) -> None:
