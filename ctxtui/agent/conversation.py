@@ -16,8 +16,9 @@ from ctxtui.wire.request import Request, Response
 from ctxtui.wire.speech import Result, template, tool_results, user_message
 from ctxtui.wire.turns import CALL, RESULT, part_of
 
-Shape = Callable[[int], Sequence[Item]]
-"""Gives the items that leave for the raw context with this head: where edits are applied."""
+Shape = Callable[[int, Skeleton], bytes | None]
+"""Gives the body that leaves for the raw context with this head, spelled by a skeleton: where edits are applied. None
+where nothing is to be changed. Raises `CtxtuiError` where the edits leave nothing that can be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ _PROBE: Final = "\N{BULLET}"
 
 class Conversation:
     """One line of context. `tree` is the session's, `head` the context that the agent has now; `skeleton` spells its
-    requests. `shape` gives what leaves for a raw context; by default the context itself.
+    requests. `shape` may give another body for a raw context; by default the context is sent as it is.
     """
 
     def __init__(
@@ -111,12 +112,13 @@ class Conversation:
         return [Asked(part.id, part.reading.name, None) for part in calls]
 
     def draft(self) -> Draft:
-        """The request of the context as it stands, edits applied."""
-        raw = self.tree.items(self.head)
-        sent = list(self.shape(self.head)) if self.shape is not None else raw
-        body = registry.encode(Request(tuple(sent), self.skeleton))
-        sent_head = self.head if sent == raw else self.tree.extend(ROOT, sent)
-        return Draft(body, self.head, sent_head, self.skeleton)
+        """The request of the context as it stands, edits applied. Raises what `shape` raises."""
+        body = self.shape(self.head, self.skeleton) if self.shape is not None else None
+        if body is None:
+            made = Request(tuple(self.tree.items(self.head)), self.skeleton)
+            return Draft(registry.encode(made), self.head, self.head, self.skeleton)
+        sent = registry.DIALECTS[self.dialect].decode_request(body, None)
+        return Draft(body, self.head, self.tree.extend(ROOT, sent.items), sent.skeleton)
 
 
 def begin(tree: Tree, opening: Opening, shape: Shape | None = None) -> Conversation:

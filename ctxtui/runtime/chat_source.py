@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from ctxtui.core.session import Session
     from ctxtui.lab.statement import Statement
     from ctxtui.pricing.price import Cost
+    from ctxtui.runtime.foretelling import Foreteller
     from ctxtui.runtime.live_count import LiveCount
+    from ctxtui.runtime.partner import Partner
     from ctxtui.runtime.study import Study
 
 
@@ -54,3 +56,13 @@ class ChatSource(Inspection):
         from ctxtui.runtime.live_count import LiveCount
 
         return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))
+
+    def foreteller(self, study: Study, partner: Partner) -> Foreteller:
+        """What foretells the requests of the chat."""
+        from ctxtui.runtime.foretelling import Foreteller
+        from ctxtui.runtime.packaged import cache_rules
+
+        card = study.book.card(partner.model)
+        name = partner.endpoint.kind or partner.endpoint.name
+        rules = cache_rules().rules(card, "" if partner.is_offline else name)
+        return Foreteller(study.book, self._helpers.counter, rules, partner, self._helpers.prices)

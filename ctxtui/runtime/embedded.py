@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import Final
 
 from ctxtui.runtime.partner import Partner
+
+PACE: Final = 300.0
+"""Tokens a second: as quick as a model is, so that a chat can be watched and interrupted."""
 
 
 async def start(partner: Partner) -> tuple[Partner, Callable[[], Awaitable[None]]]:
     """The partner at the address where the provider listens now, and what ends it."""
     # Imported here: a chat with a real provider needs none of it.
-    from ctxtui.offline import serving
+    from ctxtui.offline import Server, serving
 
     stack = AsyncExitStack()
-    running = await stack.enter_async_context(serving())
+    running = await stack.enter_async_context(serving(Server(pace=PACE)))
     endpoint = replace(partner.endpoint, base_url=running.url)
     return replace(partner, endpoint=endpoint), stack.aclose

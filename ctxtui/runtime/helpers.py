@@ -30,8 +30,10 @@ class Helpers:
         self.bench = Apart()
         """Where blocks are counted."""
         labels = Labels(settings.labels, self.bench, self._memory.numbers)
-        self._counter = Counter(self.bench, self._memory.counts, labels)
-        self._prices = PricesApart(prices_for(settings))
+        self.counter = Counter(self.bench, self._memory.counts, labels)
+        """Counts, and remembers."""
+        self.prices = PricesApart(prices_for(settings))
+        """Prices calls."""
 
     def ready(self) -> None:
         """Read the tables now, so that nothing waits for them later."""
@@ -39,19 +41,19 @@ class Helpers:
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
-        book = book_for(session, self._counter, self._settings)
-        return Study(session, book, self._counter, self._prices, self._settings.usable_share)
+        book = book_for(session, self.counter, self._settings)
+        return Study(session, book, self.counter, self.prices, self._settings.usable_share)
 
     def price(self, call: Call) -> Cost | None:
         """What `call` costs; None where no price is known."""
-        return self._prices([call])[0][0]
+        return self.prices([call])[0][0]
 
     def keep(self) -> None:
         """Remember what was counted."""
-        self._memory.keep_counts(self._counter.unsaved())
+        self._memory.keep_counts(self.counter.unsaved())
 
     def close(self) -> None:
         """End the processes."""
         self.bench.close()
-        self._prices.close()
+        self.prices.close()
         self._memory.close()

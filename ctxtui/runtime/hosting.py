@@ -29,6 +29,8 @@ from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.runtime.continuing import CHAT, Past, past_of
+from ctxtui.runtime.host_edits import Edited
+from ctxtui.runtime.packaged import model_table
 from ctxtui.runtime.partner import OFFLINE, Partner, Wish, choose, params_for, refined
 from ctxtui.runtime.places import database
 from ctxtui.runtime.recording import Recording
@@ -40,6 +42,7 @@ from ctxtui.wire.registry import DIALECTS
 if TYPE_CHECKING:
     from ctxtui.providers.line import SdkLine
     from ctxtui.runtime.config import Config
+    from ctxtui.runtime.overlay import Overlay
     from ctxtui.store.rows import Price
 
 SYSTEM: Final = (
@@ -79,6 +82,8 @@ class Host:
         self.writer: Writer | None = None
         self.session = Session(Tree())
         self.judge: Judge = _no_rule
+        self.overlay: Callable[[], Overlay | None] = lambda: None
+        """Gives the edits under which requests leave."""
         self._clock = clock
         self._past: Past | None = None
         self._record: Recording | None = None
@@ -113,6 +118,8 @@ class Host:
         await self.meet(partner)
         assert self.partner is not None
         conversation = self._conversation(self.partner)
+        card = model_table().card(self.partner.model)
+        conversation.shape = Edited(self.session.tree, lambda: self.overlay(), card)
         self._begin_record(conversation, price, trouble)
         around = Surroundings(self._moment, self._judged, self._exchange, self._clock)
         assert self._line is not None

@@ -59,6 +59,8 @@ class ChatScreen(ChatFigures, Talking):
 
     async def _begin(self) -> None:
         host = self.host
+        host.overlay = lambda: self.overlay
+        host.judge = self.judge
         try:
             await host.begin(self.hear, self.chat.price, lambda: self.app.call_from_thread(self.record_changed))
         except CtxtuiError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,8 @@ from ctxtui.tui.later import later
 from ctxtui.tui.screens.chat_turn import TurnSeen
 
 if TYPE_CHECKING:
+    from ctxtui.agent.conversation import Draft
+    from ctxtui.runtime.foretelling import Foreteller, Foretold
     from ctxtui.views import composition, header, next_request
     from ctxtui.views.scene import Scene
 else:
@@ -20,7 +24,10 @@ else:
 class ChatFigures(TurnSeen):
     """Shows composition and fill of what would be sent now, the answer that comes in included."""
 
+    foretold: Foretold | None = None
+    """What the drafted request was foretold to be."""
     _next: Scene | None = None
+    _teller: Foreteller | None = None
 
     @property
     def coming(self) -> dict[int, int]:
@@ -54,6 +61,32 @@ class ChatFigures(TurnSeen):
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         number = scene.number if scene.call.id else 0
         self.panels.header.show(replace(shown, used=used, call=number, record=record))
+
+    async def judge(self, draft: Draft) -> str:
+        """Foretell the drafted request; why a rule wants it held."""
+        from ctxtui.runtime.foretelling import has_rules
+
+        settings = self.host.config.settings
+        if not has_rules(settings):
+            self.run_worker(self._foretell(draft), group="foretelling")
+            return ""
+        return await self._foretell(draft)
+
+    async def _foretell(self, draft: Draft) -> str:
+        from ctxtui.runtime.foretelling import held_because
+
+        study, partner = self.study, self.host.partner
+        if study is None or partner is None:
+            return ""
+        if self._teller is None or self._teller.partner != partner:
+            self._teller = self.chat.foreteller(study, partner)
+        self.foretold = await asyncio.to_thread(self._teller.foretell, draft, time.time())
+        return held_because(self.foretold, self.host.config.settings)
+
+    def call_began(self, draft: Draft, at: float) -> None:
+        """The answer to `draft` begins: the cache holds it from now on."""
+        if self._teller is not None:
+            self._teller.began(draft, at)
 
     @property
     def header_state(self) -> str:

@@ -20,6 +20,7 @@ from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.agent import moments as mo
+    from ctxtui.agent.conversation import Draft
     from ctxtui.runtime.chat_source import ChatSource
     from ctxtui.runtime.hosting import Host, News
     from ctxtui.runtime.live_count import LiveCount
@@ -54,6 +55,7 @@ class TurnSeen(InspectorScreen):
     _frames: Timer | None = None
     _counts: Timer | None = None
     _live: LiveCount | None = None
+    _draft_sent: Draft | None = None
 
     @property
     def host(self) -> Host:
@@ -115,6 +117,7 @@ class TurnSeen(InspectorScreen):
             mo.Drafted: self._drafted,
             mo.Held: self._held,
             mo.Sent: self._sent,
+            mo.CallBegan: self._began,
             mo.Heard: self._heard,
             mo.CallEnded: self._ended,
             mo.CallFailed: self._failed,
@@ -132,6 +135,7 @@ class TurnSeen(InspectorScreen):
         self._note(f"held: {moment.reason}. ^o sends it, esc takes it back", "held")
 
     def _sent(self, moment: mo.Sent) -> None:
+        self._draft_sent = moment.draft
         partner = self.host.partner
         name = f"{partner.model} of {partner.endpoint.name}" if partner is not None else "the provider"
         self._note(f"{name} was asked" + (f", attempt {moment.attempt}" if moment.attempt > 1 else ""))
@@ -139,6 +143,13 @@ class TurnSeen(InspectorScreen):
             self._live = self.chat.live_count(self.study, partner.model)
         self._frames = self._frames or self.set_interval(FRAME, self._frame)
         self._counts = self._counts or self.set_interval(_COUNT, self._count)
+
+    def _began(self, moment: mo.CallBegan) -> None:
+        if self._draft_sent is not None and moment.call.first_byte is not None:
+            self.call_began(self._draft_sent, moment.call.first_byte)
+
+    def call_began(self, draft: Draft, at: float) -> None:
+        """The answer to `draft` begins."""
 
     def _heard(self, moment: mo.Heard) -> None:
         rows = self.rows

@@ -1,0 +1,48 @@
+"""A chat's requests under the edits that the user applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctxtui.core.call import Skeleton
+from ctxtui.core.tree import Tree
+from ctxtui.tokens.models import ModelCard
+
+if TYPE_CHECKING:
+    from ctxtui.curation.context import Context
+    from ctxtui.runtime.overlay import Overlay
+
+
+class Edited:
+    """Gives the body that leaves for a context of `tree`; `overlay` is asked for the edits each time."""
+
+    def __init__(self, tree: Tree, overlay: Callable[[], Overlay | None], card: ModelCard) -> None:
+        self._tree = tree
+        self._overlay = overlay
+        self._card = card
+        self._context: Context | None = None
+
+    def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
+        """The body under the applied edits; None where there are none. Raises `CtxtuiError` where they are refused."""
+        overlay = self._overlay()
+        if overlay is None or not overlay.applied:
+            return None
+        # Imported here: most chats have no edits.
+        from ctxtui.curation.apply import apply
+        from ctxtui.curation.context import Context
+        from ctxtui.curation.outgoing import Refused, outgoing
+        from ctxtui.curation.rules import rules_for
+        from ctxtui.wire.request import Request
+
+        params = Request((), skeleton).params
+        if self._context is None:
+            self._context = Context(self._tree, head, skeleton.dialect, params)
+        self._context = self._context.grown(head)
+        applied = apply(self._context, overlay.applied, rules_for(skeleton.dialect, self._card))
+        model = str(params.get("model", ""))
+        made = outgoing(applied, skeleton, dialect=skeleton.dialect, model=model, prefill=self._card.prefill)
+        if made.violations:
+            first = made.violations[0]
+            raise Refused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
+        return made.body
