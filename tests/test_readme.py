@@ -2,9 +2,11 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,13 +21,14 @@ SHELL = [
 INLINE = re.findall(r"`(ctxtui(?: [^`]+)?)`", README)
 COMMANDS = sorted({line for line in [*SHELL, *INLINE] if line.split()[0] == "ctxtui"})
 ON_SCREEN = {"ctxtui", "ctxtui PATH", "ctxtui last"}
+SERVES = {command for command in COMMANDS if command.startswith("ctxtui offline")}
 
 
 def filled(command: str, recording: Path) -> list[str]:
     return [re.sub(r"^PATH\b", str(recording), word) for word in command.split()[1:]]
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ON_SCREEN])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ON_SCREEN | SERVES])
 def test_a_command_of_the_readme_succeeds(command: str, tmp_path: Path) -> None:
     recording = plant(tmp_path / "home", tmp_path, messages=100)
     done = subprocess.run(
@@ -39,6 +42,19 @@ def test_a_command_of_the_readme_succeeds(command: str, tmp_path: Path) -> None:
     # As with diff, 1 says that the two differ.
     assert done.returncode == int(command.startswith("ctxtui diff")), done.stderr
     assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("command", sorted(SERVES))
+def test_a_command_of_the_readme_serves(command: str, tmp_path: Path) -> None:
+    recording = plant(tmp_path / "home", tmp_path, messages=100)
+    asked = [sys.executable, "-m", "ctxtui", *filled(command, recording)]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(asked, cwd=tmp_path, env={**os.environ, **environment(tmp_path / "home")}, **pipes) as served:
+        assert served.stdout is not None
+        assert "http://127.0.0.1:" in served.stdout.readline()
+        served.send_signal(signal.SIGINT)
+        served.communicate(timeout=10)
+    assert served.returncode == 0
 
 
 @pytest.mark.parametrize("command", sorted(ON_SCREEN))

@@ -76,6 +76,7 @@ def command(home: Path, *arguments: str) -> Iterator[tuple[dict[str, str], subpr
             yield json.loads(process.stdout.readline()), process
         finally:
             process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_the_command(tmp_path: Path) -> None:
             client.messages.create(**asked)
             with pytest.raises(anthropic.RateLimitError):
                 client.messages.create(**asked)
-    assert process.wait(10) == 0
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(
