@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ctxtui.runtime.helpers import Helpers
     from ctxtui.runtime.loaded import Loaded, News
     from ctxtui.runtime.noting import Notebook
+    from ctxtui.runtime.staging_desk import StagingDesk
     from ctxtui.runtime.study import Study
 
 
@@ -65,6 +66,13 @@ class Inspection:
         from ctxtui.runtime.stating import stated
 
         return stated(self.name, loaded.session if self.name == "-" else None, self.settings)
+
+    def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
+        """Where edits of the session are staged."""
+        from ctxtui.runtime.overlays import Overlays
+        from ctxtui.runtime.staging_desk import StagingDesk
+
+        return StagingDesk(study, Overlays(loaded, self.settings))
 
     def notebook(self, loaded: Loaded) -> Notebook:
         """Where notes on the recording are kept."""

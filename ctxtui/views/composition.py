@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ctxtui.core.category import CATEGORIES
 from ctxtui.lab.figures import CallFigures
@@ -17,13 +17,30 @@ from ctxtui.views.span import Span, Spans
 @dataclass(frozen=True, slots=True)
 class Composition:
     """What the context shown is made of. `residual` is what the report holds beyond our figures, `half_width` the
-    half of the 90 % interval of our figures as a share; `parts` is empty while tokens are being counted."""
+    half of the 90 % interval of our figures as a share; `parts` is empty while tokens are being counted. `after` is
+    what the total comes to under staged edits, None where nothing is staged."""
 
     total: int
     reported: bool
     half_width: float
     parts: tuple[Part, ...]
     residual: int
+    after: int | None = None
+
+
+def staged(what: Composition, changes: Mapping[int, int]) -> Composition:
+    """`what` under edits that give each category (by index) so many tokens more, or less."""
+    if not what.parts:
+        return what
+    known = {part.category: part for part in what.parts}
+    known |= {index: Part(index, 0, 0.0) for index in changes if index not in known}
+    total = max(1, what.total + sum(changes.values()))
+    parts = []
+    for index in sorted(known):
+        part = known[index]
+        after = max(0, part.tokens + changes.get(index, 0))
+        parts.append(replace(part, after=after, share=after / total))
+    return replace(what, parts=tuple(parts), after=total)
 
 
 def composition(
@@ -63,6 +80,13 @@ def notes(what: Composition, room: int) -> list[Span]:
     if not what.parts:
         return [Span(exact if what.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
     sure = f"±{100 * what.half_width:.0f} %" if what.half_width else ""
+    if what.after is not None:
+        before = Span(f"{numbers.tokens(what.total)} → ", "dim")
+        return [
+            before,
+            Span(numbers.tokens(what.after), "ink bold"),
+            Span(f" {sure}" if room >= BAR_FROM else "", "dim"),
+        ]
     if room < BAR_FROM:
         return [Span(numbers.tokens(what.total), "ink bold"), Span(f" {sure}", "dim")]
     if not what.reported:

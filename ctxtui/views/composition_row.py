@@ -21,7 +21,8 @@ BAR_FROM: Final = 40
 class Part:
     """One category: `tokens` in the context, `change` since the call before, USD in `this` call and `so_far`.
 
-    `shown` is ``line``, ``full`` or ``hidden``: how the transcript shows its blocks. None: not known yet.
+    `shown` is ``line``, ``full`` or ``hidden``: how the transcript shows its blocks. `after` are the tokens under
+    staged edits. None: not known yet, or nothing is staged.
     """
 
     category: int
@@ -31,6 +32,7 @@ class Part:
     this: float | None = None
     so_far: float | None = None
     shown: str = "line"
+    after: int | None = None
 
     @property
     def sign(self) -> Sign:
@@ -58,19 +60,20 @@ def draw(part: Part, scale: int, room: int) -> list[Span]:
     bar, money, decimals = columns(room)
     sign, lost = part.sign, part.category == NOT_RECORDED
     big = "bold" if part.share >= BOLD_SHARE and not lost else ""
-    figure = numbers.guessed(part.tokens) if lost else numbers.tokens(part.tokens)
+    now = part.tokens if part.after is None else part.after
+    figure = numbers.guessed(part.tokens) if lost else numbers.tokens(now)
+    changed = "warn" if now < part.tokens else "add" if now > part.tokens else "ink"
     name_style = {"hidden": "faint strike", "full": "ink underline"}.get(part.shown, "ink")
     name = (
         [Span("   not recorded", "faint")] if lost else [_key(sign), sign.span, Span(" "), Span(sign.name, name_style)]
     )
     line = [
         *name,
-        Span(cells.right(figure, 23 - width(name)), "faint" if lost else f"ink {big}".strip()),
+        Span(cells.right(figure, 23 - width(name)), "faint" if lost else f"{changed} {big}".strip()),
         Span(" "),
     ]
     if bar:
-        drawn = bars.line(part.tokens, scale, bar)
-        line.append(Span(drawn.ljust(bar), "faint" if lost else sign.style))
+        line += _bar(part, now, scale, bar, "faint" if lost else sign.style)
     if money:
         change = numbers.NONE if not part.change else numbers.signed(part.change)
         line.append(Span(f"{change:>8}", "ink" if part.change else "dim"))
@@ -79,6 +82,11 @@ def draw(part: Part, scale: int, room: int) -> list[Span]:
     share = numbers.share(part.share, decimals)
     line += [Span(f"{share[:-2]:>{room - 1 - 24 - bar - 29 * money - 2}}", "dim"), Span(" %", "faint")]
     return line
+
+
+def _bar(part: Part, now: int, scale: int, room: int, style: str) -> list[Span]:
+    drawn = bars.staged(now, max(0, part.tokens - now), scale, room, style)
+    return [*drawn, Span(" " * max(0, room - width(drawn)))]
 
 
 def _key(sign: Sign) -> Span:

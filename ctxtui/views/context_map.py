@@ -17,13 +17,16 @@ from ctxtui.views.span import Span, Spans
 @dataclass(frozen=True, slots=True)
 class ContextMap:
     """What the map draws: `shown` is the category at each pixel, `extent` the tokens that all pixels stand for,
-    `segments` and `marks` the track, `here` the token of the block under the cursor."""
+    `segments` and `marks` the track, `here` the token of the block under the cursor. With edits staged, `own` are the
+    places of their breakpoints and `break_at` is the token where the prefix ends."""
 
     shown: tuple[int | None, ...]
     extent: float
     segments: tuple[tuple[str, float], ...] = ()
     marks: tuple[float, ...] = ()
     here: float | None = None
+    own: tuple[float, ...] = ()
+    break_at: float | None = None
 
 
 def extent_of(scene: Scene) -> float:
@@ -92,9 +95,9 @@ def lines(
     """The pane's body: `height` lines of raster, the track, and with `scaled` the line of figures."""
     side = Span(" ")
     body = raster.rows_of(what.shown, width, height, colour=colour, letters=letters)
-    marks = [(token, True) for token in what.marks]
+    marks = [*((token, True) for token in what.marks), *((token, False) for token in what.own)]
     out: list[Spans] = [[side, *line] for line in body]
-    out.append([side, *raster.track(what.segments, width, what.extent, marks)])
+    out.append([side, *raster.track(what.segments, width, what.extent, marks, what.break_at)])
     if scaled:
         out.append([side, *scale.line(width, what.extent, what.here)])
     return out

@@ -25,6 +25,8 @@ from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.lab.ledger import Ledger
+    from ctxtui.views.staged_rows import StagedRows
+    from ctxtui.views.staging import Staging
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
 SHOWN: Final = (LINE, FULL, HIDDEN)
@@ -52,7 +54,11 @@ class ContextRows:
         """What a search marks."""
         self.here: tuple[int, int] | None = None
         """Where a search stands: a node, and which of the hits in its open body."""
+        self.staging: Staging | None = None
+        """What staged edits make of the scene; `every` shows all its rows, not only what they touch."""
+        self.every = False
         self._rows: Rows | None = None
+        self._staged: StagedRows | None = None
         self._trail: Trail | None = None
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: Ledger | None, shown: tuple[str, ...]) -> None:
@@ -62,6 +68,12 @@ class ContextRows:
         self.scene, self.ledger, self.shown = scene, ledger, shown
         self.charge = charge(scene, self._trail.show(scene.head))
         hidden = frozenset(category for category, how in enumerate(shown) if how == HIDDEN)
+        self._staged = None
+        if self.staging is not None:
+            # Imported here, as what draws them: most sessions are only looked at.
+            from ctxtui.views.staged_rows import StagedRows
+
+            self._staged = StagedRows(scene.session.tree, self.staging, every=self.every, hidden=hidden)
         self._rows.show(
             scene.head, self._tails(scene), boundaries=boundaries.at, hidden=hidden, missing=scene.missing > 0
         )
@@ -84,24 +96,29 @@ class ContextRows:
         return tails
 
     @property
+    def _list(self) -> Rows | StagedRows | None:
+        return self._rows if self._staged is None else self._staged
+
+    @property
     def count(self) -> int:
         """How many rows there are."""
-        return len(self._rows) if self._rows is not None else 0
+        return len(self._list) if self._list is not None else 0
 
     @property
     def blocks(self) -> int:
         """How many blocks the context has that are shown."""
-        return self._rows.context_rows if self._rows is not None else 0
+        return self._list.context_rows if self._list is not None else 0
 
     @property
     def entries(self) -> Sequence[int]:
         """What `entry` gives, of all rows."""
-        return self._rows.entries if self._rows is not None else ()
+        rows = self._list
+        return rows.entries if isinstance(rows, Rows) else [self.entry(index) for index in range(self.count)]
 
     def entry(self, index: int) -> int:
         """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
-        assert self._rows is not None
-        return self._rows[index]
+        assert self._list is not None
+        return self._list[index]
 
     def holds(self, node: int) -> bool:
         """Whether `node` is in what is shown: the context, its answer, what came since."""
@@ -110,8 +127,8 @@ class ContextRows:
 
     def index_of(self, node: int) -> int:
         """The row of `node`, or the nearest above it that is shown."""
-        assert self._rows is not None and self.scene is not None
-        return self._rows.index_of(self.scene.session.tree[node].depth)
+        assert self._list is not None and self.scene is not None
+        return self._list.index_of(self.scene.session.tree[node].depth)
 
     def turn_row(self, index: int) -> int | None:
         """The row with which the turn of row `index` begins, if it is shown above it."""
@@ -126,10 +143,10 @@ class ContextRows:
 
     def row(self, index: int, *, history: bool = True) -> transcript.Row | Rule:
         """Row `index` as a view-model, with its call and what it has cost so far only for `history`."""
-        assert self._rows is not None and self.scene is not None
-        entry, scene = self._rows[index], self.scene
+        assert self._list is not None and self.scene is not None
+        entry, scene = self._list[index], self.scene
         if entry < 0:
-            return self._rows.rule(entry)
+            return self._list.rule(entry)
         if entry == MISSING:
             return transcript.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
@@ -193,16 +210,36 @@ class ContextRows:
         how = self.is_open(index)
         return 1 if how is None else 2 + self.body(index, how, grid.body).height(how.lines)
 
+    def _rule_line(self, index: int, rule: Rule, grid: Grid, cursor: str) -> Spans:
+        if self._staged is None or self.staging is None:
+            return transcript.draw_rule(rule, grid, cursor)
+        from ctxtui.views import staged_row
+
+        new = self._staged.new(self.entry(index))
+        if new is not None:
+            return staged_row.draw_new(new, grid, cursor)
+        return staged_row.draw_rule(rule, grid, self.staging.rewritten if self.staging.counted else None)
+
+    def _row_line(self, index: int, row: transcript.Row, grid: Grid, cursor: str) -> Spans:
+        if self.staging is None:
+            return transcript.draw(row, grid, cursor)
+        from ctxtui.views import staged_row
+
+        node = self.entry(index)
+        return staged_row.draw(
+            row, grid, cursor, self.staging.fate(node), self.staging.sign(node), broken=self.staging.behind(node)
+        )
+
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
         row = self.row(index, history=grid.call > 0)
         if isinstance(row, Rule):
-            return transcript.draw_rule(row, grid, cursor)
+            return self._rule_line(index, row, grid, cursor)
         how = self.is_open(index)
         if line == 0 or how is None:
             if self.find is not None:
                 row = replace(row, words=tuple(marked(row.words, self.find)))
-            return transcript.draw(row, grid, cursor)
+            return self._row_line(index, row, grid, cursor)
         body = self.body(index, how, grid.body)
         here = body.spot(self.here[1], how.lines) if self.here and self.here[0] == self.entry(index) else None
         money = block_money.words(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""

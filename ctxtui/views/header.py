@@ -20,7 +20,7 @@ class Header:
     """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
     asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it,
     or how many calls the view is `behind` a live recording. `record`: how many forecasts of the calls so far were
-    right, and how many there were."""
+    right, and how many there were. `after` is what the context comes to under staged edits, in tokens."""
 
     title: str
     model: str = ""
@@ -36,6 +36,7 @@ class Header:
     record: tuple[int, int] = (0, 0)
     spent: int | None = None
     """Tokens in and out of the thread's calls so far, where a subscription paid: they lead then."""
+    after: int | None = None
 
 
 def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscription: bool = False) -> Header:
@@ -115,13 +116,17 @@ def _figures(what: Header, room: int) -> list[Span]:
     used = numbers.NONE if what.used is None else numbers.tokens(what.used)
     out = [Span("  ")]
     if bar and window:
-        out += [*bars.budget(what.used or 0, usable, window, bar), Span(" ")]
-    out.append(Span(f"{used:>6}", "ink bold"))
-    if room >= 100 and usable:
+        out += [*bars.budget(what.used or 0, usable, window, bar, what.after), Span(" ")]
+    if what.after is not None and what.used is not None:
+        out += _falling(what.used, what.after, usable, room)
+    else:
+        out.append(Span(f"{used:>6}", "ink bold"))
+    if room >= 100 and usable and what.after is None:
         out.append(Span(f" of {numbers.tokens(usable).replace('.0k', 'k')}", "dim"))
     if usable and what.used is not None:
-        style = bars.budget_style(what.used, usable)
-        share = f"{100 * what.used / usable:.0f} %"
+        level = what.used if what.after is None else what.after
+        style = bars.budget_style(level, usable)
+        share = f"{100 * level / usable:.0f} %"
         out.append(
             Span(f"{share:>7}" if room >= 100 else f"{share:>6}", "ink" if style == "readtx" else f"{style} bold")
         )
@@ -132,3 +137,9 @@ def _figures(what: Header, room: int) -> list[Span]:
     else:
         out.append(Span(cost, "ink bold" if what.cost is not None else "dim"))
     return [*out, Span(" " if room >= 100 else "")]
+
+
+def _falling(used: int, after: int, usable: int, room: int) -> list[Span]:
+    """What the context comes to under staged edits: ``154.0k → 107.3k``."""
+    before = [Span(numbers.tokens(used), bars.budget_style(used, usable)), Span(" → ", "dim")] if room >= 70 else []
+    return [*before, Span(numbers.tokens(after), f"{bars.budget_style(after, usable)} bold")]

@@ -9,6 +9,8 @@ NARROW: Final = 100
 WIDE: Final = 160
 _SMALLEST: Final = (60, 16)
 _READABLE: Final = (30, 6)
+_STAGED: Final = 12
+"""Lines that the pane of staged edits takes before the composition gets any."""
 
 
 class Box(NamedTuple):
@@ -22,11 +24,13 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What panes would like: lines of the composition, of threads and tools (0: nothing to show)."""
+    """What panes would like: lines of the composition, of threads and tools (0: nothing to show); `staged` says that
+    edits are staged, so that their pane stands in place of what the call did."""
 
     context: int = 7
     threads: int = 0
     tools: int = 0
+    staged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,11 @@ def arrange(width: int, height: int, wants: Wants) -> Layout:
     top = height - 2 - tall - calls
     boxes["calls"] = Box(0, top, width, calls)
     side = 30 if width < NARROW else 46 if width < WIDE else int(width * 0.44)
+    if wants.staged and width < WIDE:
+        side += 4
     boxes["transcript"] = Box(0, 1, width - side - 1, top - 1)
-    rows, scaled = _side(boxes, width, height, Box(width - side - 1, 1, side + 1, top - 1), wants)
+    stack = _staged if wants.staged else _side
+    rows, scaled = stack(boxes, width, height, Box(width - side - 1, 1, side + 1, top - 1), wants)
     return Layout(boxes, rows, scaled, strip, tall)
 
 
@@ -95,6 +102,22 @@ def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Want
         boxes["this-call"] = Box(lower.x, y, lower.width, lower.height if left < 4 else call)
         if left >= 4:
             boxes["heaviest"] = Box(lower.x, y + call, lower.width, left)
+    return rows, scaled
+
+
+def _staged(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wants) -> tuple[int, bool]:
+    """Stack the side column while edits are staged: their pane is whole, the composition folds first."""
+    rows = 2 if height < 30 else 3 if height < 50 else 6
+    scaled = height >= 30
+    track = 1 + rows + 1 + scaled
+    context = min(wants.context + 1, max(1, room.height - track - _STAGED))
+    if context < 4:
+        context = 1
+    y = room.y
+    for name, lines in (("context", context), ("map", track)):
+        boxes[name] = Box(room.x, y, room.width, lines)
+        y += lines
+    boxes["staged"] = Box(room.x, y, room.width, max(0, room.y + room.height - y))
     return rows, scaled
 
 

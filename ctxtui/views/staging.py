@@ -137,8 +137,19 @@ class Staging:
 
     @cached_property
     def before(self) -> int:
-        """Tokens of the context as it is."""
-        return self.scene.position(self.head) if self.scene.running.counted(self.head) else 0
+        """Tokens of the context that the next request would have: what was reported of the call shown, and what came
+        since as we count it."""
+        running, scene = self.scene.running, self.scene
+        if not running.counted(self.head):
+            return 0
+        since = running.read(self.head, self.head) - running.read(self.head, scene.head)
+        return scene.figures.context_tokens + since
+
+    @cached_property
+    def _stretch(self) -> float:
+        """Reported tokens for one of ours: figures that are held against a report are told in its tokens."""
+        ours = self.scene.position(self.scene.head)
+        return self.scene.figures.context_tokens / ours if ours and self.scene.figures.reported else 1.0
 
     @cached_property
     def freed(self) -> int:
@@ -149,11 +160,11 @@ class Staging:
         """As `freed`, from a raw position on, up to another one (exclusive)."""
         changes = self.applied.changes
         last = len(self.applied.context) + 1 if until is None else until
-        gone = sum(
-            fate.tokens - (fate.after or 0)
-            for at, change in changes.items()
-            if position <= at < last and (fate := self.fates[change.node])
-        )
+        gone = 0
+        for at, change in changes.items():
+            if position <= at < last:
+                fate = self.fates[change.node]
+                gone += fate.tokens - (fate.after or 0)
         return gone - sum(new.tokens or 0 for new in self.news if position <= new.at < last)
 
     @property
@@ -163,13 +174,9 @@ class Staging:
 
     @cached_property
     def cached(self) -> int:
-        """Tokens of the context that the last request has left in the cache, as far as its report tells of one."""
-        scene = self.scene
-        usage = scene.call.usage
-        if usage is None or not usage.has_cache or not (usage.cache_read or usage.cache_write):
-            return 0
-        whole = scene.position(scene.head) if scene.running.counted(scene.head) else 0
-        return round(whole * (usage.cache_read + usage.cache_write) / usage.input) if usage.input else 0
+        """Tokens that the last request has left in the cache, as far as its report tells of one."""
+        usage = self.scene.call.usage
+        return usage.cache_read + usage.cache_write if usage is not None and usage.has_cache else 0
 
     @cached_property
     def break_token(self) -> int | None:
@@ -178,9 +185,8 @@ class Staging:
         if at is None:
             return None
         nodes = self.applied.context.nodes
-        node = nodes[at] if at < len(nodes) else self.head
-        parent = self.scene.session.tree[node].parent if at < len(nodes) else node
-        return self.scene.position(parent) if self.scene.running.counted(node) else 0
+        before = self.scene.session.tree[nodes[at]].parent if at < len(nodes) else self.head
+        return round(self.scene.position(before) * self._stretch) if self.scene.running.counted(self.head) else 0
 
     @property
     def broken(self) -> int:
@@ -204,7 +210,21 @@ class Staging:
             change[new.category] = change.get(new.category, 0) + (new.tokens or 0)
         return {category: tokens for category, tokens in change.items() if tokens}
 
+    def sign(self, node: int) -> Span | None:
+        """The mark of a block that stays as it is: marked, pinned, behind a breakpoint."""
+        if node in self.marked:
+            return MARK["marked"].span
+        at = self.scene.session.tree[node].depth - 1
+        if at in self.applied.marks and self.applied.marks[at].given.get("on", True):
+            return MARK["breakpoint"].span
+        return MARK["pinned"].span if at in self.applied.pinned else None
+
+    def behind(self, node: int) -> bool:
+        """Whether `node` lies where the cached prefix cannot be read any more."""
+        breaks = self.applied.breaks_at
+        return breaks is not None and self.scene.session.tree[node].depth - 1 >= breaks
+
     @property
     def repairs(self) -> int:
         """Blocks that go so that the provider takes the rest."""
-        return sum(1 for fate in self.fates.values() if fate.repair)
+        return sum(change.repaired and change.before.kind != HEADER for change in self.applied.changes.values())

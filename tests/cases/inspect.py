@@ -9,13 +9,30 @@ from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
 from ctxtui.runtime.loaded import Loaded, News
 from ctxtui.runtime.noting import Notebook
+from ctxtui.runtime.overlay import Overlay
 from ctxtui.runtime.packaged import price_table
 from ctxtui.runtime.pricing_apart import price_here
 from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.staging_desk import StagingDesk
 from ctxtui.runtime.study import Study
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.screens.inspector import InspectorScreen
 from tests.cases.sessions import book_of
+
+
+class InMemory:
+    """Overlays that are saved nowhere."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Overlay] = {}
+
+    def of(self, thread: str) -> Overlay:
+        return self._known.setdefault(thread, Overlay(thread=thread))
+
+    unsaved = False
+
+    def save(self) -> None:
+        pass
 
 
 class HandMade:
@@ -28,6 +45,7 @@ class HandMade:
         self.priced = priced
         self.closed = False
         self.settings = Settings(data_dir=os.devnull)
+        self.overlays = InMemory()
 
     def open(self) -> tuple[Loaded, Iterator[News]]:
         return Loaded(self.session, self.name), iter(())
@@ -44,6 +62,9 @@ class HandMade:
 
     def is_live(self, loaded: Loaded) -> bool:
         return self.live
+
+    def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
+        return StagingDesk(study, self.overlays)
 
     def keep(self) -> None:
         pass

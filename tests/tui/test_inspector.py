@@ -115,9 +115,9 @@ async def test_opening_raw_more_and_the_turn() -> None:
         assert '{"tool_use_id":"t2"' not in text(screen)
         await pilot.press("enter")
         assert "\u2570" not in text(screen)
-        await pilot.press("E")
+        await pilot.press("O")
         assert len(pane.opened) > 3
-        await pilot.press("E")
+        await pilot.press("O")
         assert not pane.opened
 
 
@@ -172,9 +172,9 @@ async def test_typing_ahead_reaches_the_prompt() -> None:
 async def test_threads() -> None:
     async with opened(with_subagents(), (200, 60)) as (screen, pilot):
         assert "Find server types" in text(screen)
-        await pilot.press("t")
+        await pilot.press("ctrl+t")
         assert screen.thread == "find" and "Find server types and socket messages \u2039" in text(screen)
-        await pilot.press("t")
+        await pilot.press("ctrl+t")
         assert screen.thread == "upda"
         screen.panels.threads.focus()
         await pilot.press("up", "up", "enter")

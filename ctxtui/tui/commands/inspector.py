@@ -20,6 +20,7 @@ from ctxtui.tui.commands.inspector_lists import LISTS, THREADS
 from ctxtui.tui.commands.inspector_money import MONEY
 from ctxtui.tui.commands.inspector_notes import NOTES, NOTING
 from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
+from ctxtui.tui.commands.inspector_staging import STAGING
 from ctxtui.views.signs import CATEGORY
 
 __all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "SEARCHING", "SKIPPED", "THREADS"]
@@ -43,7 +44,7 @@ class _OnBlock(Command):
 class OpenBlock(_OnBlock):
     """Open the block in place, or fold it: Markdown, code, arguments, JSON, an image's facts."""
 
-    name, action, keys, label = "open or fold block", "open_block", ("enter", "space"), "open"
+    name, action, keys, label = "open or fold block", "open_block", ("enter",), "open"
 
 
 class MoreLines(_OnBlock):
@@ -73,13 +74,13 @@ class PageBlock(_OnBlock):
 class OpenTurn(_OnBlock):
     """Open every block of this turn, or fold them all."""
 
-    name, action, keys = "open or fold all blocks of the turn", "open_turn", ("E",)
+    name, action, keys = "open or fold all blocks of the turn", "open_turn", ("O",)
 
 
 class NextThread(Command):
     """The next thread: the main line of context, then the agents it started."""
 
-    name, action, keys, label, group = "next thread", "step_thread(1)", ("t",), "thread", "threads and following"
+    name, action, keys, label, group = "next thread", "step_thread(1)", ("ctrl+t",), "thread", "threads and following"
 
     @classmethod
     def available(cls, at: Situation) -> bool:
@@ -169,8 +170,8 @@ class Home(Command):
 
 
 INSPECTOR: tuple[type[Command], ...] = (
-    OpenBlock, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll, GoToCall,
-    *COMPARING, *LISTS, *MONEY,
+    OpenBlock, *STAGING, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll,
+    GoToCall, *COMPARING, *LISTS, *MONEY,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     *SEARCH, *NOTING, Prompt, Leave,
 )  # fmt: skip

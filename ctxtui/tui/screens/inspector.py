@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import events
+from textual.app import ComposeResult
+from textual.layout import Layout
+from textual.timer import Timer
+
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
 from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, NOTES, SEARCHING, SKIPPED, THREADS
 from ctxtui.tui.look.keyline import Key, KeyLine
@@ -16,22 +21,18 @@ from ctxtui.tui.screens.inspector_notes import Noting
 from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_overlays import Overlays
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
-from ctxtui.tui.screens.inspector_search import Searching
+from ctxtui.tui.screens.inspector_staging import OnEdits
 from ctxtui.tui.screens.inspector_travel import Travel
 from ctxtui.tui.widgets.stage import Stage
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views.layout import Box
 from ctxtui.views.span import Span
-from textual import events
-from textual.app import ComposeResult
-from textual.layout import Layout
-from textual.timer import Timer
 
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching, Noting, Opening):
+class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, OnEdits, Noting, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 
@@ -88,7 +89,7 @@ class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching,
         """What is wanted now."""
         last = self.study.thread(self.thread).calls[-1:] if self.study is not None else ()
         behind = self.count - 1 - self.index if self.live and last else 0
-        return View(self.thread, self.index, self.shown, self.state, behind)
+        return View(self.thread, self.index, self.shown, self.state, behind, self.every or bool(self.marks))
 
     @property
     def state(self) -> str:
@@ -108,7 +109,7 @@ class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching,
             return
         if study is None or not study.session.threads:
             return
-        if self.panels.show(study, self.view):
+        if self.panels.show(study, self.view, self.edits_of):
             self.replan()
             self.call_after_refresh(self.show)
         transcript.changed(node, to_end=to_end)
@@ -152,6 +153,7 @@ class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, Searching,
         facts |= {FILTERED} if self.shown != ALL_LINES else set()
         facts |= {SEARCHING} if self.searching else set()
         facts |= {NOTES} if self.has_notes else set()
+        facts |= self.edit_facts()
         facts |= {FOLLOWS} if self.loaded is not None and self.loaded.follows else set()
         pane = (self.focused.id or "") if self.focused is not None else ""
         row = BLOCK if pane == "transcript" and self.panels.transcript.node is not None else ""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ctxtui.lab.statement import Statement
     from ctxtui.runtime.loaded import Loaded, News
     from ctxtui.runtime.noting import Notebook
+    from ctxtui.runtime.staging_desk import StagingDesk
     from ctxtui.runtime.study import Study
 
 TELL: Final = 0.1
@@ -41,6 +42,9 @@ class Source(Protocol):
 
     def statement(self, loaded: Loaded) -> Statement:
         """The session's bill; takes its time."""
+
+    def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
+        """Where edits of the session are staged."""
 
     def notebook(self, loaded: Loaded) -> Notebook:
         """Where notes on the recording are kept."""

@@ -56,6 +56,7 @@ class Opening(Desk):
         self.loaded.take(message.news)
         if message.news.reading is not None:
             self._open()
+            self.load_edits()
         self.live = self.live or self.complete
         self.session_grew(at_end=at_end)
         self.feed.taken()
@@ -84,6 +85,7 @@ class Opening(Desk):
     def on_complete(self, message: Complete) -> None:
         """All that is there now is read."""
         self.complete = True
+        self.load_edits()
         if self.glimpse is not None and self.study is not None:
             self.glimpse = None
             self.panels.open(self.study, self.feed.want)
@@ -118,6 +120,10 @@ class Opening(Desk):
         self.say([Span("✗ ", "crit"), Span(str(message.error), "crit")])
         if not self.panels.transcript.row_count:
             self.post_message(Refused(message.error))
+
+    def load_edits(self) -> None:
+        """Read what was edited before."""
+        raise NotImplementedError
 
     def _look_alive(self) -> None:
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)

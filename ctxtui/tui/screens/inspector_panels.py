@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from ctxtui.tui.widgets.inspector_boards import (
     Sentence,
     call_board,
     growth_board,
+    staged_board,
     tools_board,
 )
 from ctxtui.tui.widgets.inspector_lists import HeaviestPane, ThreadsPane
@@ -36,24 +37,29 @@ if TYPE_CHECKING:
     from ctxtui.runtime.thread_study import ThreadStudy
     from ctxtui.tui.screens import inspector_sides
     from ctxtui.tui.screens.inspector_sides import Sides
-    from ctxtui.views import composition, context_map, this_call, threads
+    from ctxtui.views import composition, context_map, staged_map, this_call, threads
+    from ctxtui.views.staged_pane import StagedPane
+    from ctxtui.views.staging import Staging
     from ctxtui.views.strip import Window
 else:
     inspector_sides = later("ctxtui.tui.screens.inspector_sides")
     composition, context_map = later("ctxtui.views.composition"), later("ctxtui.views.context_map")
+    staged_map = later("ctxtui.views.staged_map")
     this_call, threads = later("ctxtui.views.this_call"), later("ctxtui.views.threads")
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
-    header's word for the recording, `behind` the number of calls that came since, where it is live."""
+    header's word for the recording, `behind` the number of calls that came since, where it is live. `every` shows all
+    rows while edits are staged."""
 
     thread: str
     index: int
     shown: tuple[str, ...]
     state: str = "recorded"
     behind: int = 0
+    every: bool = False
 
 
 class Panels:
@@ -65,12 +71,15 @@ class Panels:
         self.context = ContextBoard()
         self.map = MapBoard()
         self.call = call_board()
+        self.staged = staged_board()
         self.heaviest = HeaviestPane()
         self.threads = ThreadsPane()
         self.tools = tools_board()
         self.growth = growth_board()
         self.calls = CallsBoard()
         self.scene: Scene | None = None
+        self.staging: Staging | None = None
+        """What staged edits make of the scene; None where there are none."""
         self.layout = Layout()
         self.noted: frozenset[tuple[str, int]] = frozenset()
         """The calls with notes or bookmarks, by thread and number."""
@@ -80,7 +89,8 @@ class Panels:
 
     def widgets(self) -> Iterator[Widget]:
         """All of them, in the order of the focus."""
-        yield from (self.header, self.transcript, self.context, self.map, self.call, self.heaviest, self.threads)
+        yield from (self.header, self.transcript, self.context, self.map, self.call, self.staged)
+        yield from (self.heaviest, self.threads)
         yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
 
     def open(self, study: Study, want: Want) -> None:
@@ -114,20 +124,29 @@ class Panels:
         """Whether a pane has a place now."""
         return name in self.layout.boxes
 
-    def show(self, study: Study, view: View) -> bool:
-        """Show what is known; whether the panes need other places."""
+    def show(self, study: Study, view: View, edits: Callable[[Scene], tuple[Staging, StagedPane] | None]) -> bool:
+        """Show what is known, and what `edits` make of it; whether the panes need other places."""
         known = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
         rows = self.transcript.data
         assert rows is not None
+        found = edits(scene) if scene.counted else None
+        self.staging, pane = found if found is not None else (None, None)
+        rows.staging, rows.every = self.staging, view.every
         rows.show(scene, known.boundaries, known.ledger, view.shown)
         self.note(study, view.shown)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         priced = scene.number < len(known.spent)
         shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
-        self.header.show(replace(shown, behind=view.behind, record=record))
+        counted = self.staging is not None and self.staging.counted
+        after = max(0, scene.figures.context_tokens - self.staging.freed) if counted and self.staging else None
+        self.header.show(replace(shown, behind=view.behind, record=record, after=after))
         what = self.sides.composed(study, known, scene, view.shown)
+        if self.staging is not None and after is not None:
+            what = composition.staged(what, self.staging.by_category)
+        if pane is not None:
+            self.staged.show(pane)
         self.context.show(what)
         self.call.show(replace(this_call.this_call(scene), record=record))
         self._calls(known, scene)
@@ -159,12 +178,16 @@ class Panels:
     def draw_map(self) -> None:
         """Show the map of the scene, in as many pixels as it has now."""
         rows, scene = self.transcript.data, self.scene
-        if scene is not None and rows is not None and self.shows("map"):
+        if self.staging is not None and self.shows("map"):
+            self.map.show(staged_map.staged_map(self.staging, self.map.pixels, self.transcript.node))
+        elif scene is not None and rows is not None and self.shows("map"):
             self.map.show(context_map.context_map(scene, rows.path, rows.charge, self.map.pixels, self.transcript.node))
 
     def point(self) -> None:
         """The transcript's cursor moved: the map's mark follows."""
-        if self.scene is not None and self.shows("map"):
+        if self.staging is not None:
+            self.draw_map()
+        elif self.scene is not None and self.shows("map"):
             self.map.here(context_map.here_of(self.scene, self.transcript.node))
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
@@ -187,7 +210,8 @@ class Panels:
 
     def _replan(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
-        wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups)
+        staged = self.staging is not None
+        wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups, staged)
         changed, self._wants = wants != self._wants, wants
         return changed
 

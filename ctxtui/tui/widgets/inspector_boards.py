@@ -19,10 +19,11 @@ from ctxtui.views.header import Header
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.views import composition, growth_chart, this_call, toolset
+    from ctxtui.views import composition, growth_chart, staged_pane, this_call, toolset
 else:
     composition = later("ctxtui.views.composition")
     growth_chart = later("ctxtui.views.growth_chart")
+    staged_pane = later("ctxtui.views.staged_pane")
     this_call = later("ctxtui.views.this_call")
     toolset = later("ctxtui.views.toolset")
 
@@ -129,6 +130,11 @@ class ContextBoard(ViewBoard["composition.Composition"]):
 def call_board() -> ViewBoard[this_call.ThisCall]:
     """How the call shown was charged."""
     return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda *given: this_call.notes(*given))
+
+
+def staged_board() -> ViewBoard[staged_pane.StagedPane]:
+    """What staged edits free, break and cost."""
+    return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
 
 
 def tools_board() -> ViewBoard[toolset.Toolset]:

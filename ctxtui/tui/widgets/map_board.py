@@ -95,6 +95,8 @@ class MapBoard(Board, can_focus=True):
         """What the raster means."""
         if self._what is None or self.body_width < 40:
             return ()
+        if self._what.break_at is not None:
+            return [Span("╳ ", "crit"), Span("prefix ends", "dim")]
         per = f", one column ≈ {scale.short(self._what.extent / self.raster_width)}" if self.body_width >= 70 else ""
         return [Span("prompt order" + per, "dim")]
 

@@ -36,7 +36,8 @@ class Transcript(Pane):
     @property
     def grid(self) -> Grid:
         """The columns now."""
-        return Grid.of(self.body_width, self.app.size.width)
+        staged = self.data is not None and self.data.staging is not None
+        return Grid.of(self.body_width, self.app.size.width, staged=staged)
 
     @property
     def node(self) -> int | None:
@@ -141,7 +142,16 @@ class Transcript(Pane):
 
     def after(self) -> Spans:
         """What follows the title."""
-        return self.note
+        if self.data is None or self.data.staging is None or self.body_width < 50:
+            return self.note
+        every = self.data.every
+        words = "all rows  " if every else "edits only  "
+        return [
+            *self.note,
+            Span(words, "warn"),
+            Span("z", "accent bold"),
+            Span(" edits only" if every else " all rows", "dim"),
+        ]
 
     def notes(self) -> Spans:
         """The heads of the columns, and how much is above the view."""

@@ -1,0 +1,149 @@
+"""What happened in a stretch of a conversation, in facts drawn from its own words: what was asked and answered, files
+read and written, tests, errors, commits. This is the summary that needs no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER
+from ctxtui.core.canonical import Json
+from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
+
+ASKED, SAID = 200, 400
+"""Characters that are kept of what a person asked, and of the last answer."""
+MOST: Final = 40
+"""Items that one line lists at most."""
+
+_WRITES: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook", re.IGNORECASE)
+_READS: Final = re.compile(r"read|view|open|cat|fetch", re.IGNORECASE)
+_PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename", "file", "target_file")
+_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_COMMIT: Final = re.compile(r"git commit\b[^\n]*?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
+_ERROR: Final = re.compile(
+    r"^.{0,80}(?:\b(?:[A-Z]\w*(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?[:(!]|Traceback).{0,160}$",
+    re.MULTILINE,
+)
+_TESTS: Final = re.compile(
+    r"^.{0,40}?\b\d+ (?:passed|passing|failed|failing|failures?)\b.{0,80}$"
+    r"|^test result: .{0,80}$|^(?:ok|FAIL)\s+\S+.{0,40}$",
+    re.MULTILINE,
+)
+_BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
+
+
+@dataclass(slots=True)
+class Facts:
+    """The facts of a stretch, each list in order and without repeats."""
+
+    asked: list[str] = field(default_factory=list)
+    answered: str = ""
+    written: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    tests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    calls: dict[str, int] = field(default_factory=dict)
+    thoughts: int = 0
+
+
+def facts(context: Context, positions: Iterable[int]) -> Facts:
+    """The facts in the blocks at `positions`."""
+    found = Facts()
+    for at in positions:
+        item = context.items[at]
+        kind = item.block.kind
+        if kind == HEADER:
+            continue
+        if kind in THINKING:
+            found.thoughts += 1
+        elif is_call(kind):
+            _call(context, at, found)
+        elif is_result(kind) or item.place.role == "tool":
+            _result(context.reading(at).text, found)
+        elif item.place.role in ASSISTANT:
+            found.answered = _first(context.reading(at).text, SAID) or found.answered
+        elif item.place.section == "messages" and not item.place.mark:
+            _add(found.asked, _first(context.reading(at).text, ASKED))
+    return found
+
+
+def _call(context: Context, at: int, found: Facts) -> None:
+    got = context.reading(at)
+    found.calls[got.name] = found.calls.get(got.name, 0) + 1
+    given = _given(got.arguments)
+    path = next((given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
+    paths = [path] if path else []
+    words = "\n".join(_strings(given)) if given else got.arguments
+    patched = _PATCHED.findall(words)
+    for one in patched:
+        _add(found.written, one.strip())
+    if paths and _WRITES.search(got.name):
+        _add(found.written, paths[0])
+    elif paths and _READS.search(got.name):
+        _add(found.read, paths[0])
+    for match in _COMMIT.finditer(words):
+        _add(found.commits, (match[1] or match[2]).strip())
+
+
+def _given(arguments: str) -> dict[str, Json]:
+    try:
+        value = canonical.loads(arguments)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _strings(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+
+
+def _result(text: str, found: Facts) -> None:
+    for match in _TESTS.finditer(text[-20_000:]):
+        _add(found.tests, _BORDER.sub("", match[0])[:120])
+    for number, match in enumerate(_ERROR.finditer(text[:200_000])):
+        if number >= 5:
+            break
+        _add(found.errors, match[0].strip()[:160])
+
+
+def _first(text: str, most: int) -> str:
+    line = " ".join(text[: most * 4].split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def _add(items: list[str], one: str) -> None:
+    if one and one not in items:
+        items.append(one)
+
+
+def told(found: Facts, what: str = "") -> str:
+    """`found` as text; `what` says which stretch it is (``turns 3-6``)."""
+    head = f"[Summary of {what or 'earlier messages'}, drawn from the record]"
+    lines = [head]
+    lines += [f"- asked: {asked}" for asked in found.asked[:MOST]]
+    for name, items in (
+        ("files written", found.written),
+        ("files read", [path for path in found.read if path not in found.written]),
+        ("tests", found.tests[-5:]),
+        ("errors met", found.errors),
+        ("commits", found.commits),
+    ):
+        if items:
+            more = f", and {len(items) - MOST} more" if len(items) > MOST else ""
+            lines.append(f"- {name}: {'; '.join(items[:MOST])}{more}")
+    if found.calls:
+        lines.append("- tools used: " + ", ".join(f"{name} x{n}" for name, n in found.calls.items()))
+    if found.answered:
+        lines.append(f"- last answer: {found.answered}")
+    return "\n".join(lines)

@@ -1,0 +1,162 @@
+"""Commands of the inspector that edit the context: mark, stage, apply, take back."""
+
+from __future__ import annotations
+
+from ctxtui.tui.commands.command import Command, Situation
+
+EDITS, STAGED, MARKED, UNDOABLE = "edits", "staged", "marked", "undoable"
+"""Facts: the context can be edited; edits are staged; blocks are marked; there is an action to take back."""
+
+_BLOCK = "block"
+
+
+class _Edit(Command):
+    group = "editing the context"
+    panes = ("transcript",)
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With a block under the cursor, or marked ones, in a context that can be edited."""
+        return EDITS in at.facts and (at.row == _BLOCK or MARKED in at.facts)
+
+
+class Mark(_Edit):
+    """Mark the block, or unmark it, and go on to the next: one key then acts on all that are marked."""
+
+    name, action, keys, label = "mark block", "mark", ("space",), "mark"
+
+
+class MarkRange(_Edit):
+    """Mark everything from the block marked last to this one."""
+
+    name, action, keys = "mark range up to here", "mark_range", ("v",)
+
+
+class Widen(_Edit):
+    """Widen the mark: from the block to its message, its turn, all results of its tool, its category."""
+
+    name, action, keys = "widen the mark", "widen", ("V",)
+
+
+class Pin(_Edit):
+    """Pin: no policy changes this block. Again: unpin."""
+
+    name, action, keys, label = "pin block", "stage('pin')", ("p",), "pin"
+
+
+class Drop(_Edit):
+    """Leave it out of the context, with what the provider would refuse without it. Again: take it back."""
+
+    name, action, keys, label = "drop block", "stage('drop')", ("d",), "drop"
+
+
+class Cut(_Edit):
+    """Keep the head and the tail of a long text; the cut is named in it."""
+
+    name, action, keys, label, short = "truncate block", "stage('truncate')", ("t",), "truncate", "cut"
+
+
+class Summarize(_Edit):
+    """Put one summary in place of what is marked, drawn from its own words; then `e` edits it."""
+
+    name, action, keys, label, short = "summarize marked blocks", "stage('summarize')", ("s",), "summarize", "sum"
+
+
+class Externalize(_Edit):
+    """Keep the content outside and leave a reference with one line of description."""
+
+    name, action, keys, label, short = "externalize block", "stage('externalize')", ("x",), "externalize", "ext"
+
+
+class Breakpoint(_Edit):
+    """A cache breakpoint behind this block: 5 minutes, an hour, none."""
+
+    name, action, keys, label, short = "cache breakpoint", "breakpoint", ("b",), "breakpoint", "brk"
+
+
+class Replace(_Edit):
+    """Write another text in its place, in $EDITOR; on a summary: edit it."""
+
+    name, action, keys = "replace text in $EDITOR", "replace", ("R",)
+
+
+class Strip(_Edit):
+    """Take thinking or images out of what is marked."""
+
+    name, action = "strip thinking or images", "stage('strip')"
+
+
+class Note(_Edit):
+    """Put a note of yours in behind this block."""
+
+    name, action, keys = "insert a note", "note", ("ctrl+n",)
+
+
+class Hoist(_Edit):
+    """Move this block to the front, where it stays the same from call to call."""
+
+    name, action = "move block to the front", "stage('move')"
+
+
+class Apply(Command):
+    """Apply what is staged: the next request, forks and exports leave with it."""
+
+    name, action, keys, label, group = "apply staged edits", "apply", ("a",), "apply", "editing the context"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """While something is staged."""
+        return STAGED in at.facts
+
+
+class Discard(Apply):
+    """Take back everything that is only staged. `u` brings it back."""
+
+    name, action, keys, label = "discard staged edits", "discard", ("X",), "discard"
+
+
+class When(Apply):
+    """Choose when to apply: now, when the cache has expired, at the next miss that comes anyway."""
+
+    name, action, keys, label = "when to apply", "when", ("w",), "when"
+
+
+class Undo(Command):
+    """Undo the last action on the context, also one of an earlier day."""
+
+    name, action, keys, label, group = "undo edit", "undo", ("u",), "undo", "editing the context"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With something to undo."""
+        return UNDOABLE in at.facts
+
+
+class Redo(Undo):
+    """Bring back what was undone last."""
+
+    name, action, keys, label = "redo edit", "redo", ("ctrl+r",), ""
+
+
+class AllRows(Command):
+    """Show all rows, or only what the edits touch."""
+
+    name, action, keys, label, group = "all rows or edits only", "all_rows", ("z",), "all rows", "editing the context"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """While edits are shown."""
+        return STAGED in at.facts
+
+
+class EditLog(Undo):
+    """Every edit with its author and time; single ones can be taken back."""
+
+    name, action, keys, label = "edit log", "edit_log", ("E",), "edit log"
+
+
+STAGING: tuple[type[Command], ...] = (
+    Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
+    Widen, Replace, Note, Strip, Hoist, Redo,
+)  # fmt: skip
+"""The commands that edit the context, in the order of their use."""

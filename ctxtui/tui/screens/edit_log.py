@@ -1,0 +1,67 @@
+"""The edit log: every action on a context with its author and time; single ones can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import ClassVar
+
+from ctxtui.core.edit import Edit, Target
+from ctxtui.tui.commands import Command
+from ctxtui.tui.commands.edit_log import EDIT_LOG
+from ctxtui.tui.look.pane import Pane
+from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
+from ctxtui.views import edit_rows
+from ctxtui.views.span import Span, Spans
+
+
+class EditLogPane(Pane):
+    """One row for each entry, newest first."""
+
+    def __init__(self, rows: Sequence[edit_rows.EditRow]) -> None:
+        super().__init__(title="edit log", id="edit-log")
+        self.rows = rows
+
+    @property
+    def row_count(self) -> int:
+        """How many entries there are."""
+        return len(self.rows)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """What was done, by whom, when, and what stands of it."""
+        return edit_rows.line(self.rows[index], width, datetime.fromtimestamp, index == self.cursor)
+
+    def on_mount(self) -> None:
+        """All rows are there from the start."""
+        self.reload()
+
+    def empty(self) -> Spans:
+        """Nothing was done yet."""
+        return [Span("No edits yet. In the transcript `d` drops a block, `s` summarizes marked ones.", "dim")]
+
+    def notes(self) -> Spans:
+        """How many stand."""
+        stand = sum(row.state in ("staged", "applied") for row in self.rows)
+        return [Span(f"{stand:,} of {sum(bool(row.state) for row in self.rows):,} stand", "dim")]
+
+
+class EditLogScreen(Overlay[Sequence[str]]):
+    """Shows `log`; closes with the ids that are to be taken back. `label` says what a target is."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = EDIT_LOG
+    BINDINGS = overlay_bindings(EDIT_LOG)
+
+    def __init__(self, log: Sequence[Edit], label: Callable[[Target], str]) -> None:
+        self.pane = EditLogPane(edit_rows.rows(log, label))
+        super().__init__(self.pane)
+
+    def on_pane_chosen(self, message: Pane.Chosen) -> None:
+        """Enter takes back."""
+        self.action_take_back()
+
+    def action_take_back(self) -> None:
+        """Close, and take back the entry under the cursor; a revert taken back lets its edit stand again."""
+        if self.pane.rows:
+            edit = self.pane.rows[self.pane.cursor].edit
+            if edit.kind != "apply":
+                self.dismiss([edit.id])

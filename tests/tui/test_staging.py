@@ -1,0 +1,172 @@
+"""Editing a context on the screen: mark, stage, apply, take back."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core.session import Session
+from ctxtui.tui.screens.edit_log import EditLogScreen
+from ctxtui.tui.screens.inspector import InspectorScreen
+from tests.cases.sessions import Story, long_session, use
+from tests.tui.test_inspector import opened, text, until
+
+
+def session() -> Session:
+    story = Story(hidden_tokens=0)
+    story.user("first question about src/shop/cart.py")
+    story.call(use("t1", "Read", path="src/shop/cart.py"))
+    story.results(("t1", "line of code\n" * 400))
+    story.call("The cart is fine.")
+    story.user("second question")
+    story.call("Yes.")
+    story.user("third question").tip()
+    return story.session
+
+
+def at(screen: InspectorScreen, words: str) -> None:
+    """Put the cursor on the first row that says `words`."""
+    rows = screen.panels.transcript.data
+    assert rows is not None and rows.scene is not None
+    tree = rows.scene.session.tree
+    for index in range(rows.count):
+        entry = rows.entry(index)
+        if entry > 0 and words in tree[entry].block.body.decode():
+            screen.panels.transcript.move_to(index)
+            return
+    raise AssertionError(f"no row says {words}")
+
+
+async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        before = screen.panels.scene.figures.context_tokens if screen.panels.scene else 0
+        at(screen, "line of code")
+        await pilot.press("d")
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        staging = screen.panels.staging
+        assert staging is not None and staging.freed > 1000 and staging.repairs == 1
+        shown = text(screen)
+        assert "prefix ends here" in shown and "frees" in shown and "legal" in shown and "with 1 repair" in shown
+        assert "1 edit" in shown and "edits only" in shown and "→" in shown.splitlines()[0]
+        assert f"−{(staging.freed) / 1000:.1f}k" in shown
+        await pilot.press("d")
+        assert screen.panels.staging is None, "the same key takes it back"
+        assert screen.panels.scene is not None and screen.panels.scene.figures.context_tokens == before
+
+
+async def test_undo_redo_discard_apply_and_the_log() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        at(screen, "second question")
+        await pilot.press("p", "z")
+        at(screen, "The cart is fine")
+        await pilot.press("d")
+        assert [edit.kind for edit in overlay.staged] == ["pin", "drop"]
+        await pilot.press("u")
+        assert [edit.kind for edit in overlay.staged] == ["pin"]
+        await pilot.press("ctrl+r")
+        assert [edit.kind for edit in overlay.staged] == ["pin", "drop"]
+        await pilot.press("X")
+        assert overlay.staged == () and screen.panels.staging is None
+        await pilot.press("u", "a")
+        assert [edit.kind for edit in overlay.applied] == ["pin", "drop"] and overlay.staged == ()
+        assert "applied" in text(screen)
+        await pilot.press("E")
+        log = pilot.app.screen
+        assert isinstance(log, EditLogScreen)
+        await pilot.pause(0.1)
+        assert log.pane.row_count == len(overlay.log)
+        row = next(n for n, one in enumerate(log.pane.rows) if one.edit.kind == "drop" and one.state == "applied")
+        log.pane.move_to(row)
+        await pilot.press("enter")
+        assert [edit.kind for edit in overlay.applied] == ["pin"]
+
+
+async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "The cart is fine")
+        await pilot.press("v")
+        assert len(screen.marks) == 4
+        await pilot.press("s")
+        assert [edit.kind for edit in overlay.staged] == ["summarize"] and not screen.marks
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        staging = screen.panels.staging
+        assert staging is not None and len(staging.news) == 1
+        assert "src/shop/cart.py" in str(overlay.staged[0].given["text"])
+        assert "summary" in text(screen)
+        await pilot.press("escape")
+        assert overlay.staged, "esc never takes staged edits back"
+
+
+async def test_widening_goes_from_the_block_to_its_category() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "line of code")
+        seen = []
+        for _ in range(4):
+            await pilot.press("V")
+            seen.append(len(screen.marks))
+        assert seen == [4, 1, 4, 1], "the turn (question, call, result, answer), then the block again"
+
+
+async def test_a_refused_edit_says_why_and_stages_nothing() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "third question")
+        await pilot.press("v", "d", "a")
+        assert not overlay.applied and "refused" in text(screen), "nothing would be left to send"
+
+
+async def test_a_breakpoint_goes_from_five_minutes_to_an_hour_to_none() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        seen = []
+        at(screen, "second question")
+        for _ in range(3):
+            await pilot.press("b")
+            seen.append(dict(overlay.staged[-1].given))
+        assert seen == [{"on": True, "ttl": "5m"}, {"on": True, "ttl": "1h"}, {"on": False}]
+
+
+async def test_a_note_is_typed_at_the_prompt() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "second question")
+        await pilot.press("ctrl+n", *"mind", "enter")
+        overlay = screen.overlay
+        assert overlay is not None and [edit.given["text"] for edit in overlay.staged] == ["mind"]
+        assert "mind" in text(screen)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60), (60, 16), (100, 30)])
+async def test_every_size_shows_what_is_staged(size: tuple[int, int]) -> None:
+    async with opened(session(), size) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "line of code")
+        await pilot.press("t")
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        shown = text(screen)
+        assert all(len(line) <= size[0] for line in shown.splitlines())
+        assert size[0] <= 60 or "frees" in shown
+
+
+async def test_ten_thousand_blocks_are_staged_at_once() -> None:
+    async with opened(long_session(5000)) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        await pilot.press("d")
+        assert screen.panels.staging is not None
+        await pilot.press("z", "z", "u")
+        assert screen.panels.staging is None
