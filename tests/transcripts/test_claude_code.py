@@ -198,6 +198,32 @@ def test_files_of_subagents_share_the_session() -> None:
     assert not found.session.calls.keys() & {"msg_x"}, "a file of another session emits nothing"
 
 
+def colliding(prefix: str) -> dict[str, bytes]:
+    """A session and a subagent's file, whose records have the same uuids where `prefix` is that of the session's."""
+    main = Script()
+    main.user("Do it.")
+    main.assistant(text("Doing."), id="msg_1", use=usage(read=10))
+    main.user("And then?")
+    main.assistant(text("Done."), id="msg_2", use=usage(read=20))
+    side = Script(prefix=prefix, isSidechain=True, agentId="a1b2c3d")
+    side.user("Find it.")
+    side.assistant(tool_use("toolu_s"), id="msg_s1", use=usage(read=5))
+    side.result("toolu_s", "found")
+    side.assistant(text("Here."), id="msg_s2", use=usage(read=7))
+    return {"main.jsonl": main.dump(), "agent-a1b2c3d.jsonl": side.dump()}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ids_of_a_subagents_file_may_be_those_of_the_session(times: int) -> None:
+    same, apart = colliding("u"), colliding("s")
+    files = {**same, **{f"{n}/agent-a1b2c3d.jsonl": same["agent-a1b2c3d.jsonl"] for n in range(times - 1)}}
+    found, expected = read_files(files), read_files(apart)
+    assert found.session.order == expected.session.order == {MAIN: ["msg_1", "msg_2"], "a1b2c3d": ["msg_s1", "msg_s2"]}
+    for id_ in ("msg_1", "msg_2", "msg_s1", "msg_s2"):
+        assert found.context(id_) == expected.context(id_)
+    assert found.context("msg_s2")[-1] == "tool_result(toolu_s) found"
+
+
 def test_generated_subagent_files() -> None:
     found = read_files(claude_code.with_subagents(3))
     assert len(found.session.threads) == 4

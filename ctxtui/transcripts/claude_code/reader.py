@@ -127,6 +127,7 @@ def _read(piece: Piece) -> Iterable[Piece]:
 
 def take(state: State, record: Record, found: Found, agent: str) -> list[Event]:
     """The events that one record makes; `agent` is the subagent whose file it stands in ("" for the session's)."""
+    state.threads.own_ids(record, agent)
     if record.uuid is not None and record.uuid in state.threads.points:
         state.copies += 1
         return []

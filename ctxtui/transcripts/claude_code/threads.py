@@ -20,8 +20,22 @@ class Threads:
         self._threads: dict[str, Thread] = {}
         self._side: dict[str, str] = {}
         """Records of sidechains (by uuid) -> thread."""
+        self._others: dict[tuple[str, str], str] = {}
+        """Ids of records by file (subagent, or "") and uuid, where another thread has a record of that uuid."""
         self._main = ""
         """The sidechain that is the main thread of its file: a subagent's file opened by itself."""
+
+    def own_ids(self, record: Record, agent: str) -> None:
+        """Tell `record`, which stands in the file of subagent `agent` ("" for the main file), from one of another
+        thread that has its uuid: ids are a file's own, and a fork's file repeats its parent's records."""
+        parent = record.parent_uuid
+        if isinstance(parent, str):
+            record.parent_uuid = self._others.get((agent, parent), parent)
+        if record.uuid is None or (record.is_sidechain and not agent):
+            return
+        known = record.uuid in self.points and self._side.get(record.uuid, MAIN) != (agent or MAIN)
+        if known or (agent, record.uuid) in self._others:
+            record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
 
     def of(self, record: Record, agent: str) -> Thread:
         """The thread of `record`; `agent` is the subagent whose file it stands in ("" for the main file)."""
