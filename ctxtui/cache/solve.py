@@ -1,0 +1,178 @@
+"""The least that a session's prompts can cost: markers chosen with all its pauses known.
+
+A search over the calls in order; what stays between two calls is the set of entries that are still of use. Behind the
+deepest hit there are three places worth marking: the first block (an entry there holds all that is in front of it),
+the end, and where a later call parts from this one. Two states with the same entries are one, the cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, pairwise, product
+from typing import Final, NamedTuple
+
+from ctxtui.cache.engines.charges import split
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prompt import Mark
+from ctxtui.cache.rules import Rules
+from ctxtui.cache.simulate import Simulator
+from ctxtui.cache.solve_ahead import Ahead, Entry, State, Timed
+
+EXACT: Final = 60
+"""Calls up to which the search is complete."""
+STATES: Final = 60
+"""States kept beyond that."""
+
+
+class Rates(NamedTuple):
+    """Prices per token: of fresh input, of a read, and of writes by lifetime in seconds."""
+
+    fresh: float
+    read: float
+    writes: Mapping[float, float]
+
+    def cost(self, outcome: Outcome) -> float:
+        """What the input of a simulated call costs."""
+        written = sum(self.writes.get(life, self.fresh) * tokens for life, tokens in outcome.writes)
+        return self.fresh * outcome.fresh + self.read * outcome.read + written
+
+
+def relative(rules: Rules) -> Rates:
+    """Rates as multiples of the price of fresh input."""
+    return Rates(1.0, rules.read, {rules.lives[name]: price for name, price in rules.writes.items()})
+
+
+class Plan(NamedTuple):
+    """Markers for each call and what the calls then cost. `exact`: nothing cheaper exists; else at least `bound`."""
+
+    marks: tuple[tuple[Mark, ...], ...]
+    cost: float
+    exact: bool
+    bound: float
+
+
+class _Path(NamedTuple):
+    cost: float
+    marks: tuple[tuple[Mark, ...], ...]
+
+
+def solve(calls: Sequence[Timed], rates: Rates, markable: Callable[[int], bool] = lambda node: True) -> Plan:
+    """The cheapest markers for `calls` in their order, at their own times (facts §2). Answers begin at once.
+
+    Up to `EXACT` calls nothing is left out; beyond that the most promising `STATES` are followed. `markable` says
+    whether a node's block may carry a marker.
+    """
+    exact = len(calls) <= EXACT
+    ahead = Ahead(calls, markable)
+    paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
+    for n, call in enumerate(calls):
+        found: dict[State, _Path] = {}
+        for state, path in paths.items():
+            for marks, cost, after in _choices(n, call, state, rates, ahead):
+                kept = found.get(after)
+                if kept is None or path.cost + cost < kept.cost:
+                    found[after] = _Path(path.cost + cost, (*path.marks, marks))
+        paths = found if exact else dict(sorted(found.items(), key=lambda item: item[1].cost)[:STATES])
+    best = min(paths.values(), key=lambda path: path.cost)
+    return Plan(best.marks, best.cost, exact, best.cost if exact else min(best.cost, bound(calls, rates)))
+
+
+def _choices(
+    n: int, call: Timed, state: State, rates: Rates, ahead: Ahead
+) -> Iterator[tuple[tuple[Mark, ...], float, State]]:
+    """Every choice of markers worth making at call `n`: the markers, the call's cost, and what then is in the cache."""
+    prompt, at = call.prompt, call.at
+    live = {entry.key: entry for entry in state if entry.until >= at}
+    held = [spot for spot in prompt.last.back() if spot.key in live] if live else []
+    hit = held[0] if held else None
+    places = ahead.places(n, hit)
+    read = prompt.tokens(hit.node) if hit else 0
+    lives = sorted(rates.writes, reverse=True)
+    for ends in _ends(places, len(lives)):
+        new = [Mark(spot, life) for spot, life in zip(ends, lives, strict=True) if spot is not None]
+        charged = split(read, [(mark, prompt.tokens(mark.spot.node)) for mark in new])
+        written = sum(tokens for _, tokens in charged)
+        cost = rates.read * read + rates.fresh * (prompt.total - read - written)
+        cost += sum(rates.writes[life] * tokens for life, tokens in charged)
+        for kept in _kept(held, places, new, prompt.rules.markers):
+            marks = _labelled([*kept, *new])
+            after = {e.key: e for e in state if e.until >= at}
+            for mark in marks:
+                own = after.get(mark.spot.key)
+                lasts = own.life if own else mark.life
+                after[mark.spot.key] = Entry(mark.spot.key, at + lasts, lasts)
+            yield marks, cost, ahead.useful(n, after.values())
+
+
+def _ends(places: Sequence[Spot], lives: int) -> Iterator[tuple[Spot | None, ...]]:
+    """For each lifetime, the longest first, up to where it is written (None: nothing), never going back."""
+    for ends in product([None, *places], repeat=lives):
+        numbers = [spot.number for spot in ends if spot is not None]
+        if all(a < b for a, b in pairwise(numbers)):
+            yield ends
+
+
+def _kept(held: Sequence[Spot], places: Sequence[Spot], new: Sequence[Mark], most: int) -> Iterator[list[Mark]]:
+    """What else is marked in the slots that are left, at no cost: the hit, live entries in front of it, places that
+    are written anyway."""
+    taken = {mark.spot.key for mark in new}
+    end = new[-1].spot.number if new else 0
+    life = {
+        spot.key: next(mark.life for mark in new if mark.spot.number > spot.number)
+        for spot in places
+        if spot.number < end
+    }
+    free = [Mark(spot, life[spot.key]) for spot in places if spot.key in life and spot.key not in taken]
+    hit, rest = [Mark(spot, 0.0) for spot in held[:1]], [*(Mark(spot, 0.0) for spot in held[1:]), *free]
+    slots = most - len(new) - len(hit)
+    if len(rest) <= slots:
+        yield [*hit, *rest]
+        return
+    for some in combinations(rest, max(0, slots)):
+        yield [*hit, *some]
+
+
+def _labelled(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+    """The markers in prompt order; one that only renews says the lifetime of what follows, as the order demands."""
+    found: list[Mark] = []
+    life = 0.0
+    for mark in sorted(marks, key=lambda mark: -mark.spot.number):
+        life = max(life, mark.life)
+        found.append(Mark(mark.spot, life))
+    return tuple(reversed(found))
+
+
+def spent(calls: Sequence[Timed], marks: Sequence[Sequence[Mark]], rates: Rates) -> tuple[float, list[Outcome]]:
+    """What `calls` cost with `marks`, by the simulator, and what it makes of each."""
+    simulator, total, outcomes = Simulator(), 0.0, []
+    for call, own in zip(calls, marks, strict=True):
+        outcome = simulator.send(call.prompt._replace(marks=tuple(own)), call.at)
+        total += rates.cost(outcome)
+        outcomes.append(outcome)
+    return total, outcomes
+
+
+def bound(calls: Sequence[Timed], rates: Rates) -> float:
+    """A cost that no choice of markers goes below: whatever an earlier call had within the longest lifetime is read,
+    everything else is fresh, and what is read at all was once written at the cheapest rate."""
+    longest, extra = max(rates.writes), max(0.0, min(rates.writes.values()) - rates.fresh)
+    used: dict[bytes, float] = {}
+    unpaid: set[bytes] = set()
+    total = 0.0
+    for call in calls:
+        done = 0
+        for spot in reversed(list(call.prompt.last.back())):
+            size, done = call.prompt.tokens(spot.node) - done, call.prompt.tokens(spot.node)
+            last = used.get(spot.key)
+            if last is not None and call.at - last <= longest:
+                price = rates.read + (extra if spot.key in unpaid else 0.0)
+                total += min(price, rates.fresh) * size
+                if price <= rates.fresh:
+                    unpaid.discard(spot.key)
+            else:
+                total += rates.fresh * size
+                unpaid.add(spot.key)
+            used[spot.key] = call.at
+        total += rates.fresh * (call.prompt.total - done)
+    return total

@@ -1,0 +1,166 @@
+"""Strategies put markers where they say; solve finds what brute force finds."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise, product
+from typing import Any
+
+import pytest
+
+from ctxtui.cache.place import STRATEGIES, markable_at
+from ctxtui.cache.prompt import Mark
+from ctxtui.cache.simulate import Simulator
+from ctxtui.cache.solve import Rates, bound, relative, solve, spent
+from ctxtui.cache.solve_ahead import Timed
+from ctxtui.core.block import Place
+from ctxtui.core.block import text as words
+from ctxtui.core.tree import ROOT
+from tests.cache.bodies import Desk, assistant, rules_of, text, user
+
+RATES = Rates(1.0, 0.1, {300.0: 1.25, 3600.0: 2.0})
+
+
+def talk(sizes: list[int]) -> list[Any]:
+    """Messages of one text each, of so many tokens."""
+    return [(assistant if n % 2 else user)(text(f"{n}#{size}")) for n, size in enumerate(sizes)]
+
+
+def timed(desk: Desk, sessions: list[tuple[float, list[int]]]) -> list[Timed]:
+    return [Timed(desk.prompt(talk(sizes))[0], at) for at, sizes in sessions]
+
+
+def cheapest(calls: list[Timed]) -> float:
+    """Every legal choice of markers at every call, through the simulator."""
+    choices = []
+    for call in calls:
+        spots = list(call.prompt.last.back())[::-1]
+        every = product((0.0, 300.0, 3600.0), repeat=len(spots))
+        legal = []
+        for lives in every:
+            marks = tuple(Mark(s, life) for s, life in zip(spots, lives, strict=True) if life)
+            if len(marks) <= 4 and all(a.life >= b.life for a, b in pairwise(marks)):
+                legal.append(marks)
+        choices.append(legal)
+    return _least(Simulator(), calls, choices, 0)
+
+
+def _least(simulator: Simulator, calls: list[Timed], choices: list[Any], n: int) -> float:
+    if n == len(calls):
+        return 0.0
+    best = float("inf")
+    for marks in choices[n]:
+        there = simulator.copy()
+        outcome = there.send(calls[n].prompt._replace(marks=marks), calls[n].at)
+        best = min(best, RATES.cost(outcome) + _least(there, calls, choices, n + 1))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_solve_is_as_good_as_brute_force(seed: int) -> None:
+    chance = random.Random(seed)
+    desk = Desk(minimum=chance.choice([0, 0, 512]))
+    sizes: list[int] = [chance.choice([100, 600, 2000]) for _ in range(2)]
+    sessions, at = [], 0.0
+    for _ in range(3):
+        sessions.append((at, list(sizes)))
+        at += chance.choice([10, 200, 301, 1500, 3500, 4000])
+        if chance.random() < 0.3:
+            sizes = [*sizes[:1], chance.choice([101, 601])]
+        else:
+            sizes = [*sizes, chance.choice([100, 600, 2000])][:4]
+    calls = timed(desk, sessions)
+    plan = solve(calls, RATES)
+    assert plan.exact
+    assert plan.cost == pytest.approx(cheapest(calls))
+    # What it promises is what the simulator charges.
+    assert spent(calls, plan.marks, RATES)[0] == pytest.approx(plan.cost)
+    assert bound(calls, RATES) <= plan.cost + 1e-6
+
+
+def growing(pauses: list[float]) -> list[tuple[float, list[int]]]:
+    found, sizes, at = [], [3000], 0.0
+    for pause in [0.0, *pauses]:
+        at += pause
+        sizes = [*sizes, 120, 900]
+        found.append((at, list(sizes)))
+    return found
+
+
+def test_a_pause_of_half_an_hour_is_bridged_by_a_short_one_hour_write() -> None:
+    calls = timed(Desk(), growing([20, 20, 1800, 20]))
+    plan = solve(calls, RATES)
+    total, outcomes = spent(calls, plan.marks, RATES)
+    assert total == pytest.approx(plan.cost)
+    # Before the pause something was written for an hour, and little: its entry holds all in front of it.
+    long = sum(n for outcome in outcomes for life, n in outcome.writes if life == 3600.0)
+    assert 0 < long <= 3000
+    assert outcomes[3].read > 3000
+
+
+def test_long_sessions_come_with_a_bound() -> None:
+    calls = timed(Desk(), growing([20.0, 400.0] * 40))
+    plan = solve(calls, RATES)
+    assert not plan.exact and plan.bound <= plan.cost <= 1.2 * plan.bound
+
+
+def test_one_call_needs_no_marker() -> None:
+    calls = timed(Desk(), growing([]))
+    assert solve(calls, RATES).marks == ((),)
+
+
+def test_relative_rates() -> None:
+    assert relative(rules_of("claude-opus-5-5")) == Rates(1.0, 0.05, {300.0: 1.25, 3600.0: 2.0})
+
+
+# --- strategies -------------------------------------------------------------------------------------------------------
+
+
+def placed(name: str) -> list[tuple[str, float]]:
+    """What a strategy marks in a request with tools, system, memory, and three messages: texts and lifetimes."""
+    desk = Desk()
+    made, _ = desk.prompt([user(text("one"))], system=[text("sys")])
+    tree, head = desk.prefixes.tree, made.last.node
+    head = tree.child(head, words("memory"), Place("messages", "user", "memory"))
+    for role, said in (("assistant", "two"), ("user", "three")):
+        head = tree.child(head, *header(role))
+        head = tree.child(head, words(said), Place("messages", role))
+    strategy = next(s for s in STRATEGIES if s.name == name)
+    marks = strategy.place(tree, head, rules_of("claude-opus-5"))
+    return [(tree[node].block.value()["text"], life) for node, life in marks]
+
+
+def header(role: str) -> tuple[Any, Place]:
+    from ctxtui.core.block import header as made
+
+    return made(role), Place("messages", role)
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("none", []),
+        ("automatic", [("three", 300)]),
+        ("static prefix", [("sys", 300)]),
+        ("moving tail", [("two", 300), ("three", 300)]),
+        ("static + tail", [("sys", 300), ("three", 300)]),
+        ("2 messages back", [("memory", 300)]),
+        ("memory-aware", [("sys", 300), ("memory", 300), ("three", 300)]),
+        ("anchored", [("sys", 3600), ("two", 3600), ("three", 300)]),
+    ],
+)
+def test_where_strategies_put_their_markers(name: str, where: list[tuple[str, float]]) -> None:
+    assert placed(name) == where
+
+
+def test_no_strategy_marks_what_is_refused() -> None:
+    desk = Desk()
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    made, _ = desk.prompt([user(text("one")), assistant(text("a"), thought)])
+    tree = desk.prefixes.tree
+    node = markable_at(tree, made.last.node)
+    assert tree[node].block.kind == "text" and node != ROOT
+    for strategy in STRATEGIES:
+        marks = strategy.place(tree, made.last.node, rules_of("claude-opus-5"))
+        assert len(marks) <= 4 and all(a[1] >= b[1] for a, b in pairwise(marks))
+        assert all(tree[n].block.kind not in ("thinking", "header") for n, _ in marks)
