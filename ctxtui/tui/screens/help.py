@@ -32,6 +32,14 @@ _MEANS = {
 }
 
 
+_FIGURES = {
+    "hit rate": "tokens read from the cache / all input tokens (the column read). The other common figure, "
+    "read / (read + fresh), leaves writes out; ctxtui check shows both.",
+    "carry": "what was sent before and sent again; rewrites are what the cache had held and that was paid in full again.",
+    "list price": "every $ is the provider's public price at the call's own time; unknown where nobody knows it.",
+}
+
+
 class HelpPage(Rows, can_focus=True):
     """The page; arrow keys scroll it."""
 
@@ -86,6 +94,9 @@ def help_rows(commands: Sequence[type[Command]], room: int) -> list[Spans]:
     rows += [
         [Span(f"{sign.key or ' ':>{_KEYS}}  ", "accent bold"), sign.span, Span(f" {sign.name}")] for sign in CATEGORY
     ]
+    rows += [[], [Span("  figures", "accent bold")]]
+    for name, told in _FIGURES.items():
+        rows += _told(name, told, room)
     rows += [[], [Span("  signs", "accent bold")]]
     return [*rows, *(_sign(sign) for sign in (*GUTTER.values(), *(MARK[name] for name in _TOLD)))]
 
@@ -93,10 +104,17 @@ def help_rows(commands: Sequence[type[Command]], room: int) -> list[Spans]:
 def _entry(keys: str, command: type[Command], room: int) -> list[Spans]:
     """A command: its keys, and what it does in as many lines as that takes. Without a key its palette name stands in
     front."""
-    told = safe_text.wrap(command.help(), max(20, room - _KEYS - 4))
     first = Span(cells.right(keys, _KEYS) + "  ", "accent bold")
-    if not keys:
-        first = Span(cells.right("palette", _KEYS) + "  ", "faint")
+    return _lines(first if keys else Span(cells.right("palette", _KEYS) + "  ", "faint"), command.help(), room)
+
+
+def _told(name: str, words: str, room: int) -> list[Spans]:
+    """What a figure means."""
+    return _lines(Span(cells.right(name, _KEYS) + "  ", "accent bold"), words, room)
+
+
+def _lines(first: Span, words: str, room: int) -> list[Spans]:
+    told = safe_text.wrap(words, max(20, room - _KEYS - 4))
     blank = Span(" " * (_KEYS + 2))
     return [[first if number == 0 else blank, Span(line, "ink")] for number, line in enumerate(told)]
 
