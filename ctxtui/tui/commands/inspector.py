@@ -21,6 +21,7 @@ from ctxtui.tui.commands.inspector_money import MONEY
 from ctxtui.tui.commands.inspector_notes import NOTES, NOTING
 from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
 from ctxtui.tui.commands.inspector_staging import STAGING
+from ctxtui.tui.commands.inspector_talk import TALKING
 from ctxtui.views.signs import CATEGORY
 
 __all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "SEARCHING", "SKIPPED", "THREADS"]
@@ -173,5 +174,5 @@ INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll,
     GoToCall, *COMPARING, *LISTS, *MONEY,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
-    *SEARCH, *NOTING, Prompt, Leave,
+    *SEARCH, *NOTING, *TALKING, Prompt, Leave,
 )  # fmt: skip

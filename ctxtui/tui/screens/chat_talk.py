@@ -208,6 +208,20 @@ class Talking(TurnSeen):
         self.action_prompt(read(tree[node].block).text)
         self._edited = before
 
+    def action_talk_here(self) -> None:
+        """What is said next goes on from the call shown: a branch of this chat."""
+        if self.study is None or self.running:
+            return
+        calls = self.study.thread(self.thread).calls
+        call = calls[min(self.index, len(calls) - 1)]
+        if not call.id or self.index >= self.count - 1:
+            self.action_prompt()
+            return
+        number = self.index + 1
+        self.action_prompt()
+        self._edited = call.response_head or call.raw_head
+        self.prompt.right = [Span(f"a branch after call {number} ", "warn"), *self._prompt_keys()]
+
     # Going away
 
     def may_quit(self) -> bool:
