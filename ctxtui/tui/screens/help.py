@@ -35,7 +35,7 @@ _MEANS = {
 _FIGURES = {
     "hit rate": "tokens read from the cache / all input tokens (the column read). The other common figure, "
     "read / (read + fresh), leaves writes out; ctxtui check shows both.",
-    "carry": "what was sent before and sent again; rewrites are what the cache had held and that was paid in full again.",
+    "carry": "what was sent before and sent again; rewrites: what the cache had held, paid in full again.",
     "list price": "every $ is the provider's public price at the call's own time; unknown where nobody knows it.",
 }
 
