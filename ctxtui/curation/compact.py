@@ -47,6 +47,11 @@ def compacted(text: str, given: Mapping[str, Json]) -> str:
     return "".join([*made, text[at:]])
 
 
+def values(text: str) -> Iterator[Json]:
+    """The objects and lists in `text`."""
+    return (value for _, _, value in _found(text))
+
+
 def _found(text: str) -> Iterator[tuple[int, int, Json]]:
     at = 0
     while found := _OPENING.search(text, at):

@@ -1,0 +1,44 @@
+"""Clears old tool results above a size, as Anthropic's context editing does, but where one can see and revert it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import REPLACE, Edit
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.spans import tokens_of
+from ctxtui.curation.policies.tools import results, tool_of
+
+NAME = "clear_tool_results"
+CLEARED = "[Old tool result content cleared]"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Above `trigger` tokens, replace all results but the last `keep` by a line, if that frees `at_least` tokens."""
+    if situation.total <= settings["trigger"]:
+        return
+    found = results(situation)
+    line = tokens_of(situation, CLEARED)
+    chosen = []
+    for position in found[: max(0, len(found) - settings["keep"])]:
+        fine = situation.free(position, NAME) and tool_of(situation, position) not in settings["exclude"]
+        if fine and situation.size(position) > line:
+            chosen.append(position)
+    if sum(situation.size(p) - line for p in chosen) >= settings["at_least"]:
+        for position in chosen:
+            yield edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
+
+
+POLICY = Policy(
+    NAME,
+    "clear old tool results above a size of the context",
+    propose,
+    {"trigger": 100_000, "keep": 3, "exclude": [], "at_least": 5_000},
+    {
+        "trigger": "tokens from which it acts",
+        "keep": "newest results kept",
+        "exclude": "tools left alone",
+        "at_least": "tokens that it must free",
+    },
+)

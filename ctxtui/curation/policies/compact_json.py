@@ -1,0 +1,40 @@
+"""JSON in messages and results made smaller by rule: members dropped, renamed, flattened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import COMPACT_JSON, Edit
+from ctxtui.curation.context import ASSISTANT, is_call
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.rewrite import rewritten
+
+NAME = "compact_json"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Compact every text that gets `least` per cent smaller by it."""
+    rules = {key: settings[key] for key in ("drop", "rename", "flatten")}
+    for position, item in enumerate(situation.context.items):
+        own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
+        if not own or b"{" not in item.block.body or not situation.free(position, NAME):
+            continue
+        made = edit(situation, NAME, COMPACT_JSON, [position], rules)
+        after = rewritten(item.block, made)
+        if after is not None and situation.count(after) * 100 <= situation.size(position) * (100 - settings["least"]):
+            yield made
+
+
+POLICY = Policy(
+    NAME,
+    "make JSON in messages and results smaller",
+    propose,
+    {"drop": [], "rename": {}, "flatten": [], "least": 10},
+    {
+        "drop": "members left out",
+        "rename": "members given another name",
+        "flatten": "objects written as key=value",
+        "least": "per cent that it must save",
+    },
+)

@@ -1,0 +1,34 @@
+"""Tools that nobody called go, once there were enough rounds to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import DROP, Edit
+from ctxtui.curation.context import is_call
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+
+NAME = "drop_unused_tools"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """After `rounds` rounds, drop every tool that no call in the record names, at once: tools stand in front of
+    everything. What was decided once stays, so that the prefix does."""
+    if len(situation.rounds) < settings["rounds"] or situation.touched.get(NAME):
+        return
+    context = situation.context
+    called = {context.reading(p).name for p, item in enumerate(context.items) if is_call(item.block.kind)}
+    for position in context.tools:
+        name = context.reading(position).name
+        if name not in called and name not in settings["keep"] and situation.free(position, NAME):
+            yield edit(situation, NAME, DROP, [position])
+
+
+POLICY = Policy(
+    NAME,
+    "drop tools that were never called",
+    propose,
+    {"rounds": 10, "keep": []},
+    {"rounds": "rounds before it acts", "keep": "tools that stay"},
+)

@@ -1,0 +1,102 @@
+"""Large content stands outside under a name: fenced code in a message, or a whole result; one line says what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import EXTERNALIZE, Edit
+from ctxtui.curation.context import ASSISTANT, is_call
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.tools import path_of, results, tool_of
+from ctxtui.curation.references import safe_name
+from ctxtui.curation.wording import has_words
+
+NAME = "externalize_large"
+LINE: Final = 100
+
+_FENCE: Final = re.compile(r"^(```+)[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MULTILINE)
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Externalise code blocks of `code` characters or more, and what of the words around them is longer than `rest`
+    (0: all of it stays); results of `size` characters or more as a whole. The last `keep_last` of them stay for now."""
+    found = list(_candidates(situation, settings))
+    yield from found[: len(found) - settings["keep_last"]] if settings["keep_last"] else found
+
+
+def _candidates(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    whole = set(results(situation))
+    for position, item in enumerate(situation.context.items):
+        own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
+        if not own or len(item.block.body) < min(settings["code"], settings["size"]):
+            continue
+        if not situation.free(position, NAME) or not has_words(item.block):
+            continue
+        text = situation.context.reading(position).text
+        parts = list(_parts(text, item.block.digest[:6], settings))
+        if parts:
+            yield edit(situation, NAME, EXTERNALIZE, [position], {"parts": parts})
+        elif position in whole and len(text) >= settings["size"]:
+            yield edit(situation, NAME, EXTERNALIZE, [position], _named(situation, position, text))
+
+
+def _named(situation: Situation, position: int, text: str) -> dict[str, Json]:
+    path, tool = path_of(situation, position), tool_of(situation, position)
+    digest = situation.context.items[position].block.digest[:6]
+    what = " ".join(word for word in (tool, path) if word) or "result"
+    line = f"({what}, {len(text):,} characters: {_first(text)})"
+    return {"name": safe_name(f"{path.rpartition('/')[2] or tool or 'result'}_{digest}"), "line": line}
+
+
+def _first(text: str) -> str:
+    return " ".join(text[: LINE * 3].split())[:LINE]
+
+
+def _parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
+    """The stretches of a message that go: its code blocks, and the tails of long paragraphs between them."""
+    fences = [match for match in _FENCE.finditer(text) if len(match[2]) >= settings["code"]]
+    if not fences:
+        return
+    at = 0
+    for number, match in enumerate(fences):
+        if settings["rest"]:
+            yield from _tails(text, at, match.start(), f"{digest}_{number}", settings["rest"])
+        heading = list(_HEADING.finditer(text, at, match.start()))[-1:]
+        name = safe_name(f"{(heading[0][1] or heading[0][2]) if heading else 'code'}_{digest}_{number}")
+        yield {
+            "name": name,
+            "line": f"({match[2].count(chr(10)):,} lines)\n",
+            "start": match.start(),
+            "stop": match.end(),
+        }
+        at = match.end()
+    if settings["rest"]:
+        yield from _tails(text, at, len(text), f"{digest}_{len(fences)}", settings["rest"])
+
+
+def _tails(text: str, start: int, stop: int, name: str, rest: int) -> Iterator[dict[str, Json]]:
+    at = start
+    for number, line in enumerate(text[start:stop].splitlines(keepends=True)):
+        words = line.rstrip("\n")
+        if len(words) > rest + 60:
+            yield {"name": f"rest_{name}_{number}", "line": "", "start": at + rest, "stop": at + len(words)}
+        at += len(line)
+
+
+POLICY = Policy(
+    NAME,
+    "put large content outside under a name",
+    propose,
+    {"code": 400, "size": 8_000, "rest": 0, "keep_last": 0},
+    {
+        "code": "characters from which a code block goes",
+        "size": "characters from which a result goes",
+        "rest": "characters kept of each other line beside such code (0: all)",
+        "keep_last": "newest ones left whole",
+    },
+)

@@ -1,0 +1,33 @@
+"""Smaller tool definitions: descriptions cut, those of properties left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import MINIMISE, Edit
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.rewrite import rewritten
+
+NAME = "minimise_schemas"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Minimise every tool that gets smaller by it."""
+    given = {"description": settings["description"], "properties": settings["properties"]}
+    for position in situation.context.tools:
+        if not situation.free(position, NAME):
+            continue
+        made = edit(situation, NAME, MINIMISE, [position], given)
+        after = rewritten(situation.context.items[position].block, made)
+        if after is not None and situation.count(after) < situation.size(position):
+            yield made
+
+
+POLICY = Policy(
+    NAME,
+    "cut descriptions of tools, leave those of properties out",
+    propose,
+    {"description": 100, "properties": False},
+    {"description": "characters kept of a tool's description", "properties": "whether properties keep theirs"},
+)

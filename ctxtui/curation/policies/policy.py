@@ -1,0 +1,90 @@
+"""What a policy is, and running one or several: pure, deterministic, sticky."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Edit
+from ctxtui.core.errors import BadConfig
+from ctxtui.curation.policies.situation import Settings, Situation
+
+Propose = Callable[[Situation, Settings], Iterable[Edit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A rule that proposes edits. `about` says in one line what it does, `defaults` are its settings with their
+    values, `notes` say what each one means."""
+
+    name: str
+    about: str
+    propose: Propose
+    defaults: Settings = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def settings(self, given: Settings, place: str = "") -> dict[str, Json]:
+        """The settings with those `given` instead of the defaults. Raises `BadConfig` for one that it does not have,
+        or of the wrong type."""
+        for key, value in given.items():
+            if key not in self.defaults:
+                known = ", ".join(self.defaults) or "none"
+                raise BadConfig(f"{self.name} has no setting {key!r}", place=place, way_out=f"settings: {known}")
+            default = self.defaults[key]
+            if not _fits(value, default):
+                wanted = "a list" if isinstance(default, list | tuple) else type(default).__name__
+                raise BadConfig(f"{self.name}: {key} must be {wanted}, not {value!r}", place=place)
+        return {**self.defaults, **given}
+
+
+def _fits(value: Json, default: Json) -> bool:
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(default, bool)
+    if isinstance(default, int):
+        return isinstance(value, int) and value >= 0
+    if isinstance(default, list | tuple):
+        return isinstance(value, list | tuple)
+    return isinstance(value, type(default))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A policy with its settings, as a profile has it."""
+
+    policy: Policy
+    settings: Settings = field(default_factory=dict)
+
+
+MOST_ROUNDS = 20
+"""How often a policy is asked again on its own result; it nearly always has nothing to add at the second time."""
+
+
+def run(step: Step, situation: Situation) -> list[Edit]:
+    """The new edits that a policy proposes, until it has nothing to add to its own result (law 10): none that is in
+    the log already, be it reverted; none of a pinned block."""
+    settings = step.policy.settings(step.settings)
+    made: list[Edit] = []
+    for _ in range(MOST_ROUNDS):
+        more = _once(step.policy, settings, situation.under(made) if made else situation)
+        if not more:
+            break
+        made += more
+    return made
+
+
+def _once(policy: Policy, settings: Settings, situation: Situation) -> list[Edit]:
+    known = {edit.id for edit in situation.log}
+    found: dict[str, Edit] = {}
+    for edit in policy.propose(situation, settings):
+        if edit.id not in known and edit.targets:
+            found.setdefault(edit.id, edit)
+    return list(found.values())
+
+
+def run_all(steps: Sequence[Step], situation: Situation) -> list[Edit]:
+    """The new edits of several policies, each working on what those before it made."""
+    made: list[Edit] = []
+    for step in steps:
+        made += run(step, situation.under(made) if made else situation)
+    return made

@@ -1,0 +1,57 @@
+"""Profiles: several policies with their settings, written in TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.registry import POLICIES
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Policies that are run one after the other. `armed`: they act by themselves; else they only propose."""
+
+    name: str
+    steps: tuple[Step, ...]
+    armed: bool = False
+
+
+def parse_profile(text: str, place: str = "") -> Profile:
+    """A profile file: ``name``, ``armed`` (false), and one ``[[policy]]`` table each with ``use`` and its settings.
+
+    Raises `BadConfig` with the place.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfig(f"not TOML: {error}", place=place, way_out="write [[policy]] tables with use = NAME") from None
+    tables = data.pop("policy", [])
+    name, armed = data.pop("name", ""), data.pop("armed", False)
+    if data or not isinstance(tables, list) or not tables or not isinstance(name, str) or not isinstance(armed, bool):
+        odd = f"unknown key {next(iter(data))!r}" if data else "no [[policy]] table"
+        raise BadConfig(odd, place=place, way_out="a profile has name, armed and [[policy]] tables")
+    return Profile(name, tuple(_step(one, f"{place}: policy {n}") for n, one in enumerate(tables, 1)), armed)
+
+
+def _step(table: Json, place: str) -> Step:
+    if not isinstance(table, dict) or not isinstance(table.get("use"), str):
+        raise BadConfig("a policy must say `use = NAME`", place=place)
+    given = {key: value for key, value in table.items() if key != "use"}
+    return single(table["use"], given, place)
+
+
+def single(name: str, given: Mapping[str, Json] | None = None, place: str = "") -> Step:
+    """One policy with settings. Raises `NotFound` for a name that there is not, `BadConfig` for a wrong setting."""
+    policy = POLICIES.get(name)
+    if policy is None:
+        near = get_close_matches(name, POLICIES, 1)
+        way_out = f"did you mean {near[0]}?" if near else f"policies: {', '.join(POLICIES)}"
+        raise NotFound(f"no policy {name!r}", place=place, way_out=way_out)
+    policy.settings(given or {}, place)
+    return Step(policy, dict(given or {}))

@@ -1,0 +1,164 @@
+"""What a policy decides on: a context, the edits that it is under already, and how large everything is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Edit, in_force, make
+from ctxtui.curation.applied import Applied
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import ASSISTANT, Context, Message, is_result
+from ctxtui.curation.dependence import Literals
+from ctxtui.curation.rules import Rules
+
+Settings = Mapping[str, Json]
+
+
+class Stretch(NamedTuple):
+    """Positions `start` to `stop` (exclusive): a round, a turn."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
+    `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
+    quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more."""
+
+    context: Context
+    log: tuple[Edit, ...]
+    tokens: Callable[[int], int]
+    count: Callable[[Block], int]
+    usable: int = 0
+    rules: Rules | None = None
+    literals: Literals | None = None
+    cold: bool = False
+
+    def under(self, edits: Iterable[Edit]) -> Situation:
+        """The same with further edits."""
+        return replace(self, log=(*self.log, *edits))
+
+    @cached_property
+    def applied(self) -> Applied:
+        """What the edits make of the context."""
+        return apply(self.context, self.log, self.rules)
+
+    @cached_property
+    def pinned(self) -> frozenset[int]:
+        """Positions that no policy changes: the user's pins, and what belongs to them."""
+        own = set(self.applied.pinned)
+        for position in self.applied.pinned:
+            own.update(self.context.partners.get(position, ()))
+            message = self.context.message_at(position)
+            if message is not None and self.context.items[position].block.kind == HEADER:
+                own.update(range(message.start, message.stop))
+        return frozenset(own)
+
+    @cached_property
+    def touched(self) -> Mapping[str, frozenset[int]]:
+        """By author, every position that an edit of theirs has ever been about, reverted or not: what a policy did
+        once, it does not do again."""
+        found: dict[str, set[int]] = {}
+        for edit in self.log:
+            known = found.setdefault(edit.author, set())
+            known.update(p for target in edit.targets if (p := self.context.find(target)) is not None)
+        return {author: frozenset(positions) for author, positions in found.items()}
+
+    def released(self, author: str) -> frozenset[int]:
+        """Positions that were in the hands of the policy `author` and were taken from it by a revert."""
+        standing = {edit.id for edit in in_force(self.log)}
+        held: set[int] = set()
+        for edit in self.log:
+            if edit.author == author and edit.id in standing:
+                held.update(p for target in edit.targets if (p := self.context.find(target)) is not None)
+        return self.touched.get(author, frozenset()) - held
+
+    def size(self, position: int) -> int:
+        """Tokens of what stands at a raw position now."""
+        change = self.applied.changes.get(position)
+        if change is None:
+            return self.tokens(position)
+        return 0 if change.after is None else self.count(change.after)
+
+    @cached_property
+    def total(self) -> int:
+        """Tokens of the whole context now."""
+        raw = sum(map(self.tokens, range(len(self.context))))
+        changed = sum(self.size(p) - self.tokens(p) for p in self.applied.changes)
+        return raw + changed + sum(self.count(item.block) for one in self.applied.inserts for item in one.items)
+
+    def stands(self, position: int) -> bool:
+        """Whether the block at `position` is there and as it was."""
+        return position not in self.applied.changes
+
+    def is_out(self, message: Message) -> bool:
+        """Whether nothing of `message` is left."""
+        change = self.applied.changes.get(message.start)
+        return change is not None and change.after is None
+
+    def free(self, position: int, author: str) -> bool:
+        """Whether the policy `author` may change the block at `position`: it stands as it was, is not pinned, and was
+        not in its hands before."""
+        return self.stands(position) and position not in self.pinned and position not in self.touched.get(author, ())
+
+    @cached_property
+    def turns(self) -> list[Stretch]:
+        """The turns, from the first thing that a person said; what is before belongs to none."""
+        tree, nodes = self.context.tree, self.context.nodes
+        starts: list[int] = []
+        number = 0
+        for position, node in enumerate(nodes):
+            if tree[node].turn > number:
+                number = tree[node].turn
+                message = self.context.message_at(position)
+                starts.append(position if message is None else message.start)
+        return [Stretch(a, b) for a, b in pairwise([*starts, len(nodes)])]
+
+    @cached_property
+    def rounds(self) -> list[Stretch]:
+        """The rounds: an answer of the assistant's and the results that belong to it, up to the next answer or to what
+        a person says."""
+        found: list[Stretch] = []
+        spoke = False
+        for index, message in enumerate(self.context.messages):
+            assistant = message.role in ASSISTANT
+            if assistant and not spoke and not self.context.open_before[index]:
+                found.append(Stretch(message.start, message.stop))
+            elif found and found[-1].stop == message.start and (assistant or self._answers(message)):
+                found[-1] = Stretch(found[-1].start, message.stop)
+            spoke = assistant
+        return found
+
+    def _answers(self, message: Message) -> bool:
+        kinds = [self.context.items[p].block.kind for p in range(message.start, message.stop)]
+        return message.role in ("tool", "function") or any(is_result(kind) for kind in kinds)
+
+    def cut(self, index: int) -> int:
+        """The first message from `index` on that no answer to an earlier call stands behind."""
+        messages = self.context.messages
+        while index < len(messages) and self.context.open_before[index]:
+            index += 1
+        return index
+
+    def blocks(self, start: int, stop: int) -> list[int]:
+        """The positions from `start` to `stop` (exclusive) that are no headers."""
+        return [p for p in range(start, stop) if self.context.items[p].block.kind != HEADER]
+
+    @cached_property
+    def lead(self) -> int:
+        """How many messages at the front are a system prompt (OpenAI Chat)."""
+        roles = [message.role for message in self.context.messages]
+        return next((n for n, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
+
+
+def edit(situation: Situation, author: str, kind: str, positions: Iterable[int], given: Settings | None = None) -> Edit:
+    """An edit of a policy's, named after what it does."""
+    return make(kind, situation.context.targets(positions), given or {}, author=author)

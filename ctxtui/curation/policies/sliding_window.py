@@ -1,0 +1,40 @@
+"""Keeps the first messages and the last n; what is between goes, whole rounds at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import DROP, Edit
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+
+NAME = "sliding_window"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Drop messages from the front once there are `slack` more than wanted, down to `n`: so the prefix is rewritten
+    once in `slack` messages. A call is never parted from its answer."""
+    messages = situation.context.messages
+    first = situation.lead + settings["keep_first"]
+    left = [n for n in range(first, len(messages)) if not situation.is_out(messages[n])]
+    if len(left) <= settings["n"] + settings["slack"]:
+        return
+    cut = situation.cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
+    for index in left:
+        message = messages[index]
+        parts = situation.blocks(message.start, message.stop)
+        if index < cut and all(situation.free(p, NAME) for p in parts):
+            yield edit(situation, NAME, DROP, parts or [message.start])
+
+
+POLICY = Policy(
+    NAME,
+    "keep the first messages and the last n",
+    propose,
+    {"n": 9, "keep_first": 1, "slack": 4},
+    {
+        "n": "messages kept at the end",
+        "keep_first": "messages kept at the front",
+        "slack": "messages more before it acts",
+    },
+)

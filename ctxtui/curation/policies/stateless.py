@@ -1,0 +1,34 @@
+"""Every turn starts anew: the task, a summary of what was done, the newest message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import Edit
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.spans import numbered, summarised
+
+NAME = "stateless"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Summarise everything between the first messages and the newest turn, turn by turn, so that the context stays the
+    same size however many turns there were but for one line each."""
+    turns, messages = situation.turns, situation.context.messages
+    index = situation.lead + settings["keep_first"]
+    if len(turns) < 2 or index >= len(messages):
+        return
+    start = messages[index].start
+    for number, turn in enumerate(turns[:-1], 1):
+        if turn.stop > start:
+            yield from summarised(situation, NAME, max(start, turn.start), turn.stop, numbered("turn", number, number))
+
+
+POLICY = Policy(
+    NAME,
+    "keep the task, a summary and the newest turn",
+    propose,
+    {"keep_first": 1},
+    {"keep_first": "messages kept at the front"},
+)

@@ -1,0 +1,39 @@
+"""Thinking of earlier turns is taken out, from the front: so the signatures of what stays hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import STRIP, Edit
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+
+NAME = "strip_thinking"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Strip the thinking of all turns but the last `keep`, once that frees `at_least` tokens."""
+    turns = situation.turns
+    keep = max(1, settings["keep"])
+    if len(turns) <= keep:
+        return
+    limit = turns[-keep].start
+    found = []
+    for position in situation.context.thinking:
+        if position >= limit or position in situation.pinned or position in situation.touched.get(NAME, ()):
+            # Only from the front: a gap would unbind what follows (facts §1).
+            break
+        if situation.stands(position):
+            found.append(position)
+    if sum(map(situation.size, found)) >= settings["at_least"]:
+        for position in found:
+            yield edit(situation, NAME, STRIP, [position], {"what": "thinking"})
+
+
+POLICY = Policy(
+    NAME,
+    "take thinking of earlier turns out",
+    propose,
+    {"keep": 1, "at_least": 1_000},
+    {"keep": "newest turns whose thinking stays (at least 1)", "at_least": "tokens that it must free"},
+)

@@ -1,0 +1,60 @@
+"""Above a size the history becomes one summary; memory, the first message and the newest turns stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import Edit
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.spans import numbered, summarised
+
+NAME = "summarize_at"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns, or before their last
+    rounds where one turn is all there is; memory files stay where they are."""
+    limit = settings["tokens"] or situation.usable
+    if not limit or situation.total <= limit:
+        return
+    turns = situation.turns
+    start = _begin(situation, settings["keep_first"])
+    if len(turns) > max(1, settings["keep"]):
+        stop, what = turns[-max(1, settings["keep"])].start, numbered("turn", 1, len(turns) - max(1, settings["keep"]))
+    else:
+        rounds = situation.rounds
+        if len(rounds) <= settings["keep"]:
+            return
+        stop = rounds[-max(1, settings["keep"])].start
+        what = numbered("round", 1, len(rounds) - max(1, settings["keep"]))
+    for first, last in _between_memory(situation, start, stop):
+        yield from summarised(situation, NAME, first, last, what)
+
+
+def _begin(situation: Situation, keep_first: int) -> int:
+    messages = situation.context.messages
+    index = min(situation.lead + keep_first, len(messages) - 1)
+    return messages[index].start if messages else 0
+
+
+def _between_memory(situation: Situation, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    at = start
+    for position in range(start, stop):
+        if situation.context.items[position].place.mark == "memory":
+            yield at, position
+            at = position + 1
+    yield at, stop
+
+
+POLICY = Policy(
+    NAME,
+    "summarise the history above a size",
+    propose,
+    {"tokens": 0, "keep": 2, "keep_first": 1},
+    {
+        "tokens": "size from which it acts (0: the usable window)",
+        "keep": "newest turns left whole",
+        "keep_first": "messages kept at the front",
+    },
+)

@@ -1,0 +1,52 @@
+"""Tools in a context: results and calls by tool, what was read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import arguments_value
+from ctxtui.curation.context import is_call, is_result
+from ctxtui.curation.policies.situation import Situation
+
+PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri", "url")
+
+
+def results(situation: Situation) -> list[int]:
+    """The positions that hold the words of tool results, in order."""
+    found = []
+    for position, item in enumerate(situation.context.items):
+        inside = item.place.role in ("tool", "function") and item.block.kind != "header"
+        if is_result(item.block.kind) or (inside and not is_call(item.block.kind)):
+            found.append(position)
+    return found
+
+
+def call_of(situation: Situation, position: int) -> int | None:
+    """The position of the call that the result at `position` answers."""
+    context = situation.context
+    partners = context.partners.get(position)
+    if partners is None and (message := context.message_at(position)) is not None:
+        partners = context.partners.get(message.start)
+    return partners[0] if partners else None
+
+
+def tool_of(situation: Situation, position: int) -> str:
+    """The name of the tool whose result stands at `position`; "" where it is not known."""
+    call = call_of(situation, position)
+    return situation.context.reading(call).name if call is not None else ""
+
+
+def given(situation: Situation, call: int) -> dict[str, Json]:
+    """The input of the call at a position; empty where it is no object."""
+    value = arguments_value(situation.context.reading(call))
+    return value if isinstance(value, dict) else {}
+
+
+def path_of(situation: Situation, position: int) -> str:
+    """The file that the call behind the result at `position` was about; "" where its input names none."""
+    call = call_of(situation, position)
+    if call is None:
+        return ""
+    told = given(situation, call)
+    return next((str(told[key]) for key in PATHS if isinstance(told.get(key), str)), "")

@@ -1,0 +1,32 @@
+"""Cuts long tool results: the first and the last half of a limit stay, with a line saying how much went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import TRUNCATE, Edit
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.tools import results, tool_of
+
+NAME = "truncate_results"
+
+
+def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+    """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
+    limit = settings["limit"]
+    found = results(situation)
+    for position in found[: len(found) - settings["keep_last"]] if settings["keep_last"] else found:
+        if tool_of(situation, position) in settings["exclude"] or not situation.free(position, NAME):
+            continue
+        if len(situation.context.reading(position).text) > limit * 1.1:
+            yield edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
+
+
+POLICY = Policy(
+    NAME,
+    "cut long tool results, head and tail kept",
+    propose,
+    {"limit": 2000, "keep_last": 0, "exclude": []},
+    {"limit": "characters kept of a result", "keep_last": "newest results left whole", "exclude": "tools left alone"},
+)

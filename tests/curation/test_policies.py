@@ -1,0 +1,160 @@
+"""Laws of every policy: it is reversible and legal, removes no pinned block, settles at once and stays settled."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.edit import DROP, PIN, REVERT, TRUNCATE, USER, Edit, make
+from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.outgoing import outgoing
+from ctxtui.curation.policies.policy import Step, run, run_all
+from ctxtui.curation.policies.profile import parse_profile, single
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.rules import rules_for
+from ctxtui.offline.issuing import signed
+from ctxtui.runtime.packaged import model_table
+from tests.curation.conversations import context_of
+from tests.curation.shaped import SHAPES
+from tests.curation.test_random_edits import STRICT
+
+EAGER: dict[str, dict[str, Any]] = {
+    "sliding_window": {"n": 3, "slack": 0},
+    "keep_rounds": {"n": 1, "slack": 0, "limit": 600},
+    "truncate_results": {"limit": 100},
+    "clear_tool_results": {"trigger": 10, "keep": 1, "at_least": 1},
+    "dedupe_reads": {"minimum": 1, "at_least": 1},
+    "externalize_large": {"code": 10, "size": 100},
+    "compact_json": {"least": 0},
+    "trim_old_turns": {"least": 0},
+    "strip_images": {},
+    "strip_thinking": {"at_least": 0},
+    "minimise_schemas": {"description": 4},
+    "drop_unused_tools": {"rounds": 1},
+    "summarize_every": {"k": 1, "keep": 0},
+    "summarize_at": {"tokens": 200, "keep": 1},
+    "generation_window": {"n": 1, "boundary": "."},
+    "hybrid": {"n": 3, "slack": 0, "limit": 100},
+    "stateless": {},
+    "budget": {"target": 300, "keep": 0, "cut": 100},
+}
+
+
+def count(block: Block) -> int:
+    return 3 if block.kind == HEADER else 4 + len(block.body) // 4
+
+
+def situation_of(context: Context, log: Any = (), **more: Any) -> Situation:
+    items = context.items
+    return Situation(context, tuple(log), lambda position: count(items[position].block), count, **more)
+
+
+def some_pins(rng: Random, context: Context) -> list[Edit]:
+    chosen = [rng.randrange(len(context)) for _ in range(rng.randint(0, 3))]
+    kinds = [rng.choice([PIN, PIN, TRUNCATE, DROP]) for _ in chosen]
+    return [make(k, context.targets([p]), id=f"u{n}") for n, (k, p) in enumerate(zip(kinds, chosen, strict=True))]
+
+
+def about(context: Context, log: list[Edit]) -> set[tuple[str, int | None]]:
+    """Who has which positions in hand."""
+    return {(edit.author, context.find(target)) for edit in log for target in edit.targets}
+
+
+def test_every_policy_is_tried() -> None:
+    assert set(EAGER) == set(POLICIES)
+    for policy in POLICIES.values():
+        assert policy.about and set(policy.notes) == set(policy.defaults)
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+@given(st.integers(0, 10_000))
+def test_laws(name: str, seed: int) -> None:
+    rng = Random(f"{name} {seed}")
+    dialect = rng.choice(sorted(SHAPES))
+    body = SHAPES[dialect](rng)
+    body = signed(body) if dialect == "anthropic" else body
+    context, request = context_of(body, dialect)
+    card = model_table().card(body["model"])
+    rules = rules_for(dialect, card)
+    user = some_pins(rng, context)
+    before = situation_of(context, user, rules=rules)
+    step = Step(POLICIES[name], EAGER[name])
+    made = run(step, before)
+    assert made == run(step, before)
+    after = before.under(made)
+    # Law 10: nothing new on its own result.
+    assert run(step, after) == []
+    applied = after.applied
+    # Law 4: no pinned block is changed, and reverting everything is nothing.
+    pinned = {p for e in user if e.kind == PIN for t in e.targets if (p := context.find(t)) is not None}
+    assert not {p for p, change in applied.changes.items() if p in pinned and change.edit.author != USER}
+    reverts = [Edit(f"r{n}", REVERT, reverts=edit.id) for n, edit in enumerate(made)]
+    assert apply(context, [*user, *made, *reverts], rules).sent == before.applied.sent
+    # Law 10: a reverted edit stays reverted.
+    again = run(step, before.under([*made, *reverts]))
+    assert not about(context, made) & about(context, again)
+    # Law 5: what leaves is legal.
+    if not applied.refused:
+        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], prefill=card.prefill)
+        assert [r.rule for r in STRICT[dialect](canonical.loads(out.body))] == []
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_what_was_decided_stays_when_the_client_appends(name: str) -> None:
+    acted = 0
+    for seed in range(12):
+        rng = Random(f"grow {seed}")
+        dialect = ["anthropic", "openai_chat", "openai_responses"][seed % 3]
+        context, _ = context_of(SHAPES[dialect](rng), dialect)
+        step = Step(POLICIES[name], EAGER[name])
+        cut = next((m.start for m in reversed(context.messages) if m.role == "user"), len(context))
+        shorter = Context(context.tree, context.nodes[max(0, cut - 1)], dialect, context.params, context.markers)
+        made = run(step, situation_of(shorter))
+        later = situation_of(context, made)
+        more = run(step, later)
+        acted += bool(made)
+        escalates = name in ("keep_rounds", "budget")
+        assert escalates or not about(context, made) & about(context, more)
+        assert run(step, later.under(more)) == []
+    assert acted or name in ("compact_json", "dedupe_reads")
+
+
+def test_profiles_are_read_and_errors_name_their_place() -> None:
+    profile = parse_profile(
+        'name = "small"\n[[policy]]\nuse = "truncate_results"\nlimit = 100\n[[policy]]\nuse = "hybrid"\n'
+    )
+    assert [(step.policy.name, dict(step.settings)) for step in profile.steps] == [
+        ("truncate_results", {"limit": 100}), ("hybrid", {}),
+    ]  # fmt: skip
+    assert not profile.armed
+    for text, message in [
+        ("x", "not TOML"),
+        ("", r"no \[\[policy\]\] table @ f"),
+        ("a = 1\n[[policy]]\nuse='hybrid'", "unknown key 'a'"),
+        ("[[policy]]\nn = 1", "must say `use = NAME` @ f: policy 1"),
+        ("[[policy]]\nuse = 'hybrid'\nx = 1", "hybrid has no setting 'x' @ f: policy 1; settings: n, keep_first"),
+        ("[[policy]]\nuse = 'hybrid'\nn = 'x'", "hybrid: n must be int, not 'x' @ f: policy 1"),
+    ]:
+        with pytest.raises(BadConfig, match=message):
+            parse_profile(text, "f")
+    with pytest.raises(NotFound, match=r"no policy 'hybird'; did you mean hybrid\?"):
+        single("hybird")
+
+
+def test_a_profile_runs_its_policies_on_each_others_results() -> None:
+    context, _ = context_of(SHAPES["openai_chat"](Random(1)), "openai_chat")
+    steps = parse_profile(
+        "[[policy]]\nuse='sliding_window'\nn=3\nslack=0\n[[policy]]\nuse='truncate_results'\nlimit=50"
+    ).steps
+    made = run_all(steps, situation_of(context))
+    assert {edit.author for edit in made} == {"sliding_window", "truncate_results"}
+    assert run_all(steps, situation_of(context, made)) == []
