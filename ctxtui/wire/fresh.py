@@ -9,9 +9,9 @@ from ctxtui.core import canonical
 from ctxtui.core.block import NOT_RECORDED, UNREADABLE, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
-from ctxtui.wire import fresh_anthropic, fresh_chat, fresh_responses
+from ctxtui.wire import fresh_anthropic, fresh_chat, fresh_ollama, fresh_responses, left_out
 from ctxtui.wire.definitions import convert
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.pairing import paired
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
@@ -23,6 +23,7 @@ _WRITERS: Final[dict[str, _Write]] = {
     ANTHROPIC: fresh_anthropic.write,
     CHAT: fresh_chat.write,
     RESPONSES: fresh_responses.write,
+    OLLAMA: fresh_ollama.write,
 }
 DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 """Parameters that a dialect requires, where none are given."""
@@ -38,17 +39,24 @@ def build(
     such reason is a line of the second result. `params` are further top-level members. Raises `KeyError` for an
     unknown dialect.
     """
-    write = _WRITERS[dialect]
     losses = Losses()
+    return _built(dialect, items, model, params or {}, losses), losses.lines()
+
+
+def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
+    write = _WRITERS[dialect]
     known = [item for item in items if not _missing(item, losses)]
     same = source_of(known) == dialect
     tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
     system, talk = _talk(known, same and dialect == CHAT)
     said = write(system, paired(talk, losses), same, losses)
-    body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **(params or {})}
+    left_out.note_members(known, losses)
+    if not same:
+        left_out.note_details(known, losses)
+    body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **params}
     if any(tool is not None for tool in tools):
         body["tools"] = [tool for tool in tools if tool is not None]
-    return canonical.dumps({**body, **said}), losses.lines()
+    return canonical.dumps({**body, **said})
 
 
 def _missing(item: Item, losses: Losses) -> bool:
@@ -82,4 +90,7 @@ def export(
     if skeleton is not None and skeleton.dialect == dialect:
         request = Request(tuple(items if recorded is None else recorded), skeleton)
         return encode(request.with_items(items)), []
-    return build(dialect, items, model=model, params=params)
+    losses = Losses()
+    if skeleton is not None:
+        left_out.note_markers(items if recorded is None else recorded, skeleton, losses)
+    return _built(dialect, items, model, params or {}, losses), losses.lines()

@@ -189,3 +189,39 @@ def test_a_summary_in_words_crosses_dialects() -> None:
     assert built(items, "openai_responses")[0]["input"][0]["content"] == [
         {"type": "output_text", "text": "what was said"}
     ]
+
+
+def chat_request(**members: Any) -> Request:
+    picture = {"type": "image_url", "image_url": {"url": "https://x/a.png", **members.pop("picture", {})}}
+    said = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": [{"type": "text", "text": "look"}, picture], **members},
+        {"role": "assistant", "content": "seen"},
+    ]
+    body = {"model": "gpt-5", "messages": said}
+    return DIALECTS["openai_chat"].decode_request(json.dumps(body).encode(), None)
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_a_speakers_name_that_is_left_out_is_named(target: str) -> None:
+    assert "the member name of messages (1)" in built(chat_request(name="ada").items, target)[1]
+    assert not any("member" in line for line in built(chat_request().items, target)[1])
+
+
+@pytest.mark.parametrize("target", ["anthropic", "openai_responses"])
+def test_the_detail_of_a_picture_that_is_left_out_is_named(target: str) -> None:
+    assert "the detail asked for of pictures (1)" in built(chat_request(picture={"detail": "low"}).items, target)[1]
+    assert built(chat_request(picture={"detail": "auto"}).items, target)[1] == []
+    assert built(chat_request(picture={"detail": "low"}).items, "openai_chat")[1] == []
+
+
+@pytest.mark.parametrize("target", ["openai_chat", "openai_responses"])
+def test_cache_markers_do_not_cross_dialects_and_are_counted(target: str) -> None:
+    marker = {"cache_control": {"type": "ephemeral"}}
+    system = [{"type": "text", "text": "Be kind.", **marker}]
+    said = [{"role": "user", "content": [{"type": "text", "text": "hello", **marker}]}]
+    body = json.dumps({"model": "claude-opus-5", "max_tokens": 9, "system": system, "messages": said}).encode()
+    request = DIALECTS["anthropic"].decode_request(body, None)
+    _, lost = export(target, request.items, request.skeleton, model="m")
+    assert lost == ["cache markers (2)"]
+    assert export("anthropic", request.items, request.skeleton, model="m") == (body, [])
