@@ -11,6 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.lab.chosen import choose
 from ctxtui.runtime.settings import Settings
+from ctxtui.wire.client_fields import without_client_fields
 from ctxtui.wire.turns import THINKING, part_of
 
 CHAT: str = "ctxtui chat"
@@ -60,7 +61,7 @@ def _end(session: Session, thread: str, call: Call, number: int) -> int:
 
 def _talk(items: Sequence[Item]) -> tuple[Item, ...]:
     """What was said, without thinking: it is bound to a system prompt and tools that are others now (facts §1)."""
-    said = [item for item in items if item.place.section == "messages"]
+    said = [without_client_fields(item) for item in items if item.place.section == "messages"]
     return tuple(item for item in said if part_of(item.block).what != THINKING or item.block.kind == "header")
 
 

@@ -1,0 +1,39 @@
+"""What clients add to blocks in their own files and providers refuse: taken off before a recording is gone on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import HEADER, Item
+
+_KNOWN: Final[Mapping[str, frozenset[str]]] = {
+    kind: frozenset(("type", *fields.split()))
+    for kind, fields in {
+        "text": "text citations",
+        "tool_use": "id name input caller toolset_name",
+        "tool_result": "tool_use_id content is_error toolset_name",
+        "function_call": "id call_id name arguments status namespace",
+        "function_call_output": "id call_id output status",
+        "custom_tool_call": "id call_id name input status namespace",
+        "custom_tool_call_output": "id call_id output",
+        "input_text": "text",
+        "output_text": "text annotations",
+    }.items()
+}
+"""The fields of the most common kinds (facts §1, §4); other kinds stay as they are."""
+_HEADER: Final = frozenset(
+    "type role content name id status phase refusal tool_calls tool_call_id function_call audio reasoning_content"
+    " reasoning".split()
+)
+
+
+def without_client_fields(item: Item) -> Item:
+    """`item` without fields that its provider does not know; the same object where there are none."""
+    known = _HEADER if item.block.kind == HEADER else _KNOWN.get(item.block.kind)
+    value = item.block.value() if known is not None else None
+    if known is None or not isinstance(value, dict) or value.keys() <= known:
+        return item
+    kept = {key: one for key, one in value.items() if key in known}
+    return Item(blocks.make(item.block.kind, kept), item.place)

@@ -1,0 +1,61 @@
+"""Any recorded session can be gone on from, with any provider: what is sent is legal, for strict validators too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxtui.agent.conversation import Opening, begin
+from ctxtui.agent.tools.registry import TOOLS
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.tree import Tree
+from ctxtui.curation.legality import check
+from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
+from ctxtui.providers.endpoint import Endpoint
+from ctxtui.runtime.continuing import past_of
+from ctxtui.runtime.packaged import sample_paths
+from ctxtui.runtime.partner import Partner, params_for
+from ctxtui.runtime.settings import Settings
+
+MODELS = {"anthropic": "claude-opus-4-8", "openai_chat": "gpt-5.4", "openai_responses": "gpt-5.4"}
+STRICT = {"anthropic": strict_anthropic, "openai_chat": strict_chat, "openai_responses": strict_responses}
+
+
+def refused(path: Path, dialect: str, number: int = 0) -> list[str]:
+    """What the provider would say to a chat that goes on from a recording."""
+    past = past_of(str(path), "", number, Settings(), path.parent)
+    params = params_for(Partner(Endpoint("x", dialect), MODELS[dialect]), 1000)
+    tools = [tool.definition() for tool in TOOLS]
+    talk = begin(Tree(), Opening(dialect, params, tools, past.system or "You help.", past.before))
+    talk.say("go on")
+    body = json.loads(talk.draft().body)
+    return [str(one) for one in check(dialect, body)] + [one.message for one in STRICT[dialect].refusals(body)]
+
+
+@pytest.mark.parametrize("dialect", list(MODELS))
+@pytest.mark.parametrize("sample", sample_paths(), ids=lambda path: path.stem)
+def test_samples(sample: Path, dialect: str) -> None:
+    for number in (1, 0):
+        assert refused(sample, dialect, number) == []
+
+
+@pytest.mark.parametrize("dialect", list(MODELS))
+@pytest.mark.parametrize("folder", ["claude_code", "codex", "gemini_cli", "vcr"])
+def test_recordings_of_every_kind(corpus: Path, folder: str, dialect: str) -> None:
+    files = sorted(p for p in (corpus / folder).rglob("*") if p.suffix in (".jsonl", ".json", ".yaml"))
+    tried = 0
+    for path in [p for p in files if p.stat().st_size < 400_000][::7][:6]:
+        try:
+            said = refused(path, dialect)
+        except CtxtuiError:
+            continue
+        assert said == [], path.name
+        tried += 1
+    assert tried
+
+
+def test_a_call_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        past_of(str(sample_paths()[0]), "", 10_000, Settings(), tmp_path)
