@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ctxtui.core.call import Call
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.lab.family import Kin, family
+from ctxtui.lab.figures import figures
+from ctxtui.lab.phases import Phase, phases
 from ctxtui.lab.repeats import Repeat
 from ctxtui.lab.staying import Stays
 from ctxtui.lab.tools import Server, ToolUse, used
 from ctxtui.lab.weight import Weight, weights
 from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.noting import Notebook
+from ctxtui.runtime.phasing import begun
 from ctxtui.runtime.pricing import price_of, prices_for
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.workspace import repeats_of
@@ -25,6 +30,8 @@ class Asked:
     chosen: Chosen
     loaded: Loaded
     settings: Settings
+    rule: str = ""
+    """What phases begin by: a word of `runtime.phasing.WORDS`, a regular expression, or "" for the user's names."""
 
     @property
     def family(self) -> list[Kin]:
@@ -60,3 +67,24 @@ class Asked:
     def own(self, node: int) -> int:
         """Tokens of one block."""
         return self.book.own(self.chosen.call.model, node)
+
+    @property
+    def phases(self) -> list[Phase]:
+        """The phases of the thread."""
+        session = self.book.session
+        calls = session.thread_calls(self.chosen.thread)
+        notes = Notebook(self.loaded, self.settings).read()
+        price = price_of(prices_for(self.settings))
+
+        def usd(call: Call) -> float | None:
+            if call.usage is None or call.usage.cost is not None:
+                return call.usage.cost if call.usage else 0.0
+            cost = price(call)
+            return cost.usd if cost is not None else None
+
+        return phases(
+            calls,
+            begun(session, calls, self.rule, notes),
+            lambda call: figures(self.book, call).context_tokens,
+            usd,
+        )

@@ -36,6 +36,10 @@ from ctxtui.tokens.estimators import ESTIMATORS
 @click.option("--tools", is_flag=True, help="List the tools by server: tokens, loaded or deferred, calls.")
 @click.option("--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), and how cacheable.")
 @click.option("--repeats", is_flag=True, help="List what stands elsewhere too, with the tokens that could go.")
+@click.option(
+    "--phases", is_flag=True, help="List phases: by your notes 'phase: ...', the setting phases, else by turn."
+)
+@click.option("--phase-rule", metavar="RULE", help="turn, epoch, call, or an expression such as 'Generation \\d+'.")
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
@@ -49,6 +53,7 @@ def show(
     by: str,
     estimator: str | None,
     as_json: bool,
+    phase_rule: str | None,
     **lists: bool,
 ) -> None:
     """Print what one call's context holds."""
@@ -58,17 +63,18 @@ def show(
     with counter_with_memory(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
-    asked = {name for name, wanted in lists.items() if wanted}
+    asked = {name for name, wanted in lists.items() if wanted} | ({"phases"} if phase_rule else set())
+    rule = phase_rule or config.settings.phases
     if as_json:
         from ctxtui.cli import show_json
 
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source)
         fields["notes"] = _notes(chosen, loaded, config.settings)
-        write_json({**fields, **(_lists(book, chosen, loaded, config.settings, asked) if asked else {})})
+        write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
     elif asked:
         from ctxtui.cli.show_lists import Asked, print_lists
 
-        print_lists(Asked(book, chosen, loaded, config.settings), asked)
+        print_lists(Asked(book, chosen, loaded, config.settings, rule), asked)
     else:
         from ctxtui.cli.show_text import print_text
 
@@ -82,7 +88,9 @@ def _notes(chosen: Chosen, loaded: Loaded, settings: Settings) -> list[dict[str,
     return of_context(marked(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
 
 
-def _lists(book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, asked: set[str]) -> dict[str, Any]:
+def _lists(
+    book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
+) -> dict[str, Any]:
     from ctxtui.cli.show_lists import Asked, as_fields
 
-    return as_fields(Asked(book, chosen, loaded, settings), asked)
+    return as_fields(Asked(book, chosen, loaded, settings, rule), asked)

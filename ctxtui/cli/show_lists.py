@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from ctxtui.cli.list_asked import Asked
 from ctxtui.cli.list_blocks import heaviest, heaviest_lines, repeat_lines, repeats
+from ctxtui.cli.list_phases import phase_lines, phases
 from ctxtui.cli.list_threads import thread_lines, threads, tool_lines, tools
 from ctxtui.cli.paint import Painter
 from ctxtui.views.span import Span
@@ -40,5 +41,6 @@ LISTINGS: Final = {
     "tools": Listing(tools, tool_lines),
     "heaviest": Listing(heaviest, heaviest_lines),
     "repeats": Listing(repeats, repeat_lines),
+    "phases": Listing(phases, phase_lines),
 }
 """The lists by the name of their option and of their member."""

@@ -43,6 +43,11 @@ class ChatSource(Inspection):
 
         return stated("-", loaded.session, self.settings)
 
+    @property
+    def phase_rule(self) -> str:
+        """What phases begin by."""
+        return self.settings.phases
+
     def is_live(self, loaded: Loaded) -> bool:
         """A chat is."""
         return True

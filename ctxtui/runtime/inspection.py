@@ -80,6 +80,11 @@ class Inspection:
 
         return Notebook(loaded, self.settings)
 
+    @property
+    def phase_rule(self) -> str:
+        """What phases begin by."""
+        return self.settings.phases
+
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""
         try:

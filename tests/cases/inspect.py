@@ -60,6 +60,10 @@ class HandMade:
     def notebook(self, loaded: Loaded) -> Notebook:
         return Notebook(loaded, self.settings)
 
+    @property
+    def phase_rule(self) -> str:
+        return self.settings.phases
+
     def is_live(self, loaded: Loaded) -> bool:
         return self.live
 

@@ -64,3 +64,14 @@ def test_what_stands_there_twice(ctxtui: Run, tmp_path: Path) -> None:
     assert found["tokens"] == sum(block["tokens"] for block in found["blocks"])
     assert all(block["why"] for block in found["blocks"])
     assert "repeats" in ctxtui("show", path, "--repeats").out
+
+
+def test_phases_by_rule_by_setting_and_by_a_note(ctxtui: Run, recording: Path) -> None:
+    found = ctxtui("show", recording, "--phases", "--json").json["phases"]
+    assert found["rule"] is None and [row["name"] for row in found["phases"]] == ["turn 1", "turn 2", "turn 3"]
+    by_call = ctxtui("show", recording, "--phase-rule", "call", "--json").json
+    assert by_call["phases"]["rule"] == "call" and len(by_call["phases"]["phases"]) == by_call["call"]
+    assert sum(row["growth"] for row in by_call["phases"]["phases"]) == by_call["context_tokens"]
+    assert ctxtui("--set", "phases=epoch", "show", recording, "--phases", "--json").json["phases"]["rule"] == "epoch"
+    assert "typical" not in ctxtui("show", recording, "--phases").out
+    assert ctxtui("show", recording, "--phase-rule", "(").code == 2

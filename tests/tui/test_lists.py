@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from ctxtui.runtime.settings import Settings
+from ctxtui.tui.screens.inspector import InspectorScreen
+from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
-from tests.tui.test_inspector import opened, text, until
+from tests.cases.systems import rounds
+from tests.tui.test_inspector import opened, settled, text, until
 
 
 def seen(screen) -> str:  # type: ignore[no-untyped-def]
@@ -74,3 +80,34 @@ async def test_nothing_twice_is_said() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.press("S")
         await until(pilot, lambda: "Nothing in this context" in seen(screen))
+
+
+async def test_phases_are_listed_and_one_can_be_named(tmp_path: Path) -> None:
+    source = HandMade(rounds(6))
+    source.settings = Settings(data_dir=str(tmp_path), phases="call")
+    async with app_of(source).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        await until(pilot, lambda: screen.complete)
+        await pilot.press("g", "3", "enter", "G")
+        await until(pilot, lambda: "~424 a phase" in seen(screen))
+        assert "● call 3" in seen(screen) and "+424" in seen(screen)
+        await pilot.press("a")
+        await pilot.press(*"tidying", "enter")
+        await until(pilot, lambda: bool(screen.has_notes))
+        await pilot.press("G")
+        await until(pilot, lambda: "● tidying" in seen(screen))
+        await pilot.press("home", "enter")
+        assert screen.index == 0
+
+
+async def test_a_rule_that_is_no_expression_is_named() -> None:
+    source = HandMade(rounds(3))
+    source.settings = Settings(phases="(")
+    async with app_of(source).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        await pilot.press("G")
+        await until(pilot, lambda: "no regular expression" in seen(screen))

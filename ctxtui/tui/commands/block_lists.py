@@ -1,4 +1,4 @@
-"""Commands of the lists of blocks: by weight, by what repeats."""
+"""Commands of the lists over the inspector: heavy blocks, repeats, phases."""
 
 from __future__ import annotations
 
@@ -17,5 +17,12 @@ class ShowOther(Command):
     name, action, keys, label, short, group = "show the other one", "other", ("v",), "show the other", "other", "blocks"
 
 
+class NamePhase(Command):
+    """Give a name to the phase that begins with the call shown: it is kept as a note on that call, ``phase: name``."""
+
+    name, action, keys, label, short, group = "name a phase here", "name", ("a",), "name a phase here", "name", "phases"
+
+
 WEIGHTS: tuple[type[Command], ...] = (NextOrder,)
 REPEATS: tuple[type[Command], ...] = (ShowOther,)
+PHASES: tuple[type[Command], ...] = (NamePhase,)

@@ -40,4 +40,17 @@ class Repeats(Command):
     name, action, keys, group = "same content elsewhere (repeats)", "repeats", ("S",), "lists"
 
 
-LISTS: tuple[type[Command], ...] = (Threads, Tools, Weights, Repeats)
+class Phases(Command):
+    """Phases of this thread with their growth, tokens sent and cost: by your names, by the setting ``phases``, else by
+    turn."""
+
+    name, action, keys, group = "phases: growth in each", "phases", ("G",), "lists"
+
+
+class NamePhase(Command):
+    """Name the phase that begins with the call shown; it is kept as a note on the call, ``phase: name``."""
+
+    name, action, group = "name a phase at this call", "name_phase", "lists"
+
+
+LISTS: tuple[type[Command], ...] = (Threads, Tools, Weights, Repeats, Phases, NamePhase)

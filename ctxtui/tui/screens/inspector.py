@@ -17,10 +17,10 @@ from ctxtui.tui.screens.inspector_bill import Billing
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
 from ctxtui.tui.screens.inspector_diff import Comparing
 from ctxtui.tui.screens.inspector_feed import Source
-from ctxtui.tui.screens.inspector_notes import Noting
 from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_overlays import Overlays
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
+from ctxtui.tui.screens.inspector_phases import Phasing
 from ctxtui.tui.screens.inspector_staging import OnEdits
 from ctxtui.tui.screens.inspector_talk import Forking
 from ctxtui.tui.screens.inspector_travel import Travel
@@ -33,7 +33,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, OnEdits, Noting, Forking, Opening):
+class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, OnEdits, Phasing, Forking, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 

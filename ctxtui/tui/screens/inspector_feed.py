@@ -49,6 +49,10 @@ class Source(Protocol):
     def notebook(self, loaded: Loaded) -> Notebook:
         """Where notes on the recording are kept."""
 
+    @property
+    def phase_rule(self) -> str:
+        """What phases begin by (see `runtime.phasing.begun`)."""
+
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""
 

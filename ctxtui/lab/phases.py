@@ -1,0 +1,160 @@
+"""Phases of a thread: stretches of calls that a user or a rule names, and how the context grows in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
+from ctxtui.core.reading import read
+from ctxtui.core.tree import ROOT, Tree
+
+TURN, EPOCH, CALL = "turn", "epoch", "call"
+"""Rules that need no expression: a phase for each turn, each epoch, each call."""
+
+NAMED: Final = "phase:"
+"""A note on a call that begins so names the phase that begins with it."""
+
+_SPOKEN: Final = frozenset({INDEX["user"], INDEX["assistant"], INDEX["summary"]})
+
+Search = Callable[[str], str]
+"""Gives the first hit in a text, "" without one."""
+Input = Callable[[Call], int]
+"""Gives the tokens of a call's whole context."""
+
+
+class Start(NamedTuple):
+    """A phase begins with call `call` (from 1); `own` says that the user named it."""
+
+    call: int
+    name: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase: calls `first` to `last` (from 1). Tokens: `before` is the context of the call before it (0 for the
+    first), `end` that of its last call, `peak` its largest, `sent` all input and `answered` all output in it, `usd`
+    what its calls cost (None where that is not known)."""
+
+    name: str
+    first: int
+    last: int
+    before: int
+    end: int
+    peak: int
+    sent: int
+    answered: int
+    usd: float | None
+    own: bool = False
+
+    @property
+    def calls(self) -> int:
+        """How many calls it has."""
+        return self.last - self.first + 1
+
+    @property
+    def growth(self) -> int:
+        """By how many tokens the context was larger at its end than before it."""
+        return self.end - self.before
+
+
+def starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
+    """Where phases begin by `rule`: `TURN`, `EPOCH`, `CALL`, or else where `search` hits in what a person, the model or
+    a summary says first in that call's context. A hit that is the name of the phase at hand begins none."""
+    if rule == CALL:
+        return [Start(n, f"call {n}") for n in range(1, len(calls) + 1)]
+    if rule in (TURN, EPOCH):
+        values = [tree[c.sent_head].turn if rule == TURN else c.epoch.number for c in calls]
+        return [Start(n, f"{rule} {value}") for n, value in enumerate(values, 1) if n == 1 or value != values[n - 2]]
+    found: list[Start] = []
+    if search is None:
+        return found
+    for number, words in _entered(tree, calls):
+        name = search(words)
+        if name and (not found or found[-1].name != name):
+            if found and found[-1].call == number:
+                found.pop()
+            found.append(Start(number, name))
+    return found
+
+
+def _entered(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
+    """(number of the call, text) of what was said, in the order in which it entered the thread's contexts."""
+    head, seen = ROOT, set[str]()
+    for number, call in enumerate(calls, 1):
+        for node in tree.path(call.sent_head, tree.common(head, call.sent_head)):
+            here = tree[node]
+            if here.category in _SPOKEN and here.block.kind != HEADER and here.block.digest not in seen:
+                seen.add(here.block.digest)
+                yield number, read(here.block).text
+        head = call.sent_head
+
+
+def named(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
+    """Where a user's notes begin phases; `notes` are texts by a call's id."""
+    found = []
+    for number, call in enumerate(calls, 1):
+        text = notes.get(call.id, "").strip()
+        if text.lower().startswith(NAMED):
+            found.append(Start(number, text[len(NAMED) :].strip() or f"from call {number}", True))
+    return found
+
+
+def merged(one: Iterable[Start], own: Iterable[Start]) -> list[Start]:
+    """The starts of both, in order; where both begin with one call the user's own counts."""
+    by_call = {start.call: start for start in (*one, *own)}
+    return [by_call[call] for call in sorted(by_call)]
+
+
+def phases(
+    calls: Sequence[Call], begun: Sequence[Start], tokens: Input, usd: Callable[[Call], float | None]
+) -> list[Phase]:
+    """The phases of a thread's `calls`. What comes before the first start is a phase without a name.
+
+    `tokens` gives a call's context, `usd` its cost (None: not known; 0.0 where it has no report).
+    """
+    if not calls:
+        return []
+    every = list(begun) if begun and begun[0].call == 1 else [Start(1, ""), *begun]
+    sizes = [tokens(call) for call in calls]
+    found = []
+    for at, start in enumerate(every):
+        last = every[at + 1].call - 1 if at + 1 < len(every) else len(calls)
+        mine = calls[start.call - 1 : last]
+        costs = [usd(call) for call in mine]
+        known = [cost for cost in costs if cost is not None]
+        found.append(
+            Phase(
+                start.name,
+                start.call,
+                last,
+                sizes[start.call - 2] if start.call > 1 else 0,
+                sizes[last - 1],
+                max(sizes[start.call - 1 : last]),
+                sum(sizes[start.call - 1 : last]),
+                sum(call.usage.output for call in mine if call.usage),
+                sum(known) if len(known) == len(costs) else None,
+                start.own,
+            )
+        )
+    return found
+
+
+def typical(some: Sequence[Phase]) -> tuple[int, int]:
+    """The median growth of a phase, the first and the last left out where others are left (one begins the prompt, the
+    other may not be over), and the median growth per call in them, in tokens."""
+    whole = some[1:-1] if len(some) > 2 else some[1:] or some
+    if not whole:
+        return 0, 0
+    grown = sorted(phase.growth for phase in whole)
+    each = sorted(phase.growth / phase.calls for phase in whole)
+    return _median(grown), _median(each)
+
+
+def _median(values: Sequence[float]) -> int:
+    middle = len(values) // 2
+    return round(values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2)

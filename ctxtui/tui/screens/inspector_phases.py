@@ -1,0 +1,61 @@
+"""Phases in the Inspector: their table, and naming one at the call shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxtui.lab.phases import NAMED
+from ctxtui.tui.screens.inspector_notes import Noting
+from ctxtui.views.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.core.call import Call
+    from ctxtui.lab.phases import Phase
+
+
+class Phasing(Noting):
+    """The part of the Inspector that shows phases; a note on a call that begins with ``phase:`` names one."""
+
+    def action_phases(self) -> None:
+        """The table of phases."""
+        from ctxtui.tui.screens.phases import NAME, PhasesScreen
+
+        if self.study is None or not self.count:
+            return
+
+        def go(number: int | None) -> None:
+            if number == NAME:
+                self.action_name_phase()
+            elif number is not None:
+                self.go(number - 1)
+
+        self.app.push_screen(PhasesScreen(self._phases, self.index + 1), go)
+
+    def action_name_phase(self) -> None:
+        """Ask for the name of the phase that begins with the call shown."""
+        note = self._of_call()
+        if note is not None:
+            self._writing = note
+            self.ask([Span(" ✎ ", "accent bold")], note.text or f"{NAMED} ")
+
+    def _phases(self) -> list[Phase]:
+        """Worked out in a worker. Raises `BadPattern`."""
+        from ctxtui.lab.figures import figures
+        from ctxtui.lab.phases import phases
+        from ctxtui.runtime.phasing import begun
+
+        study, known = self.study, self.study.thread(self.thread) if self.study is not None else None
+        if study is None or known is None:
+            return []
+        calls, costs, book = list(known.calls), study.costs, study.book
+
+        def tokens(call: Call) -> int:
+            return call.usage.input if call.usage is not None else figures(book, call).context_tokens
+
+        def usd(call: Call) -> float | None:
+            if call.usage is None or call.usage.cost is not None:
+                return call.usage.cost if call.usage else 0.0
+            cost = costs.get(call.id)
+            return cost.usd if cost is not None else None
+
+        return phases(calls, begun(study.session, calls, self.source.phase_rule, self._kept), tokens, usd)
