@@ -1,71 +1,72 @@
-"""Look-alikes of two agents whose context grows without bound, by the sizes that their authors measured."""
+"""Look-alikes of what four agents send, made here from nothing: a vision agent's screen, an evolutionary search's
+feedback, a bridge's tool schemas, a small-window coder's prompt; and what Claude Code adds to a message."""
 
 from __future__ import annotations
 
-from ctxtui.core import block as blocks
-from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call, Fidelity
-from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
-from ctxtui.core.tree import ROOT
-from ctxtui.core.usage import Usage
-from tests.cases.words import Words
-
-GENERATIONS = (
-    (0, 9_881, 1_847, 3_360, 85_625),
-    (0, 10_581, 2_437, 3_280, 138_325),
-    (2_950, 10_847, 2_277, 4_738, 130_529),
-    (3_054, 11_969, 3_154, 4_835, 171_850),
-    (775, 11_376, 2_825, 4_230, 141_234),
-)
-"""Characters of each generation's messages: a first reply that held no plan (0: there was none), the plan, the request
-to select, the selection, the feedback."""
+import json
+from typing import Any
 
 
-class _Loop:
-    """A conversation at four characters a token, as its author estimated it."""
-
-    def __init__(self) -> None:
-        self.session, self.head, self.size, self.made = Session(), ROOT, 0, 0
-
-    def say(self, role: str, text: str) -> None:
-        place = Place("messages", role)
-        items = [Item(blocks.header(role), place), Item(blocks.text(text), place)]
-        self.head = self.session.tree.extend(self.head, items)
-        self.size += len(text)
-
-    def call(self, tokens: int | None = None) -> None:
-        self.made += 1
-        usage = Usage(fresh=self.size // 4 if tokens is None else tokens, output=100, has_cache=False)
-        call = Call(f"c{self.made}", MAIN, self.head, self.head, self.head, model="claude-sonnet-4-5-20250929",
-                    started=float(self.made), fidelity=Fidelity.WIRE, usage=usage)  # fmt: skip
-        self.session.fold([CallSeen(call), TipMoved(MAIN, self.head)])
+def screen(buttons: int, wide: int = 20) -> str:
+    """A vision agent's screen as JSON with so many buttons."""
+    listed = [
+        {
+            "name": f"button {n}",
+            "full_label": "x " * wide,
+            "bounds": {"left": n, "top": 2 * n},
+            "metadata": {"hint": "NEW"},
+        }
+        for n in range(buttons)
+    ]
+    scrollbar = {"up": False, "down": True}
+    return json.dumps({"screen": "career", "buttons": listed, "scrollbar": scrollbar, "menu": {"tab": "races"}})
 
 
-def evolution() -> Session:
-    """Five generations of a search that repeats the code of all its trials in each feedback and never prunes."""
-    loop, words = _Loop(), Words(3)
-    loop.say("user", "Begin.")
-    for number, (musing, plan, request, choice, feedback) in enumerate(GENERATIONS):
-        loop.call()
-        if musing:
-            loop.say("assistant", words.text(musing))
-            loop.say("user", "No plan was found in your reply.".ljust(109, "."))
-            loop.call()
-        loop.say("assistant", words.text(plan))
-        loop.say("user", f"Generation {number} complete")
-        loop.say("user", words.text(request))
-        loop.call()
-        loop.say("assistant", words.text(choice))
-        head = f"Feedback of generation {number}: "
-        loop.say("user", head + words.text(feedback - len(head)))
-    loop.call()
-    return loop.session
+def memory_text(name: str = "player.yaml", lines: int = 12) -> str:
+    """A memory file at the end of a vision agent's context."""
+    return f"<{name}>\n" + "\n".join(f"fact_{n}: rest before a race" for n in range(lines)) + f"\n</{name}>"
 
 
-def rounds(count: int, first: int = 7_328, each: int = 424) -> Session:
-    """A loop over tools that sends its whole history each round: `first` tokens, then `each` more a round."""
-    loop = _Loop()
-    for number in range(count):
-        loop.say("user", f"round {number}")
-        loop.call(first + each * number)
-    return loop.session
+def feedback(trials: int, generation: int = 0, code_lines: int = 8) -> str:
+    """The message that opens a generation: every trial's program, metrics and reasoning."""
+    head = f"Generation {generation} is complete, {trials} trials.\n\n"
+    return head + "".join(_trial(f"{generation}_{n}", code_lines) for n in range(trials))
+
+
+def _trial(name: str, lines: int) -> str:
+    code = "\n".join(f"radius_{n} = {n} / 26" for n in range(lines))
+    metrics = json.dumps({"score": 2.31, "valid": True})
+    return f"### Trial {name}\n```python\n{code}\n```\nmetrics: {metrics}\nreasoning: It moved the corner first.\n\n"
+
+
+def schema(name: str, properties: int = 3) -> dict[str, Any]:
+    """A tool as a bridge to MCP servers passes it on, with a description for each property."""
+    held = {f"field_{n}": {"type": "string", "description": f"What field {n} is for."} for n in range(properties)}
+    parameters = {"type": "object", "properties": held, "required": list(held)[:1]}
+    return {"type": "function", "function": {"name": name, "description": f"{name} it.", "parameters": parameters}}
+
+
+def prompt(task_files: int = 2, dependencies: int = 1, summaries: int = 2) -> list[str]:
+    """A small-window coder's first message, file by file."""
+    kinds = ["task file"] * task_files + ["dependency"] * dependencies + ["summary"] * summaries
+    return [
+        f"=== internal/p{n}/p{n}.go ({kind}) ===\npackage p{n}\n\nfunc F{n}() {{}}\n" for n, kind in enumerate(kinds)
+    ]
+
+
+def facts(steps: int = 3) -> str:
+    """Rounds of a small-window coder that gave way to one line each."""
+    return "Facts from earlier steps:\n" + "\n".join(f"step {n + 1}: modified p{n}.go" for n in range(steps))
+
+
+def reminder(files: int = 2, lines: int = 6) -> str:
+    """What Claude Code puts before a first message: memory files inside a reminder, and words of its own."""
+    contents = "".join(
+        f"Contents of /home/me/p{n}/CLAUDE.md (project instructions, checked into the codebase):\n\n"
+        + "\n".join(f"- rule {n}.{line}: keep it short" for line in range(lines))
+        + "\n\n"
+        for n in range(files)
+    )
+    head = "As you answer the user's questions, you can use the following context:\n# claudeMd\n"
+    tail = "# currentDate\nToday's date is 2026-01-02.\n\n      IMPORTANT: this context may or may not be relevant.\n"
+    return f"<system-reminder>\n{head}{contents}{tail}</system-reminder>\n"

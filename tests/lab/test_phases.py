@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import MAIN, Session
 from ctxtui.lab.phases import CALL, EPOCH, TURN, Phase, Start, merged, named, phases, starts, typical
+from tests.cases.growing import evolution, rounds
 from tests.cases.sessions import Story
-from tests.cases.systems import evolution, rounds
 
 
 def table(session: Session, rule: str) -> list[Phase]:

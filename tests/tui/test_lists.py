@@ -8,9 +8,9 @@ import pytest
 
 from ctxtui.runtime.settings import Settings
 from ctxtui.tui.screens.inspector import InspectorScreen
+from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
-from tests.cases.systems import rounds
 from tests.tui.test_inspector import opened, settled, text, until
 
 
