@@ -8,7 +8,9 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("paint", "parse", "keys", "heartbeat", "follow", "audit", "cache")
+ALL = (
+    "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database",
+)  # fmt: skip
 
 
 def main() -> int:

@@ -1,0 +1,42 @@
+"""The database's size against the recording's, with and without the full-text index (goal G17)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.measure import Result
+from benchmarks.sessions import session
+
+BODIES, INDEXED = 0.45, 0.60
+
+
+def results(folder: Path, runs: int) -> list[Result]:
+    """A session with messages of 1.2 KB and one with messages of 5 KB, each in a database of its own."""
+    found = []
+    for name, size in (("1.2 KB", 12_000_000), ("5 KB", 50_000_000)):
+        found += _sizes(folder, session(folder, 10_000, size), name)
+    return found
+
+
+def _sizes(folder: Path, recording: Path, name: str) -> list[Result]:
+    from ctxtui.lab.search import VERSION, words_of
+    from ctxtui.runtime.keeping import source_info
+    from ctxtui.runtime.loading import load
+    from ctxtui.store.store import Store
+    from ctxtui.store.texts import Unit
+
+    path, raw = folder / f"{recording.stem}.db", recording.stat().st_size
+    loaded = load(recording)
+    with Store.open(path) as store:
+        id_ = store.import_session(loaded.session, source_info(loaded))
+        store.vacuum()
+        bodies = path.stat().st_size
+        store.texts.add(Unit(stored=id_), map(words_of, loaded.session.tree.blocks.values()), VERSION)
+        store.texts.settle()
+        store.vacuum()
+    whole = path.stat().st_size
+    path.unlink()
+    return [
+        Result(f"database / JSONL, messages of {name}", bodies / raw, BODIES, note=f"{bodies / 1e6:.1f} MB"),
+        Result(f"database with index / JSONL, messages of {name}", whole / raw, INDEXED, note=f"{whole / 1e6:.1f} MB"),
+    ]
