@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.core import block
@@ -28,6 +28,8 @@ from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import Began, Ended, InFlight, Resumed, Writer
 
+ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+FAULTS = 1000 if ALL else 25
 SKELETON = Skeleton("anthropic", {"frame": []})
 
 
@@ -101,6 +103,7 @@ def grow(session: Session, plan: list[tuple[int, int, int, str, bool]]) -> Itera
         yield CallSeen(call(number, raw, answer, thread=thread)), answer
 
 
+@settings(max_examples=200 if ALL else 15)
 @given(PLAN)
 def test_call_by_call_is_the_same_as_all_at_once(tmp_path_factory: Any, plan: Any) -> None:
     path = tmp_path_factory.mktemp("w") / "s.db"
@@ -251,10 +254,6 @@ def faults(path: Path, seed: int, wanted: int, monkeypatch: pytest.MonkeyPatch) 
         assert same(store.load("live-1"), session)
         assert in_flight(path, "live-1") == []
     return Failing.failures
-
-
-ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-FAULTS = 1000 if ALL else 25
 
 
 def test_faults_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
