@@ -12,6 +12,7 @@ import pytest
 
 from ctxtui.cli.run import run
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.connect import SCHEMA_VERSION
 from ctxtui.store.store import Store
 from tests.store.builders import talk
 
@@ -56,7 +57,7 @@ def test_path_makes_nothing(home: Path, capsys: pytest.CaptureFixture[str], monk
 
 def test_info_says_how_large_and_how_full(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "db", "info")
-    assert (found["path"], found["exists"], found["database_schema"]) == (str(filled), True, 1)
+    assert (found["path"], found["exists"], found["database_schema"]) == (str(filled), True, SCHEMA_VERSION)
     assert (found["rows"]["sessions"], found["rows"]["calls"], found["calls_once"]) == (2, 10, 10)
     assert 0 < found["ratio"] < 1
     assert found["size"] == filled.stat().st_size
