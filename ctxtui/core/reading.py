@@ -50,7 +50,8 @@ def read(block: Block) -> Reading:
 def read_value(kind: str, value: Json) -> Reading:
     """As `read`, for a block's JSON `value` of `kind`."""
     if isinstance(value, str):
-        return Reading(text=value)
+        # Ollama's pictures are bare base64.
+        return Reading(media=(Media("", value),)) if kind == "image" else Reading(text=value)
     if not isinstance(value, dict):
         return Reading(text=canonical.text_of(value))
     reader = _READERS.get(kind) or _by_suffix(kind)

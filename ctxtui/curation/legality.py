@@ -21,6 +21,8 @@ _CHECKS: Final[dict[str, tuple[_Check, ...]]] = {
         legal_markers.openai,
         legal_text.violations,
     ),
+    # Ollama refuses no conversation; a template may.
+    "ollama_chat": (legal_text.violations,),
 }
 
 MOST_BYTES: Final = {"anthropic": 32_000_000}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammars import ANTHROPIC, CHAT
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA
 from ctxtui.wire.turns import Losses, tool_home
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
@@ -43,6 +43,7 @@ def read(value: Json) -> Definition | None:
 
 def convert(value: Json, target: str, losses: Losses) -> Json | None:
     """A tool's JSON in dialect `target`; None, noted in `losses`, where that cannot say it."""
+    target = CHAT if target == OLLAMA else target
     if tool_home(value) == target:
         return value
     found = read(value)

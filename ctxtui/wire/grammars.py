@@ -23,6 +23,7 @@ from ctxtui.wire.parts import Part, Piece, kind_of, part, shape, unreadable, wor
 ANTHROPIC: Final = "anthropic"
 CHAT: Final = "openai_chat"
 RESPONSES: Final = "openai_responses"
+OLLAMA: Final = "ollama_chat"
 
 PLAIN_SHAPE: Final = Shape()
 CHAT_SHAPE: Final = Shape(
@@ -33,6 +34,13 @@ CHAT_SHAPE: Final = Shape(
         Field("refusal", "refusal", STRING, inside="refusal"),
         Field("tool_calls", "tool_call", LIST),
         Field("function_call", "function_call", OBJECT),
+    )
+)
+OLLAMA_SHAPE: Final = Shape(
+    (
+        Field("thinking", "thinking", STRING, inside="thinking", first=True),
+        Field("images", "image", LIST),
+        Field("tool_calls", "tool_call", LIST),
     )
 )
 
@@ -119,5 +127,6 @@ GRAMMARS: Final = {
     ANTHROPIC: Grammar(ANTHROPIC, (_tools("tools"), _system("system"), _messages(PLAIN_SHAPE))),
     CHAT: Grammar(CHAT, (_tools("tools"), _tools("functions"), _messages(CHAT_SHAPE))),
     RESPONSES: Grammar(RESPONSES, (_tools("tools"), _system("instructions"), _INPUT)),
+    OLLAMA: Grammar(OLLAMA, (_tools("tools"), _messages(OLLAMA_SHAPE))),
 }
 """Every dialect by name."""

@@ -12,7 +12,7 @@ from ctxtui.wire.request import Request
 from ctxtui.wire.turns import Losses
 
 _SPELLED: Final = frozenset(
-    "role content tool_calls function_call tool_call_id type id status refusal "
+    "role content tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
 """Members of a message that its blocks hold, that name it, or that only say how it was spelled."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.wire import anthropic, openai_chat, openai_chat_stream, openai_responses
+from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_chat_stream, openai_responses
 from ctxtui.wire.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
@@ -38,6 +38,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
         (anthropic, anthropic.StreamReader),
         (openai_chat, openai_chat_stream.StreamReader),
         (openai_responses, openai_responses.StreamReader),
+        (ollama_chat, ollama_chat.StreamReader),
     )
 }
 """Every dialect, by the name that skeletons carry."""

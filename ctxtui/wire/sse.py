@@ -26,7 +26,8 @@ class ServerEvent(NamedTuple):
 
 class EventParser:
     """Reads an event stream as the HTML standard defines it: any line ends, comments, a byte order mark, data over
-    several lines. Unlike a browser it gives the last event also when its blank line is missing (`close`)."""
+    several lines. Unlike a browser it gives the last event also when its blank line is missing (`close`), and a line
+    that is a JSON object, which the standard has no use for, is an event by itself: so Ollama streams."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -68,6 +69,8 @@ class EventParser:
             self._first = False
         if not line:
             return self._dispatch()
+        if line.startswith(b"{") and line.rstrip().endswith(b"}"):
+            return ServerEvent("", line.decode("utf-8", "replace"))
         name, _, value = line.decode("utf-8", "replace").partition(":")
         value = value.removeprefix(" ")
         if name == "data":

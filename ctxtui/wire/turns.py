@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.reading import Media, Reading, read, read_value
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 
 TEXT: Final = "text"
 THINKING: Final = "thinking"
@@ -95,6 +95,8 @@ def source_of(items: Iterable[Item]) -> str:
     """The dialect that `items` were recorded in, by their kinds; "" where only words are there."""
     votes: Counter[str] = Counter()
     for block, place in items:
+        if _is_ollamas(block):
+            return OLLAMA
         for name, kinds in _HOMES.items():
             votes[name] += block.kind in kinds
         if block.kind == "function_call" and b'"call_id"' not in block.body:
@@ -105,6 +107,17 @@ def source_of(items: Iterable[Item]) -> str:
             votes[tool_home(block.value())] += 1
     best = votes.most_common(1)
     return best[0][0] if best and best[0][1] > 0 else ""
+
+
+def _is_ollamas(block: Block) -> bool:
+    """Whether only Ollama writes a block so: a call whose arguments are an object, bare base64 for a picture."""
+    if block.kind == "tool_call" and b'"arguments":{' in block.body:
+        value = block.value()
+        inner = value.get("function") if isinstance(value, dict) else None
+        return isinstance(inner, dict) and isinstance(inner.get("arguments"), dict)
+    if block.kind == HEADER:
+        return b'"tool_name":' in block.body
+    return block.kind == "image" and block.body.startswith(b'"')
 
 
 def tool_home(value: Json) -> str:
@@ -142,8 +155,8 @@ def part_of(block: Block) -> Part:
     """A block as a part."""
     value = block.value()
     reading = read_value(block.kind, value)
-    # The calls of the time before tools are paired by the function's name.
-    if block.kind == "function_call" and not reading.call_id:
+    # The calls of the time before tools, and Ollama's without id, are paired by the function's name.
+    if block.kind in ("function_call", "tool_call") and not reading.call_id:
         reading = replace(reading, call_id=reading.name)
     return Part(_KINDS.get(block.kind, OTHER), block.kind, value, reading)
 
@@ -158,5 +171,5 @@ def _answer(head: dict[str, Json], blocks: list[Block]) -> Part:
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)
-    id_ = head.get("tool_call_id") or head.get("name") or ""
+    id_ = head.get("tool_call_id") or head.get("name") or head.get("tool_name") or ""
     return Part(RESULT, "tool message", blocks, Reading(text=text, call_id=str(id_), media=media))

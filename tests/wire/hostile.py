@@ -86,6 +86,25 @@ CHAT_MESSAGE = st.one_of(
         },
     ),
 )
+OLLAMA_MESSAGE = st.one_of(
+    MESSAGE,
+    _with(
+        {"role": ROLES},
+        {
+            "content": CONTENT,
+            "thinking": st.one_of(WORDS, st.none()),
+            "images": st.one_of(st.lists(st.one_of(WORDS, JSONS), max_size=2), st.none()),
+            "tool_calls": st.lists(
+                st.one_of(
+                    _with({"function": st.fixed_dictionaries({"name": NAMES, "arguments": JSONS})}, {"id": NAMES}),
+                    JSONS,
+                ),
+                max_size=3,
+            ),
+            "tool_name": NAMES,
+        },
+    ),
+)
 ITEM = st.one_of(
     MESSAGE,
     _with({"type": st.just("message"), "role": ROLES, "content": CONTENT}, {"id": WORDS, "phase": WORDS}),
@@ -121,6 +140,12 @@ BODIES = {
                 "input": st.one_of(WORDS, st.lists(ITEM, max_size=5), JSONS),
                 "previous_response_id": WORDS,
             },
+        )
+    ),
+    "ollama_chat": _mixed(
+        st.fixed_dictionaries(
+            {"messages": st.lists(OLLAMA_MESSAGE, max_size=4)},
+            optional={**PARAMS, "tools": st.lists(TOOL, max_size=2), "options": JSONS, "format": JSONS},
         )
     ),
 }

@@ -109,4 +109,26 @@ def openai_responses(answer: dict[str, Any], seed: int = 0) -> Iterator[str]:
     yield typed("response.completed", response=answer)
 
 
-STREAMS = {"anthropic": anthropic, "openai_chat": openai_chat, "openai_responses": openai_responses}
+def ollama_chat(answer: dict[str, Any], seed: int = 0) -> Iterator[str]:
+    """An answer of Ollama's as lines of JSON: thinking, words, calls, then the figures."""
+    top = {"model": answer["model"], "created_at": "2026-11-01T00:00:00Z"}
+
+    def line(message: dict[str, Any], **more: Any) -> str:
+        return canonical.text_of({**top, "message": {"role": "assistant", "content": "", **message}, **more}) + "\n"
+
+    message = answer["message"]
+    for key in ("thinking", "content"):
+        for piece in cut(message.get(key) or "", seed):
+            yield line({key: piece}, done=False)
+    for call in message.get("tool_calls", []):
+        yield line({"tool_calls": [call]}, done=False)
+    told = {key: value for key, value in answer.items() if key not in ("message", "model")}
+    yield line({}, **told)
+
+
+STREAMS = {
+    "anthropic": anthropic,
+    "openai_chat": openai_chat,
+    "openai_responses": openai_responses,
+    "ollama_chat": ollama_chat,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -93,4 +94,30 @@ def openai_responses(events: list[tuple[str, ...]]) -> dict[str, Any]:
     return {"model": "m", "instructions": "be kind", "input": items, "tools": [tool]}
 
 
-WRITERS = {"anthropic": anthropic, "openai_chat": openai_chat, "openai_responses": openai_responses}
+def ollama_chat(events: list[tuple[str, ...]]) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "be kind"}]
+    for kind, *rest in flat(events):
+        if kind == "call":
+            call = {"id": rest[0], "function": {"name": "read", "arguments": json.loads(rest[1])}}
+            if messages[-1].get("tool_calls"):
+                messages[-1]["tool_calls"].append(call)
+            else:
+                messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        elif kind == "result":
+            messages.append({"role": "tool", "content": rest[1], "tool_name": "read", "tool_call_id": rest[0]})
+        elif kind == "thinking":
+            messages.append({"role": "assistant", "content": "so", "thinking": rest[0]})
+        elif kind == "image":
+            messages.append({"role": "user", "content": "", "images": [PIXEL]})
+        else:
+            messages.append({"role": kind, "content": rest[0]})
+    inner = {"name": "read", "description": "reads", "parameters": {"type": "object"}}
+    return {"model": "m", "messages": messages, "tools": [{"type": "function", "function": inner}]}
+
+
+WRITERS = {
+    "anthropic": anthropic,
+    "openai_chat": openai_chat,
+    "openai_responses": openai_responses,
+    "ollama_chat": ollama_chat,
+}

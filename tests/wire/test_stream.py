@@ -87,7 +87,22 @@ RESPONSES = st.lists(ITEM, max_size=3).map(
         "usage": {"input_tokens": 5, "output_tokens": 2},
     }
 )
-ANSWERS = {"anthropic": ANTHROPIC, "openai_chat": CHAT, "openai_responses": RESPONSES}
+OLLAMA_CALL = st.fixed_dictionaries({"function": st.fixed_dictionaries({"name": WORDS, "arguments": OBJECTS})})
+OLLAMA = st.fixed_dictionaries(
+    {"role": st.just("assistant"), "content": WORDS},
+    optional={"thinking": WORDS, "tool_calls": st.lists(OLLAMA_CALL, min_size=1, max_size=2)},
+).map(
+    lambda message: {
+        "model": "m",
+        "message": message,
+        "done": True,
+        "done_reason": "stop",
+        "total_duration": 7,
+        "prompt_eval_count": 5,
+        "eval_count": 2,
+    }
+)
+ANSWERS = {"anthropic": ANTHROPIC, "openai_chat": CHAT, "openai_responses": RESPONSES, "ollama_chat": OLLAMA}
 NAMES = sorted(DIALECTS)
 
 

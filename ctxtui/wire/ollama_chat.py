@@ -1,0 +1,105 @@
+"""Ollama's own ``/api/chat``: requests, answers, streams of JSON lines (facts §5).
+
+Unlike in Chat, a picture is bare base64 beside the words, a call's arguments are an object, thinking is a member of the
+message, and a stream is one JSON object a line (`sse.EventParser` reads those too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.wire import codec
+from ctxtui.wire.grammars import GRAMMARS, OLLAMA_SHAPE
+from ctxtui.wire.grammars import OLLAMA as NAME
+from ctxtui.wire.memo import Memo
+from ctxtui.wire.message import split
+from ctxtui.wire.request import Request, Response
+from ctxtui.wire.sse import ServerEvent
+from ctxtui.wire.stream import Delta, answer_value, error_words, merge
+from ctxtui.wire.usage import chat
+
+_TOLD: Final = frozenset({"model", "message", "done", "done_reason", "error"})
+_RESENT: Final = ("role", "content", "thinking", "tool_calls")
+
+
+def decode_request(body: bytes, memo: Memo | None = None) -> Request:
+    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    return codec.decode(body, GRAMMARS[NAME], memo)
+
+
+def encode_request(request: Request) -> bytes:
+    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    return codec.encode(request, GRAMMARS[NAME])
+
+
+def decode_response(body: bytes | Json) -> Response:
+    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+
+    The durations (nanoseconds) and the rendered template of a debug request stay in `extra`. Raises `Malformed` where
+    it is neither.
+    """
+    value = answer_value(body)
+    message = value.get("message")
+    if not isinstance(message, dict):
+        if "error" not in value:
+            raise Malformed("message is missing", place="$", way_out="is this an answer of another dialect?")
+        return Response(error=error_words(value), extra=dict(value))
+    sent = {key: message[key] for key in _RESENT if key in message and (message[key] or key == "content")}
+    sent = {"role": "assistant", "content": "", **sent}
+    beside = {key: item for key, item in message.items() if key not in _RESENT and item not in (None, [])}
+    extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
+    return Response(
+        items=tuple(part.item for part in split(sent, "$.message", OLLAMA_SHAPE)),
+        usage=chat(None, value),
+        model=_word(value.get("model")),
+        stop_reason=_word(value.get("done_reason")),
+        error=error_words(value) if value.get("error") else "",
+        complete=value.get("done") is not False,
+        extra={**extra, **({"message": beside} if beside else {})},
+    )
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class StreamReader:
+    """Assembles a streamed answer from its lines; see `stream.StreamReader`."""
+
+    def __init__(self) -> None:
+        self._top: dict[str, Json] = {}
+        self._message: dict[str, Json] = {"role": "assistant", "content": ""}
+        self._shown: dict[str, int] = {}
+        self._error = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the line that says ``done``, or an error, has come."""
+        return self._top.get("done") is True or bool(self._error)
+
+    def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
+        """Take in lines."""
+        return [delta for event in events for delta in self._line(event.value())]
+
+    def _line(self, value: Json) -> Iterator[Delta]:
+        if not isinstance(value, dict):
+            return
+        if value.get("error"):
+            self._error = error_words(value)
+        self._top |= {key: item for key, item in value.items() if key not in ("message", "error") and item is not None}
+        news = value.get("message")
+        if not isinstance(news, dict):
+            return
+        merge(self._message, news, skip=frozenset({"role"}))
+        for key, item in news.items():
+            if isinstance(item, str) and item and key != "role":
+                kind = "text" if key == "content" else key
+                yield Delta(self._shown.setdefault(kind, len(self._shown)), kind, item)
+
+    def response(self) -> Response:
+        """The answer so far."""
+        found = decode_response({**self._top, "message": self._message})
+        return found if self._top.get("done") is True and not self._error else found.broken(self._error)
