@@ -38,11 +38,8 @@ class Found:
     """Claude Code's folder name: the working directory with everything but letters and digits as ``-``."""
 
     def live(self, now: float, seconds: float) -> bool:
-        """Whether the session is taken for running: written to within the last `seconds`.
-
-        Neither client holds a lock that can be read without opening files, so that a session waiting for its user
-        counts as at rest.
-        """
+        """Whether the session was written to within the last `seconds`. One that waits for its user is not: whether its
+        client runs is for `owners` to say."""
         return self.group != "samples" and now - self.mtime <= seconds
 
 

@@ -6,8 +6,8 @@ from ctxtui.runtime.discover import Found
 from ctxtui.views.home import SAMPLES, SessionSummary
 
 
-def glimpse(found: Found, now: float, live_seconds: float) -> SessionSummary:
-    """A session as its name and file times show it."""
+def glimpse(found: Found, now: float, live_seconds: float, owned: frozenset[str] = frozenset()) -> SessionSummary:
+    """A session as its name and file times show it; `owned` are the paths that a running client owns."""
     return SessionSummary(
         key=str(found.path),
         title=found.path.name if found.group == SAMPLES else found.id,
@@ -16,6 +16,6 @@ def glimpse(found: Found, now: float, live_seconds: float) -> SessionSummary:
         cwd=found.cwd,
         mtime=found.mtime,
         size=found.size,
-        live=found.live(now, live_seconds),
+        live=found.live(now, live_seconds) or str(found.path) in owned,
         group=found.group,
     )

@@ -86,12 +86,17 @@ class Inspection:
         return self.settings.phases
 
     def is_live(self, loaded: Loaded) -> bool:
-        """Whether the recording was written to lately."""
+        """Whether the recording was written to lately, or a running client owns it."""
         try:
             newest = max((os.stat(path).st_mtime for path in loaded.paths), default=0.0)
         except OSError:
             return False
-        return time.time() - newest < self.settings.live_seconds
+        if time.time() - newest < self.settings.live_seconds:
+            return True
+        # Imported here: the first frame does not ask.
+        from ctxtui.runtime.owners import clients, is_owned
+
+        return loaded.path is not None and is_owned(loaded.path, clients())
 
     def keep(self) -> None:
         """Remember what was counted."""

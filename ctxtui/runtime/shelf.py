@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.discover import Found, claude_root, codex_root, find, seen_at
 from ctxtui.runtime.glimpse import glimpse
+from ctxtui.runtime.owners import clients, owned
 from ctxtui.runtime.packaged import sample_paths
 from ctxtui.runtime.places import database
 from ctxtui.runtime.projects import related
@@ -38,6 +39,7 @@ class Shelf:
         self._by_path: dict[str, SessionRow] = {}
         self._children: list[Child] = []
         self._folders: dict[Path, float] = {}
+        self._last: list[Found] = []
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
 
@@ -65,21 +67,23 @@ class Shelf:
 
     def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """Those of `seen` whose file changed, or that began or ceased to be live, as they are now."""
-        now = time.time()
+        now, owned_now = time.time(), owned(self._last, clients())
         found = []
         for one in seen:
             try:
                 status = os.stat(one.path)
             except OSError:
                 continue
-            live = one.group != SAMPLES and now - status.st_mtime <= self._settings.live_seconds
+            recent = now - status.st_mtime <= self._settings.live_seconds
+            live = one.group != SAMPLES and (recent or one.path in owned_now)
             if (status.st_size, status.st_mtime, live) != (one.size, one.mtime, one.live):
                 found.append(replace(one, size=status.st_size, mtime=status.st_mtime, live=live))
         return found
 
     def _seen(self, found: Iterable[Found]) -> list[SessionSummary]:
-        now = time.time()
-        return [glimpse(one, now, self._settings.live_seconds) for one in found]
+        self._last = list(found)
+        now, owned_now = time.time(), owned(self._last, clients())
+        return [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
 
     def inside(self, folder: Path) -> list[SessionSummary]:
         """The recordings in `folder` or below, by content, newest first. Raises what `recordings_in` raises."""
