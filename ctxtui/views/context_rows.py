@@ -10,7 +10,8 @@ from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.note import Note
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.search import Find
-from ctxtui.views import block_money, numbers, transcript
+from ctxtui.views import block_details, block_money, numbers, transcript
+from ctxtui.views.block_details import standing
 from ctxtui.views.body import Body
 from ctxtui.views.charge import Charge, charge
 from ctxtui.views.grid import Grid
@@ -25,6 +26,8 @@ from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.lab.ledger import Ledger
+    from ctxtui.lab.repeats import Repeat
+    from ctxtui.lab.staying import Stays
     from ctxtui.views.staged_rows import StagedRows
     from ctxtui.views.staging import Staging
 
@@ -50,6 +53,10 @@ class ContextRows:
         self.preview_lines = 6
         self.noted: Mapping[int, Note] = {}
         """Notes and bookmarks by node."""
+        self.stays: Stays | None = None
+        """In which calls of the thread each block stood."""
+        self.repeats: Mapping[int, Repeat] = {}
+        """What of the thread's contexts stands elsewhere too, by node."""
         self.find: Find | None = None
         """What a search marks."""
         self.here: tuple[int, int] | None = None
@@ -152,8 +159,25 @@ class ContextRows:
         node = scene.session.tree[entry]
         call, cost = self._history(entry) if history else ("", transcript.NOTHING)
         made = transcript.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
-        note = self.noted.get(entry)
+        note, repeat = self.noted.get(entry), self._repeat(entry)
+        if repeat is not None:
+            # Imported here: there is nothing to mark on the first screen.
+            from ctxtui.views.repeats import MARK
+
+            made = replace(made, mark=MARK[repeat.kind])
         return made if note is None else replace(made, note=sign(note))
+
+    def _repeat(self, node: int) -> Repeat | None:
+        """Where the content of a block stands, too, in the context shown."""
+        found = self.repeats.get(node)
+        return found and standing(self.readings.tree, self.path, found)
+
+    def details(self, index: int, room: int) -> list[list[Span]]:
+        """What is said of open row `index` under its content."""
+        entry = self.entry(index)
+        if self.scene is None:
+            return []
+        return block_details.details(self.scene, entry, self.stays, self._repeat(entry), room)
 
     def _history(self, node: int) -> tuple[str, Span]:
         """The round to which the block belongs and what it has cost so far."""
@@ -208,7 +232,9 @@ class ContextRows:
     def height(self, index: int, grid: Grid) -> int:
         """Lines of row `index`: one, and for an open one its body and the line that closes it."""
         how = self.is_open(index)
-        return 1 if how is None else 2 + self.body(index, how, grid.body).height(how.lines)
+        if how is None:
+            return 1
+        return 2 + self.body(index, how, grid.body).height(how.lines) + len(self.details(index, grid.body))
 
     def _rule_line(self, index: int, rule: Rule, grid: Grid, cursor: str) -> Spans:
         if self._staged is None or self.staging is None:
@@ -243,7 +269,7 @@ class ContextRows:
         body = self.body(index, how, grid.body)
         here = body.spot(self.here[1], how.lines) if self.here and self.here[0] == self.entry(index) else None
         money = block_money.words(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
-        return body_line(body, how, line, row.gutter, row.style, here, money)
+        return body_line(body, how, line, row.gutter, row.style, here, money, details=self.details(index, grid.body))
 
     def more(self, index: int) -> None:
         """Show more of an open row."""

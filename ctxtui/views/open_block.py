@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -89,16 +90,25 @@ class Bodies:
 
 
 def body_line(
-    body: Body, how: Opened, line: int, gutter: Span, style: str, here: Spot | None = None, money: str = ""
+    body: Body,
+    how: Opened,
+    line: int,
+    gutter: Span,
+    style: str,
+    here: Spot | None = None,
+    money: str = "",
+    details: Sequence[Spans] = (),
 ) -> Spans:
-    """Line `line` (from 1) under the row of an opened block: its body behind ``│``, then the line that closes it.
-    `here` is the hit at which a search stands, `money` what the block costs."""
+    """Line `line` (from 1) under the row of an opened block: its body behind ``│``, its `details`, then the line that
+    closes it. `here` is the hit at which a search stands, `money` what the block costs."""
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
     shown = body.height(how.lines)
     if line <= shown:
         spots = body.spots(line - 1)
         at = spots.index((here.start, here.end)) if here is not None and here.line == line - 1 else None
         return [gutter, Span("     "), Span("│ ", style), *styled(body.line(line - 1) or (), spots, at)]
+    if line <= shown + len(details):
+        return [gutter, Span("     "), Span("│ ", style), *details[line - shown - 1]]
     return [gutter, Span("     "), Span("╰ ", style), *closing(body.more(shown), how, money)]
 
 

@@ -39,7 +39,8 @@ class Row:
     """One block of the transcript, ready to draw.
 
     `words` are label and text, cut to the room there is; `weight` (tokens) is what the bar shows; `call` is the number
-    of the call that brought the block, `cost` what it has cost since, `note` the mark of a note or bookmark.
+    of the call that brought the block, `cost` what it has cost since, `note` the mark of a note or bookmark, `mark`
+    that of content that stands elsewhere too.
     """
 
     gutter: Span
@@ -52,6 +53,7 @@ class Row:
     call: str = ""
     cost: Span = NOTHING
     note: Span = BLANK
+    mark: Span = BLANK
 
 
 def block_row(
@@ -145,7 +147,7 @@ def draw(row: Row, grid: Grid, cursor: str = " ") -> list[Span]:
     ]
     if grid.call:
         line += [figure(row.call, "dim", grid.call), gap, figure(row.cost.text, row.cost.style, grid.cost)]
-    line += [Span("  "), figure(row.tokens.text, row.tokens.style, 7), gap]
+    line += [gap, row.mark, figure(row.tokens.text, row.tokens.style, 7), gap]
     if grid.bar:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
         line += [Span(bar.ljust(grid.bar), row.style), gap]

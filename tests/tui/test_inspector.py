@@ -41,6 +41,7 @@ async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
             and scene
             and scene.counted
             and study.thread(screen.thread).priced == len(scene.calls)
+            and study.thread(screen.thread).looked
             and scene.events
         )
 

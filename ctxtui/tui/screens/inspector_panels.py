@@ -133,6 +133,7 @@ class Panels:
         found = edits(scene) if scene.counted else None
         self.staging, pane = found if found is not None else (None, None)
         rows.staging, rows.every = self.staging, view.every
+        rows.stays, rows.repeats = known.stays, known.repeats.found if known.repeats is not None else {}
         rows.show(scene, known.boundaries, known.ledger, view.shown)
         self.note(study, view.shown)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None

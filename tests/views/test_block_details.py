@@ -1,0 +1,68 @@
+"""What a row and an open block say beside their content: stays, carry, stability, repeats."""
+
+from __future__ import annotations
+
+from ctxtui.core.tree import Tree
+from ctxtui.lab.repeats import IDENTICAL, WORKSPACE, Repeat
+from ctxtui.views.block_details import standing
+from ctxtui.views.grid import Grid
+from ctxtui.views.span import plain
+from tests.cases.scenes import rows_of, study_of, text_of
+from tests.cases.sessions import Story, long_session, use
+
+TEXT = "\n".join(f"line {n} says something of its own" for n in range(30))
+
+
+def read_twice() -> Story:
+    story = Story().user("go")
+    for id_ in ("t1", "t2"):
+        story.call(use(id_, "Read", file_path="/w/a.py")).results((id_, TEXT))
+    return story.call("done")
+
+
+def shown(story: Story, index: int = -1):  # type: ignore[no-untyped-def]
+    study = study_of(story.session)
+    rows, known = rows_of(study, index), study.thread("main")
+    assert known.repeats is not None
+    rows.stays, rows.repeats = known.stays, known.repeats.found
+    return rows
+
+
+def test_a_row_is_marked_where_both_blocks_stand_in_the_context() -> None:
+    assert [line.count("↓") for line in text_of(shown(read_twice())) if " Read line 0" in line] == [1, 0]
+    assert not any("↓" in line for line in text_of(shown(read_twice(), 1)))
+
+
+def test_an_open_block_says_how_long_it_stayed_and_what_stands_for_it() -> None:
+    for pane, screen in ((49, 80), (73, 120)):
+        rows = shown(read_twice())
+        index = next(i for i in range(rows.count) if "Read line 0" in plain(rows.line(i, 0, Grid.of(73, 120), " ")))
+        before = len(text_of(rows, pane, screen))
+        rows.toggle(index)
+        lines = text_of(rows, pane, screen)
+        height = rows.height(index, Grid.of(pane, screen))
+        assert len(lines) == before + height - 1
+        told = " ".join(" ".join(lines[index + 1 : index + height]).replace("│", " ").split())
+        assert "since call 2, in 2 calls:" in told and "carried" in told and "cacheable: not known yet" in told
+        assert "↓ a.py was read again later" in told or "↓ /w/a.py was read again later" in told
+        grid = Grid.of(pane, screen)
+        assert all(len(plain(line)) <= grid.body for line in rows.details(index, grid.body))
+
+
+def test_stability_is_told_in_words() -> None:
+    study = study_of(long_session(30))
+    rows = rows_of(study)
+    rows.stays = study.thread("main").stays
+    told = " ".join(plain(line) for line in rows.details(1, 200))
+    assert "cacheable: high, unchanged with all before it in 29 of 29 further calls" in told
+
+
+def test_what_stands_for_a_block_must_stand_on_the_path() -> None:
+    session = read_twice().session
+    tree: Tree = session.tree
+    path = tree.path(session.thread_calls()[-1].sent_head)
+    other, gone = Repeat(path[3], IDENTICAL, path[1]), Repeat(path[3], IDENTICAL, len(tree) - 1)
+    assert standing(tree, path, other) == other and standing(tree, path[:2], other) == other
+    assert standing(tree, path, gone) is None and standing(tree, path, None) is None
+    file = Repeat(path[3], WORKSPACE, 0, path="a.py")
+    assert standing(tree, path, file) == file
