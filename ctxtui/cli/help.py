@@ -11,7 +11,7 @@ from ctxtui.core.errors import NotFound
 
 
 @click.command("help")
-@click.argument("words", metavar="[COMMAND | exit-codes | settings]", nargs=-1)
+@click.argument("words", metavar="[COMMAND | exit-codes | settings | policies]", nargs=-1)
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
     """Print help on a command or a topic.
@@ -27,8 +27,22 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
         from ctxtui.runtime.config import describe
 
         write(describe())
+    elif words == ("policies",):
+        write(_policies())
     else:
         write(_command_help(context, words))
+
+
+def _policies() -> str:
+    from ctxtui.core import canonical
+    from ctxtui.curation.policies.registry import POLICIES
+
+    told: list[str] = []
+    for policy in POLICIES.values():
+        told.append(f"{policy.name:<20} {policy.about}")
+        for key, value in policy.defaults.items():
+            told.append(f"    {key + ' = ' + canonical.text_of(value):<32} {policy.notes[key]}")
+    return "\n".join(told)
 
 
 def _command_help(context: click.Context, words: tuple[str, ...]) -> str:

@@ -29,6 +29,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
                 "check", "ctxtui.cli.check:check_", "Hold recordings against limits: context, cache, cost; for tests."
             ),
             Entry("why", "ctxtui.cli.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."),
+            Entry("notes", "ctxtui.cli.notes:notes", "Print notes and bookmarks of a session, or of all sessions."),
             Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
         ),
     ),
@@ -44,6 +45,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
         (
             Entry("import", "ctxtui.cli.imports:import_", "Copy recordings into ctxtui's own database; twice is once."),
             Entry("export", "ctxtui.cli.export:export", "Write one context as a request body, or a session as JSONL."),
+            Entry("curate", "ctxtui.cli.curate:curate", "Print a request under edits and policies, with its price."),
             Entry("share", "ctxtui.cli.share:share", "Write one call as a page to give away, secrets masked."),
             Entry("rename", "ctxtui.cli.sessions_edit:rename", "Give a stored session another title."),
             Entry("tag", "ctxtui.cli.sessions_edit:tag", "Add or remove tags of a stored session."),
@@ -63,7 +65,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("config", "ctxtui.cli.config:config", "Show every setting and where its value comes from."),
             Entry("doctor", "ctxtui.cli.doctor:doctor", "Check this machine: terminal, packages, folders, sessions."),
             Entry("completion", "ctxtui.cli.completion:completion", "Print the completion script for your shell."),
-            Entry("help", "ctxtui.cli.help:help_", "Help on a command, or on a topic: exit-codes, settings."),
+            Entry("help", "ctxtui.cli.help:help_", "Help on a command, or a topic: exit-codes, settings, policies."),
         ),
     ),
 )

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.reading import read
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import arguments_value, read
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.context import THINKING, Context
 
@@ -43,7 +44,20 @@ def literals_of(block: Block) -> frozenset[str]:
     if block.kind == HEADER or block.kind in THINKING:
         return frozenset()
     got = read(block)
-    return frozenset(literals(f"{got.text}\n{got.arguments}" if got.arguments else got.text))
+    given = "\n".join(_strings(arguments_value(got))) if got.arguments else ""
+    return frozenset(literals(f"{got.text}\n{given}" if given else got.text))
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every string in a call's input; its members' names are the tool's words, not the conversation's."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
 
 
 class Literals:

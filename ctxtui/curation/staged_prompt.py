@@ -93,9 +93,8 @@ class StagedContext:
         return self._sums[-1]
 
     def own(self, position: int) -> int:
-        """Tokens of the raw block at `position`, as the request without the edits has them."""
-        node = self._context.nodes[position]
-        return self._base.tokens(node) - self._base.tokens(self._context.tree[node].parent)
+        """Tokens of the raw block at `position`, as it is read; 0 for thinking that the provider takes out."""
+        return 0 if self.is_stripped(position) else self._count(self._context.items[position].block)
 
     def upto(self, position: int) -> int:
         """Tokens up to and with the raw block at `position`, with what stands in front of it."""

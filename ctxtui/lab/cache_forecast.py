@@ -14,6 +14,7 @@ from typing import Final
 from ctxtui.cache import outcome as why
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call, EpochStart
@@ -111,6 +112,15 @@ class CacheForecaster:
         inferred = rules.engine == "anthropic" and call.skeleton is None
         return CacheForecast(
             call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, by, inferred, outcome
+        )
+
+    def asking(self, call: Call, total: int) -> tuple[Simulator, Prompt, float]:
+        """The caches as they are (not to be changed), `call` as a prompt of `total` tokens, and when it is sent: what a
+        what-if starts from."""
+        return (
+            self._simulator,
+            self._prompts.prompt(call, total, self._habit(call).life),
+            self._clock(call).at(call),
         )
 
     def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:

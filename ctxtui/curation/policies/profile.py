@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound
-from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.registry import POLICIES
 
 
@@ -22,10 +22,10 @@ class Profile:
     armed: bool = False
 
 
-def parse_profile(text: str, place: str = "") -> Profile:
+def parse_profile(text: str, place: str = "", known: Mapping[str, Policy] = POLICIES) -> Profile:
     """A profile file: ``name``, ``armed`` (false), and one ``[[policy]]`` table each with ``use`` and its settings.
 
-    Raises `BadConfig` with the place.
+    `known` are the policies that it may name. Raises `BadConfig` with the place, `NotFound`.
     """
     try:
         data = tomllib.loads(text)
@@ -36,22 +36,24 @@ def parse_profile(text: str, place: str = "") -> Profile:
     if data or not isinstance(tables, list) or not tables or not isinstance(name, str) or not isinstance(armed, bool):
         odd = f"unknown key {next(iter(data))!r}" if data else "no [[policy]] table"
         raise BadConfig(odd, place=place, way_out="a profile has name, armed and [[policy]] tables")
-    return Profile(name, tuple(_step(one, f"{place}: policy {n}") for n, one in enumerate(tables, 1)), armed)
+    return Profile(name, tuple(_step(one, f"{place}: policy {n}", known) for n, one in enumerate(tables, 1)), armed)
 
 
-def _step(table: Json, place: str) -> Step:
+def _step(table: Json, place: str, known: Mapping[str, Policy]) -> Step:
     if not isinstance(table, dict) or not isinstance(table.get("use"), str):
         raise BadConfig("a policy must say `use = NAME`", place=place)
     given = {key: value for key, value in table.items() if key != "use"}
-    return single(table["use"], given, place)
+    return single(table["use"], given, place, known)
 
 
-def single(name: str, given: Mapping[str, Json] | None = None, place: str = "") -> Step:
-    """One policy with settings. Raises `NotFound` for a name that there is not, `BadConfig` for a wrong setting."""
-    policy = POLICIES.get(name)
+def single(
+    name: str, given: Mapping[str, Json] | None = None, place: str = "", known: Mapping[str, Policy] = POLICIES
+) -> Step:
+    """One of the `known` policies with settings. Raises `NotFound` for a name that there is not, `BadConfig` for a wrong setting."""
+    policy = known.get(name)
     if policy is None:
-        near = get_close_matches(name, POLICIES, 1)
-        way_out = f"did you mean {near[0]}?" if near else f"policies: {', '.join(POLICIES)}"
+        near = get_close_matches(name, known, 1)
+        way_out = f"did you mean {near[0]}?" if near else f"policies: {', '.join(known)}"
         raise NotFound(f"no policy {name!r}", place=place, way_out=way_out)
     policy.settings(given or {}, place)
     return Step(policy, dict(given or {}))

@@ -31,7 +31,8 @@ class Stretch(NamedTuple):
 class Situation:
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
-    quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more."""
+    quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
+    `hidden` are tokens that no block stands for: what was not recorded."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -41,6 +42,7 @@ class Situation:
     rules: Rules | None = None
     literals: Literals | None = None
     cold: bool = False
+    hidden: int = 0
 
     def under(self, edits: Iterable[Edit]) -> Situation:
         """The same with further edits."""
@@ -93,7 +95,8 @@ class Situation:
         """Tokens of the whole context now."""
         raw = sum(map(self.tokens, range(len(self.context))))
         changed = sum(self.size(p) - self.tokens(p) for p in self.applied.changes)
-        return raw + changed + sum(self.count(item.block) for one in self.applied.inserts for item in one.items)
+        new = sum(self.count(item.block) for one in self.applied.inserts for item in one.items)
+        return self.hidden + raw + changed + new
 
     def stands(self, position: int) -> bool:
         """Whether the block at `position` is there and as it was."""

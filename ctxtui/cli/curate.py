@@ -1,0 +1,186 @@
+"""`ctxtui curate`: a context under edits and policies, priced, as the request that leaves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import note, write_json
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.lab.chosen import choose
+from ctxtui.runtime.curating import FORMS, OWN, RESUMED, Curation, body, curated, own, to_resume
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation.policies.policy import Step
+    from ctxtui.curation.violation import Violation
+    from ctxtui.runtime.loaded import Loaded
+
+
+@click.command(
+    "curate",
+    help="Put one call's context under edits and policies and print the request that leaves, ready to be sent; what it "
+    "costs and breaks goes to standard error. Without a policy the request is the recorded one.\n\n"
+    f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
+    "[[policy]] tables; --edits a file of edits, one JSON object a line.\n\n\b\n"
+    "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json",
+)
+@click.argument("name", metavar="PATH", type=SessionName())
+@click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile; several add up.")
+@click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
+@click.option("--edits", "edits_file", type=click.Path(path_type=Path), metavar="FILE", help="Edits to apply first.")
+@click.option("--dry-run", is_flag=True, help="Print no request: only what would be done and what it costs.")
+@click.option("--to", "form", type=click.Choice(FORMS), help="Format to write (default: the recorded dialect).")
+@click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="The Nth call (default: the last).")
+@click.option("--after", is_flag=True, help="The context behind the call's answer: what the next request begins with.")
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): edits, prices, the request.")
+@click.pass_context
+def curate(
+    context: click.Context,
+    /,
+    name: str,
+    policies: tuple[str, ...],
+    given: tuple[str, ...],
+    edits_file: Path | None,
+    number: int | None,
+    thread: str,
+    form: str | None,
+    output: Path | None,
+    **flags: bool,
+) -> None:
+    """Print a curated request; its price tag goes to standard error."""
+    settings = config_of(context).settings
+    steps = _steps(policies, given)
+    edits = _edits(edits_file)
+    loaded = opened(name, settings)
+    found = _curated(loaded, (thread, number or 0), steps, edits, flags["after"], settings)
+    from ctxtui.cli import curate_out
+
+    data, lost, violations, output = _written(found, loaded, form or "", output, flags["dry_run"])
+    if flags["as_json"]:
+        write_json(curate_out.fields(found, lost, violations, data, form or found.form))
+    elif data:
+        _emit(data, output)
+    for line in curate_out.lines(found, lost, violations):
+        note(line)
+
+
+def _curated(
+    loaded: Loaded, which: tuple[str, int], steps: list[Step], edits: list[Edit], after: bool, settings: Any
+) -> Curation:
+    from ctxtui.runtime.books import book_for
+    from ctxtui.runtime.counting import count_all
+    from ctxtui.runtime.memory import counter_with_memory
+    from ctxtui.runtime.pricing import prices_for
+
+    chosen = choose(loaded.session, *which)
+    with counter_with_memory(settings) as counter:
+        book = book_for(loaded.session, counter, settings)
+        count_all(book, counter)
+        return curated(
+            book,
+            counter,
+            chosen,
+            steps=steps,
+            edits=edits,
+            after=after,
+            usable_share=settings.usable_share,
+            prices=prices_for(settings),
+        )
+
+
+def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
+    from ctxtui.curation.policies.policy import Step
+    from ctxtui.curation.policies.profile import parse_profile, single
+    from ctxtui.curation.policies.registry import POLICIES
+
+    found: list[Step] = []
+    for one in policies:
+        path = Path(one)
+        if one not in POLICIES and (path.suffix == ".toml" or path.is_file()):
+            if not path.is_file():
+                raise NotFound("no such profile", place=one)
+            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), one).steps
+        else:
+            found.append(single(one))
+    if given and not found:
+        raise BadConfig("--set is for a policy", way_out="name one with --policy")
+    for word in given:
+        key, sign, value = word.partition("=")
+        if not sign:
+            raise BadConfig(f"{word!r} is no setting", place="--set", way_out="write --set KEY=VALUE")
+        takers = [n for n, step in enumerate(found) if key in step.policy.defaults]
+        if not takers:
+            raise BadConfig(f"no policy here has a setting {key!r}", place="--set")
+        for n in takers:
+            step = found[n]
+            settings = {**step.settings, key: _value(value, step.policy.defaults[key])}
+            step.policy.settings(settings, "--set")
+            found[n] = Step(step.policy, settings)
+    return found
+
+
+def _value(text: str, default: Json) -> Json:
+    from ctxtui.core import canonical
+
+    if isinstance(default, str):
+        return text
+    try:
+        return canonical.loads(text)
+    except ValueError:
+        return text.split(",") if isinstance(default, list) else text
+
+
+def _edits(path: Path | None) -> list[Edit]:
+    if path is None:
+        return []
+    from ctxtui.core.edit_json import loads
+
+    if not path.is_file():
+        raise NotFound("no such file", place=str(path))
+    return loads(path.read_bytes(), f"{path}:")
+
+
+def _written(
+    found: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
+) -> tuple[bytes, list[str], list[Violation], Path | None]:
+    """What is written (nothing, if `dry`), what it lost, what the provider would refuse, and where it goes."""
+    if dry and (found.applied.refused or form in (OWN, *RESUMED)):
+        return b"", [], [], None
+    if form in RESUMED:
+        if loaded.path is None:
+            raise NotFound("only a recording in a file can be resumed", place=loaded.name)
+        made = to_resume(found, loaded.path, form)
+        folder = output is not None and output.is_dir()
+        note(f"the file's name must be {made.name}")
+        return made.data, list(made.lost), [], output / made.name if folder and output else output
+    if form == OWN:
+        return own(found), [], [], output
+    out = body(found, form)
+    lost = ["not recorded: system prompt and tools"] if _lacking(found) else []
+    return b"" if dry else out.body, list(dict.fromkeys([*lost, *out.lost])), out.violations, output
+
+
+def _lacking(found: Curation) -> bool:
+    from ctxtui.core.call import Fidelity
+
+    transcript = found.chosen.call.fidelity == Fidelity.TRANSCRIPT
+    return transcript and not any(item.place.section in ("system", "tools") for item in found.context.items)
+
+
+def _emit(data: bytes, output: Path | None) -> None:
+    if output is None or output == Path("-"):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    from ctxtui.runtime.exporting import write_private
+
+    write_private(output, data)
+    note(f"{len(data):,} bytes written to {output}")

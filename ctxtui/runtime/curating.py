@@ -1,0 +1,230 @@
+"""Curating a recorded context: edits and policies applied, priced, checked, and written as what it is wanted as."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN, Described, Session, TipMoved
+from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import Usage
+from ctxtui.curation.applied import Applied
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.dependence import Literals
+from ctxtui.curation.outgoing import Outgoing, outgoing
+from ctxtui.curation.policies.policy import Step, run_all
+from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.price_tag import Asked, PriceTag, price_tag
+from ctxtui.curation.rules import Rules, rules_for
+from ctxtui.lab import asking
+from ctxtui.lab.book import Book
+from ctxtui.lab.chosen import Chosen
+from ctxtui.runtime.auditing import cached_by
+from ctxtui.tokens.cumulate import is_read
+from ctxtui.tokens.weights import tokens
+from ctxtui.transcripts.resume import Kept, Resumed
+
+if TYPE_CHECKING:
+    from ctxtui.pricing.price import PriceTable
+    from ctxtui.runtime.counting import Counter
+
+OWN: Final = "ctxtui"
+BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
+RESUMED: Final = ("claude-code", "codex")
+FORMS: Final = (*BODIES, OWN, *RESUMED)
+"""What a curated context can be written as: a request body, ctxtui's own format, a file that a tool resumes."""
+
+
+@dataclass(frozen=True)
+class Curation:
+    """One context under edits: `chosen` is the call it belongs to, `after` says that it is the context behind that
+    call's answer. `log` holds the given edits and what the policies made, `made` only these."""
+
+    session: Session
+    chosen: Chosen
+    context: Context
+    rules: Rules
+    applied: Applied
+    log: tuple[Edit, ...]
+    made: tuple[Edit, ...]
+    tag: PriceTag
+    prefill: bool
+    after: bool = False
+
+    @property
+    def form(self) -> str:
+        """The form of a request body that the context was recorded in."""
+        return self.context.dialect.replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Tokens of one context's blocks as its model counts them."""
+
+    book: Book
+    counter: Counter
+    model: str
+    head: int
+    context: Context
+
+    def of(self, block: Block) -> int:
+        """Tokens of any block; headers count with what follows them."""
+        if block.kind == HEADER:
+            return 0
+        return round(tokens(self.counter(self.book.card(self.model))(block), self.book.weights(self.model)))
+
+    def at(self, position: int) -> int:
+        """Tokens of the block at a raw position, as the provider reads it."""
+        strips = self.book.card(self.model).strips_thinking
+        node = self.context.nodes[position]
+        read = is_read(self.context.tree, self.head, node, strips_thinking=strips)
+        return self.of(self.context.items[position].block) if read else 0
+
+
+def curated(
+    book: Book,
+    counter: Counter,
+    chosen: Chosen,
+    *,
+    steps: Sequence[Step] = (),
+    edits: Sequence[Edit] = (),
+    after: bool = False,
+    usable_share: float = 0.75,
+    prices: PriceTable,
+) -> Curation:
+    """The context of the `chosen` call (or, with `after`, the one behind its answer) under `edits` and then the
+    policies of `steps`. Everything in `book` must be counted."""
+    session, call = book.session, chosen.call
+    head = _next_head(session, chosen) if after else call.raw_head
+    context = Context.of_call(session.tree, call, head)
+    model = call.model or session.model
+    card = book.card(model)
+    rules = rules_for(context.dialect, card)
+    sizes = Sizes(book, counter, model, head, context)
+    counter.prefetch(card, [item.block for item in context.items])
+    literals = Literals(context)
+    literals.advance()
+    usable = round((card.window or 0) * usable_share)
+    asked = _asked(book, call, head, prices, after=after)
+    hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
+    situation = Situation(context, tuple(edits), sizes.at, sizes.of, usable, rules, literals, hidden=hidden)
+    made = run_all(steps, situation)
+    log = (*edits, *made)
+    applied = apply(context, log, rules)
+    tag = price_tag(apply(context, (), rules), applied, asked, sizes.of, literals)
+    return Curation(session, chosen, context, rules, applied, log, tuple(made), tag, card.prefill, after)
+
+
+def _next_head(session: Session, chosen: Chosen) -> int:
+    """The context behind the call's answer: up to the thread's tip where it is the last call."""
+    calls = session.thread_calls(chosen.thread)
+    tip = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
+    if (not calls or chosen.number == len(calls)) and session.tree.holds(tip, chosen.call.response_head):
+        return tip
+    return chosen.call.response_head or chosen.call.raw_head
+
+
+def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool) -> Asked:
+    from ctxtui.pricing.price import price
+
+    rules = cached_by(book)
+    found = asking.following(book, rules, call, head) if after else asking.before(book, rules, call)
+
+    def charge(usage: Usage, at: float) -> float | None:
+        cost = price(usage, call.model, call.provider, at or None, prices)
+        return None if cost is None else cost.usd
+
+    return Asked(found.simulator, found.prompt, charge, found.at)
+
+
+def body(curation: Curation, form: str = "") -> Outgoing:
+    """The request that leaves, in `form` ("": as it was recorded). Raises `Refused` where the edits cannot be
+    applied."""
+    call = curation.chosen.call
+    model = call.model or curation.session.model
+    dialect = (form or curation.form).replace("-", "_")
+    return outgoing(
+        curation.applied, call.skeleton, dialect=dialect, model=model, prefill=curation.prefill or curation.after
+    )
+
+
+def own(curation: Curation) -> bytes:
+    """The context as a session of ctxtui's own format."""
+    from ctxtui.transcripts.ctxtui import write
+
+    about = curation.session.about
+    session = Session()
+    head = session.tree.extend(ROOT, curation.applied.sent)
+    title = f"{about.title or about.id or 'context'} (curated)"
+    session.fold([Described(title=title, source=OWN, cwd=about.cwd, client=about.client), TipMoved(MAIN, head)])
+    return write(session)
+
+
+@dataclass(frozen=True, slots=True)
+class ToResume:
+    """A file that a tool resumes: its `name` there, its bytes, and what was not carried over."""
+
+    name: str
+    data: bytes
+    lost: tuple[str, ...]
+
+
+def to_resume(curation: Curation, source: Path, form: str) -> ToResume:
+    """The recording `source` with the curated context in the place of its own, as a new session of the same tool.
+
+    Raises `CtxtuiError` where the recording is another tool's.
+    """
+    wanted = form.replace("-", " ")
+    if curation.session.about.source != wanted:
+        raise CtxtuiError(
+            f"the recording is {curation.session.about.source or 'of another kind'}, not {wanted}",
+            place=str(source),
+            way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
+        )
+    path = list(curation.context.items)
+    kept = [
+        Kept(one.item, curation.context.position(one.node) if one.node >= 0 else None) for one in curation.applied.items
+    ]
+    session_id = str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
+    made = _resumed(form, source.read_bytes(), (path, kept), session_id, _until(curation))
+    name = f"{session_id}.jsonl"
+    if form == "codex":
+        from ctxtui.transcripts.codex.resume import name_of
+
+        name = name_of(session_id, datetime.now(UTC).isoformat(timespec="seconds"))
+    return ToResume(name, made.data, tuple(made.lost))
+
+
+def _resumed(form: str, data: bytes, both: tuple[list[Item], list[Kept]], session_id: str, until: int) -> Resumed:
+    path, kept = both
+    if form == "codex":
+        from ctxtui.transcripts.codex import resume as codex
+
+        return codex.resume(data, path, kept, session_id, until)
+    from ctxtui.transcripts.claude_code import resume as claude
+
+    return claude.resume(data, path, kept, session_id, _ids(), until)
+
+
+def _ids() -> Iterator[str]:
+    while True:
+        yield str(uuid.uuid4())
+
+
+def _until(curation: Curation) -> int:
+    """The line of the recording before which the copy ends; 0 for all of it."""
+    chosen = curation.chosen
+    if not curation.after:
+        return chosen.call.line
+    calls = curation.session.thread_calls(chosen.thread)
+    return calls[chosen.number].line if chosen.number < len(calls) else 0
