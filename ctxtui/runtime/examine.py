@@ -126,13 +126,18 @@ def _sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[Check]:
 
 def _plugins(env: Mapping[str, str]) -> Iterator[Check]:
     from ctxtui.runtime.formats import format_of
-    from ctxtui.runtime.plugins import GROUPS, READERS, plugins, troubles
+    from ctxtui.runtime.labels import rules_in_force
+    from ctxtui.runtime.plugins import GROUPS, POLICIES, READERS, plugins, troubles
+    from ctxtui.runtime.policies import policy_of
 
+    rules_in_force({})
     for group in GROUPS:
         found = plugins(group, env)
-        for part in found if group == READERS else ():
-            if not part.trouble:
+        for part in found:
+            if group == READERS and not part.trouble:
                 format_of(part)
+            elif group == POLICIES:
+                policy_of(part)
         bad = dict(troubles())
         good = ", ".join(f"{part.name} from {part.place}" for part in found if part.place not in bad)
         yield Check(f"plug-ins: {group}", OK, good or "none")

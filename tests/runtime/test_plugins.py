@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from ctxtui.cli.run import run
-from ctxtui.core.errors import Unreadable
+from ctxtui.core.errors import CtxtuiError, Unreadable
+from ctxtui.curation.policies.profile import parse_profile
+from ctxtui.curation.policies.registry import POLICIES as OURS
+from ctxtui.curation.policies.situation import Situation
 from ctxtui.runtime import formats, plugins
 from ctxtui.runtime.loading import load
 from ctxtui.runtime.plugins import LABELS, POLICIES, READERS
+from ctxtui.runtime.policies import every_policy
 
 READER = """
 from ctxtui.core import block
@@ -132,10 +137,44 @@ def test_entry_points_come_after_the_users_files(put: Put, tmp_path: Path, monke
     assert found[2].value == {}
 
 
-def test_a_policy_is_loaded_like_everything_else(put: Put) -> None:
-    put(POLICIES, "mine.py", "def policy(context, edits, budget): return []")
-    (one,) = plugins.plugins(POLICIES)
-    assert one.value.policy(None, [], 0) == []
+POLICY = """
+from ctxtui.curation.policies.policy import Policy
+
+def propose(situation, settings):
+    if settings["fail"]:
+        raise ValueError("no mood")
+    return ["odd"] if settings["odd"] else []
+
+POLICY = Policy("mine", "Does nothing.", propose, {"fail": False, "odd": False}, {"fail": "", "odd": ""})
+"""
+
+
+def test_a_policy_of_a_third_party_stands_beside_ours(put: Put) -> None:
+    put(POLICIES, "mine.py", POLICY)
+    bad = put(POLICIES, "not_one.py", "POLICY = 3")
+    again = put(POLICIES, "ours.py", POLICY.replace('"mine"', '"strip_images"'))
+    known = every_policy()
+    assert list(known) == [*OURS, "mine"]
+    assert dict(plugins.troubles()) == {
+        str(bad): "a policy is a `Policy` called POLICY",
+        str(again): "there is a policy strip_images already",
+    }
+    assert parse_profile('[[policy]]\nuse = "mine"\n', known=known).steps[0].policy.name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("fail", "the policy mine failed: line 6: ValueError: no mood"),
+        ("odd", "the policy mine gave a str, which is no"),
+    ],
+)
+def test_a_policy_that_fails_is_named(put: Put, setting: str, why: str) -> None:
+    place = put(POLICIES, "mine.py", POLICY)
+    policy = every_policy()["mine"]
+    with pytest.raises(CtxtuiError, match=why) as caught:
+        policy.propose(cast(Situation, None), {"fail": setting == "fail", "odd": setting == "odd"})
+    assert caught.value.place == str(place)
 
 
 def test_nothing_of_a_project_is_run(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

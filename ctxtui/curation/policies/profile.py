@@ -49,7 +49,8 @@ def _step(table: Json, place: str, known: Mapping[str, Policy]) -> Step:
 def single(
     name: str, given: Mapping[str, Json] | None = None, place: str = "", known: Mapping[str, Policy] = POLICIES
 ) -> Step:
-    """One of the `known` policies with settings. Raises `NotFound` for a name that there is not, `BadConfig` for a wrong setting."""
+    """One of the `known` policies with settings. Raises `NotFound` for a name that there is not, `BadConfig` for a
+    wrong setting."""
     policy = known.get(name)
     if policy is None:
         near = get_close_matches(name, known, 1)
