@@ -22,7 +22,9 @@ class WrongUse(CtxtuiError):
 
 OK: Final = ExitCode(0, "ok", "done; skipped lines, if any, are listed")
 UNEXPECTED: Final = ExitCode(
-    1, "unexpected", "a fault in ctxtui: the message names the log file; of `search`, silent: nothing found"
+    1,
+    "unexpected",
+    "a fault in ctxtui: the message names the log file; of `search`, silent: nothing found; of `diff`: they differ",
 )
 USAGE: Final = ExitCode(
     2, "usage", "a wrong option, argument or setting; no terminal for the screen", (BadConfig, BadPattern, WrongUse)
@@ -35,6 +37,7 @@ REFUSED: Final = ExitCode(7, "refused", "everything was understood, but doing it
 FAILED: Final = ExitCode(
     8, "failed", "`ctxtui doctor` found something that does not work, `ctxtui check` a limit that does not hold"
 )
+FAULT: Final = ExitCode(70, "fault", "a fault in ctxtui while it ran `search` or `diff`, whose 1 is an answer")
 INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
 CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output went away: nothing is printed")
 
@@ -48,9 +51,14 @@ EXIT_CODES: Final = (
     SEVERAL,
     REFUSED,
     FAILED,
+    FAULT,
     INTERRUPTED,
     CLOSED_PIPE,
 )
+
+
+ANSWERING: Final = frozenset({"diff", "search"})
+"""Commands whose exit code 1 is an answer, as with the programs they are named after."""
 
 
 def code_for(error: CtxtuiError) -> ExitCode:

@@ -76,7 +76,9 @@ def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -
         place = f"no log file could be written: {trouble}"
     where = f" in {session}" if session else ""
     message = f"unexpected {type(cause).__name__}{where}: {cause}"
-    return report_error(exit_codes.UNEXPECTED, message, place=place, way_out="please report it", as_json=as_json)
+    command = next((word for word in arguments if word in ENTRIES), "")
+    code = exit_codes.FAULT if command in exit_codes.ANSWERING else exit_codes.UNEXPECTED
+    return report_error(code, message, place=place, way_out="please report it", as_json=as_json)
 
 
 def _tolerant_streams() -> None:

@@ -78,3 +78,14 @@ def test_a_file_of_that_very_name_goes_first(tmp_path: Path) -> None:
     path = tmp_path / "odd@3"
     path.write_text("{}")
     assert named(str(path)) == Context(str(path))
+
+
+def test_a_fault_is_not_mistaken_for_a_difference(
+    ctxtui: Run, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(a: object, b: object) -> None:
+        raise ZeroDivisionError("out of the blue")
+
+    monkeypatch.setattr("ctxtui.cli.diff.made", broken)
+    ran = ctxtui("diff", recording, recording)
+    assert ran.code == 70 and "ZeroDivisionError" in ran.err
