@@ -99,17 +99,18 @@ def _curated(
 def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
     from ctxtui.curation.policies.policy import Step
     from ctxtui.curation.policies.profile import parse_profile, single
-    from ctxtui.curation.policies.registry import POLICIES
+    from ctxtui.runtime.policies import every_policy
 
+    known = every_policy()
     found: list[Step] = []
     for one in policies:
         path = Path(one)
-        if one not in POLICIES and (path.suffix == ".toml" or path.is_file()):
+        if one not in known and (path.suffix == ".toml" or path.is_file()):
             if not path.is_file():
                 raise NotFound("no such profile", place=one)
-            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), one).steps
+            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), one, known).steps
         else:
-            found.append(single(one))
+            found.append(single(one, known=known))
     if given and not found:
         raise BadConfig("--set is for a policy", way_out="name one with --policy")
     for word in given:

@@ -35,13 +35,13 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 
 def _policies() -> str:
     from ctxtui.core import canonical
-    from ctxtui.curation.policies.registry import POLICIES
+    from ctxtui.runtime.policies import every_policy
 
     told: list[str] = []
-    for policy in POLICIES.values():
+    for policy in every_policy().values():
         told.append(f"{policy.name:<20} {policy.about}")
         for key, value in policy.defaults.items():
-            told.append(f"    {key + ' = ' + canonical.text_of(value):<32} {policy.notes[key]}")
+            told.append(f"    {key + ' = ' + canonical.text_of(value):<32} {policy.notes.get(key, '')}")
     return "\n".join(told)
 
 
