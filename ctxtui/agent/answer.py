@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import arguments_value
+from ctxtui.core.reading import arguments_value, read
 from ctxtui.wire.turns import CALL, TEXT, THINKING, Part, part_of
 
 
@@ -27,12 +27,13 @@ class Settled(NamedTuple):
     calls: tuple[Asked, ...]
 
 
-def settle(items: Sequence[Item], used: set[str], *, cut: bool) -> Settled:
+def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> Settled:
     """The answer `items` as it can be sent back (facts §1, §4).
 
     Left out are empty texts, thinking that the provider has not sealed, thinking with nothing after it, and calls whose
     input is not whole; with `cut` the answer broke off, so its last part may be any of these. A call without id, or
-    with one of `used`, gets one of its own; the ids of the answer are added to `used`.
+    with one of `used`, gets one of its own; the ids of the answer are added to `used`. Without `names` (Ollama, whose
+    calls have none) the ids are told and not written.
     """
     kept: list[tuple[Item, Part | None]] = []
     for item in items:
@@ -44,8 +45,9 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool) -> Settled:
     made: list[Item] = []
     for item, part in kept:
         if part is not None and part.what == CALL:
-            id_ = _own_id(part, used)
-            if id_ != part.id:
+            told = read(item.block).call_id
+            id_ = _own_id(told, used)
+            if id_ != told and names:
                 item = _with_id(item, id_)
             calls.append(Asked(id_, part.reading.name, arguments_value(part.reading) if part.reading.arguments else {}))
         made.append(_ended(item) if cut and part is None else item)
@@ -56,9 +58,9 @@ def _stands(part: Part, cut: bool) -> bool:
     if part.what == TEXT:
         return bool(part.reading.text.strip())
     if part.what == THINKING:
-        # A Chat server's visible reasoning and an OpenAI item need no seal; Anthropic's needs its signature.
-        sealed = part.value.get("signature") or part.value.get("data") if isinstance(part.value, dict) else True
-        return part.kind == "reasoning" or bool(sealed)
+        # Anthropic seals thinking with a signature, which comes last; visible reasoning of other servers has none.
+        value = part.value if isinstance(part.value, dict) else {}
+        return bool(value.get("signature") or value.get("data")) or "signature" not in value
     if part.what == CALL:
         whole = isinstance(arguments_value(part.reading), dict) if part.reading.arguments else not cut
         return bool(part.reading.name) and (whole or (not cut and part.kind != "tool_use"))
@@ -74,8 +76,8 @@ def _trim(kept: list[tuple[Item, Part | None]]) -> None:
             del kept[at]
 
 
-def _own_id(part: Part, used: set[str]) -> str:
-    id_, number = part.id, len(used)
+def _own_id(id_: str, used: set[str]) -> str:
+    number = len(used)
     while not id_ or id_ in used:
         number += 1
         id_ = f"call_{number}"

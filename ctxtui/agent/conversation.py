@@ -10,10 +10,13 @@ from ctxtui.agent.answer import Asked, Settled, settle
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
+from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire import fresh, registry
-from ctxtui.wire.request import Request, Response
+from ctxtui.wire.grammars import OLLAMA
+from ctxtui.wire.request import Response
 from ctxtui.wire.speech import Result, template, tool_results, user_message
+from ctxtui.wire.speller import Speller
 from ctxtui.wire.turns import CALL, RESULT, part_of
 
 Shape = Callable[[int, Skeleton], bytes | None]
@@ -65,6 +68,7 @@ class Conversation:
         self.skeleton = skeleton
         self.head = head
         self.shape = shape
+        self._speller = Speller(skeleton)
         self.lost: list[str] = []
         """What of an earlier context this dialect could not say."""
         self._used: set[str] = set()
@@ -75,8 +79,9 @@ class Conversation:
     def _learn(self, item: Item) -> None:
         part = part_of(item.block) if _is_talk(item) else None
         if part is not None and part.what in (CALL, RESULT):
-            self._used.add(part.id)
-            self._names.setdefault(part.id, part.reading.name)
+            id_ = read(item.block).call_id
+            self._used.add(id_)
+            self._names.setdefault(id_, part.reading.name)
 
     def say(self, text: str) -> int:
         """The user says `text`; the new head."""
@@ -85,7 +90,7 @@ class Conversation:
 
     def answer(self, response: Response, *, cut: bool = False) -> Settled:
         """Take in an answer, or the part of one that was `cut`; what of it went in."""
-        settled = settle(response.items, self._used, cut=cut)
+        settled = settle(response.items, self._used, cut=cut, names=self.dialect != OLLAMA)
         self.head = self.tree.extend(self.head, settled.items)
         self._names |= {call.id: call.name for call in settled.calls}
         return settled
@@ -102,21 +107,21 @@ class Conversation:
 
     def open_calls(self) -> list[Asked]:
         """The calls of the context that have no result, in their order: no provider takes it so."""
-        parts = [part_of(item.block) for item in self.tree.items(self.head) if _is_talk(item)]
-        answered = {part.id for part in parts if part.what == RESULT} | {
-            str(item.block.value().get("tool_call_id"))
-            for item in self.tree.items(self.head)
-            if item.block.kind == HEADER and item.place.role == "tool"
-        }
-        calls = [part for part in parts if part.what == CALL and part.id not in answered]
-        return [Asked(part.id, part.reading.name, None) for part in calls]
+        items = self.tree.items(self.head)
+        asked = [(read(i.block).call_id, part_of(i.block)) for i in items if _is_talk(i)]
+        calls = [Asked(id_, part.reading.name, None) for id_, part in asked if part.what == CALL]
+        heads = [item.block.value() for item in items if item.block.kind == HEADER and item.place.role == "tool"]
+        if self.dialect == OLLAMA:
+            # Calls without ids are answered in their order.
+            return [one._replace(id=f"call_{n}") for n, one in enumerate(calls[len(heads) :])]
+        answered = {id_ for id_, part in asked if part.what == RESULT} | {str(h.get("tool_call_id")) for h in heads}
+        return [one for one in calls if one.id not in answered]
 
     def draft(self) -> Draft:
         """The request of the context as it stands, edits applied. Raises what `shape` raises."""
         body = self.shape(self.head, self.skeleton) if self.shape is not None else None
         if body is None:
-            made = Request(tuple(self.tree.items(self.head)), self.skeleton)
-            return Draft(registry.encode(made), self.head, self.head, self.skeleton)
+            return Draft(self._speller.body(self.tree.items(self.head)), self.head, self.head, self.skeleton)
         sent = registry.DIALECTS[self.dialect].decode_request(body, None)
         return Draft(body, self.head, self.tree.extend(ROOT, sent.items), sent.skeleton)
 

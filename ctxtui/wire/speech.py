@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 
 
@@ -37,6 +37,10 @@ def _responses(results: Sequence[Result]) -> list[Json]:
     return [{"type": "function_call_output", "call_id": one.id, "output": one.text} for one in results]
 
 
+def _ollama(results: Sequence[Result]) -> list[Json]:
+    return [{"role": "tool", "tool_name": one.name, "content": one.text} for one in results]
+
+
 def _said(kind: str) -> Callable[[str], Json]:
     return lambda text: {"role": "user", "content": [{"type": kind, "text": text}]}
 
@@ -51,6 +55,7 @@ _VOICES: Final[dict[str, _Voice]] = {
     ANTHROPIC: _Voice("messages", _said("text"), _anthropic),
     CHAT: _Voice("messages", lambda text: {"role": "user", "content": text}, _chat),
     RESPONSES: _Voice("input", _said("input_text"), _responses),
+    OLLAMA: _Voice("messages", lambda text: {"role": "user", "content": text}, _ollama),
 }
 
 

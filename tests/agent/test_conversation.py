@@ -13,8 +13,8 @@ from ctxtui.agent.conversation import Conversation, Opening, begin, go_on
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.tree import Tree
 from ctxtui.curation.legality import check
-from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.request import Response
+from ctxtui.wire.registry import DIALECTS, encode
+from ctxtui.wire.request import Request, Response
 from ctxtui.wire.speech import Result
 from ctxtui.wire.sse import EventParser
 
@@ -22,6 +22,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "anthropic": {"model": "m", "max_tokens": 1000, "cache_control": {"type": "ephemeral"}, "stream": True},
     "openai_chat": {"model": "m", "stream": True, "stream_options": {"include_usage": True}},
     "openai_responses": {"model": "m", "store": False, "stream": True},
+    "ollama_chat": {"model": "m", "stream": True},
 }
 EVERY = pytest.mark.parametrize("dialect", list(PARAMS))
 
@@ -101,7 +102,24 @@ def _responses() -> bytes:
     )
 
 
-STREAMS = {"anthropic": _anthropic(), "openai_chat": _chat(), "openai_responses": _responses()}
+def _ollama() -> bytes:
+    named = (("read_file", {"path": "a"}), ("list_dir", {}))
+    calls = [{"function": {"name": name, "arguments": given}} for name, given in named]
+    lines: list[dict[str, Any]] = [{"role": "assistant", "content": "", "thinking": "I look"}]
+    lines += [{"role": "assistant", "content": words} for words in ("Let me ", "see")]
+    lines += [{"role": "assistant", "content": "", "tool_calls": [call]} for call in calls]
+    chunks = [{"model": "m", "message": message, "done": False} for message in lines]
+    end = {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+    told = {**end, "prompt_eval_count": 9, "eval_count": 3}
+    return b"".join(json.dumps(chunk).encode() + b"\n" for chunk in [*chunks, told])
+
+
+STREAMS = {
+    "anthropic": _anthropic(),
+    "openai_chat": _chat(),
+    "openai_responses": _responses(),
+    "ollama_chat": _ollama(),
+}
 
 
 def heard(dialect: str, data: bytes) -> Response:
@@ -131,6 +149,7 @@ def test_the_bytes_read_back_as_the_context(dialect: str) -> None:
     read = DIALECTS[dialect].decode_request(draft.body, None)
     assert list(read.items) == talk.tree.items(draft.sent_head)
     assert read.skeleton == draft.skeleton
+    assert draft.body == encode(Request(tuple(talk.tree.items(draft.sent_head)), draft.skeleton))
     # What was sent before is the beginning of what is sent now: the cache can read it.
     shared = first.rindex(b"]")
     assert draft.body[:shared] == first[:shared]
@@ -180,7 +199,7 @@ def test_going_on_in_the_same_dialect_changes_nothing(dialect: str) -> None:
     talk = begun(dialect)
     talk.say("look")
     settled = talk.answer(heard(dialect, STREAMS[dialect]))
-    assert [call.id for call in talk.open_calls()] == [call.id for call in settled.calls]
+    assert [call.name for call in talk.open_calls()] == [call.name for call in settled.calls]
     talk.results([Result(call.id, "", "text") for call in settled.calls])
     assert talk.open_calls() == []
     again = go_on(talk.tree, talk.head, dialect, PARAMS[dialect])

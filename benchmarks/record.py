@@ -1,0 +1,108 @@
+"""Recording a live session: what one event costs its caller, how soon it is in the file, what a call's own work takes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from pathlib import Path
+from statistics import median
+
+from benchmarks.measure import Result, percentile
+from ctxtui.agent.conversation import Opening, begin
+from ctxtui.agent.tools.registry import TOOLS
+from ctxtui.core.session import MAIN, Described, Session, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.store.writer import Began, InFlight, Writer
+
+EVENTS = 20_000
+PACE = 0.0005
+"""Seconds between two events: 2,000 a second, five times what a fast model streams."""
+
+
+def results(folder: Path, runs: int) -> list[Result]:
+    """The caller's cost against a bare insert, seconds until an event is in the file, the cost of a large request."""
+    pairs = [(_bare(folder / f"bare{n}.db"), _ours(folder / f"ours{n}.db")) for n in range(runs)]
+    half = median(percentile(ours, 0.5) / percentile(bare, 0.5) for bare, ours in pairs)
+    most = median(percentile(ours, 0.99) / percentile(bare, 0.99) for bare, ours in pairs)
+    ours = [seconds for _, one in pairs for seconds in one]
+    late = _lags(folder / "lags.db")
+    share = _share(runs)
+    note = f"p50 {percentile(ours, 0.5) * 1e6:.1f} us"
+    return [
+        Result("recording one event, caller's p50 / bare sqlite3 insert", half, 0.3, note=note),
+        Result("recording one event, caller's p99 / bare sqlite3 insert", most, 1.0),
+        Result("an event is in the file after, p99", percentile(late, 0.99) * 1e3, 60, "ms", "50 ms and the commit"),
+        Result("our share of a call at 200k tokens", share * 1e3, 20, "ms", "the body made, and read as a path"),
+    ]
+
+
+def _data(n: int) -> str:
+    delta = {"type": "text_delta", "text": f"hello world {n}"}
+    return json.dumps({"type": "content_block_delta", "index": 0, "delta": delta})
+
+
+def _bare(path: Path) -> list[float]:
+    """Seconds that each of the inserts of a loop takes, committed one by one."""
+    conn = sqlite3.connect(path, isolation_level=None)
+    conn.execute("PRAGMA journal_mode=WAL")
+    conn.execute("PRAGMA synchronous=NORMAL")
+    conn.execute("CREATE TABLE events (key INTEGER PRIMARY KEY, at REAL, kind TEXT, data TEXT)")
+    took = []
+    for n in range(EVENTS // 4):
+        data = _data(n)
+        start = time.perf_counter()
+        conn.execute("INSERT INTO events (at, kind, data) VALUES (?, ?, ?)", (float(n), "heard", data))
+        took.append(time.perf_counter() - start)
+    conn.close()
+    return took
+
+
+def _writer(path: Path) -> Writer:
+    session = Session(Tree()).fold([Described(id="bench", source="ctxtui"), ThreadSeen(MAIN)])
+    writer = Writer(path, session.tree)
+    writer.put(Began(session))
+    writer.wait(10)
+    return writer
+
+
+def _ours(path: Path) -> list[float]:
+    """Seconds that handing over takes, at the pace of a stream."""
+    writer, took = _writer(path), []
+    for n in range(EVENTS // 10):
+        data = _data(n)
+        start = time.perf_counter()
+        writer.put(InFlight("call", float(n), "heard", data))
+        took.append(time.perf_counter() - start)
+        time.sleep(PACE)
+    writer.close()
+    return took
+
+
+def _lags(path: Path) -> list[float]:
+    writer, lags = _writer(path), []
+    for n in range(100):
+        start = time.perf_counter()
+        ticket = writer.put(InFlight("call", float(n), "heard", _data(n)))
+        writer.wait(5, ticket)
+        lags.append(time.perf_counter() - start)
+    writer.close()
+    return lags
+
+
+def _share(runs: int) -> float:
+    """Seconds from a user's message to the bytes of the request, with 200,000 tokens before it."""
+    tools = [tool.definition() for tool in TOOLS]
+    params = {"model": "claude-opus-5-5", "max_tokens": 1000, "stream": True}
+    talk = begin(Tree(), Opening("anthropic", params, tools, "You help."))
+    words = "the quick brown fox jumps over the lazy dog and tells of it\n" * 60
+    for n in range(250):
+        talk.say(f"{n} {words}")
+    took = []
+    for n in range(max(5, runs)):
+        start = time.perf_counter()
+        talk.say(f"further {n}")
+        body = talk.draft().body
+        took.append(time.perf_counter() - start)
+    assert len(body) > 800_000
+    return median(took)
