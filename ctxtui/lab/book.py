@@ -144,6 +144,12 @@ class Book:
         at, before = ways.at(node), ways.at(self.session.tree[node].parent)
         return sum(round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node))
 
+    def own_by_category(self, model: str, node: int) -> dict[int, int]:
+        """As `own`, by category index."""
+        ways, weights = self.cumulated(model), self.weights(model)
+        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
+        return {c: round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node)}
+
     def slack(self, model: str, node: int) -> float | None:
         """Half of the 90 % interval of this node's own block, in tokens; None where the count is the tokenizer's own,
         without any estimate in it."""

@@ -201,14 +201,25 @@ class Staging:
     @cached_property
     def by_category(self) -> dict[int, int]:
         """How many tokens more (or, negative, less) each category has under the edits, by index."""
-        tree = self.scene.session.tree
         change: dict[int, int] = {}
         for node, fate in self.fates.items():
-            category = tree[node].category
-            change[category] = change.get(category, 0) + (fate.after or 0) - fate.tokens
+            for category, tokens in self._shared(node, (fate.after or 0) - fate.tokens).items():
+                change[category] = change.get(category, 0) + tokens
         for new in self.news:
             change[new.category] = change.get(new.category, 0) + (new.tokens or 0)
         return {category: tokens for category, tokens in change.items() if tokens}
+
+    def _shared(self, node: int, change: int) -> dict[int, int]:
+        """The change of a block's tokens by the categories that it counts in, in proportion to what it has of each."""
+        scene = self.scene
+        own = scene.book.own_by_category(scene.call.model, node) if scene.running.counted(node) else {}
+        total, left, told = sum(own.values()), change, {}
+        for category, tokens in own.items():
+            told[category] = round(change * tokens / total) if total else 0
+            left -= told[category]
+        home = scene.session.tree[node].category
+        told[home] = told.get(home, 0) + left
+        return told
 
     def sign(self, node: int) -> Span | None:
         """The mark of a block that stays as it is: marked, pinned, behind a breakpoint."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from ctxtui.core import block
+from ctxtui.core.category import CATEGORIES
 from ctxtui.core.usage import Usage
+from ctxtui.curation.applied import Applied
 from ctxtui.lab.book import Book
 from ctxtui.lab.running import Running
 from ctxtui.runtime.packaged import model_table
 from ctxtui.views import cells, segment_lines
 from ctxtui.views.scene import Scene, scene_at
 from ctxtui.views.span import plain
+from ctxtui.views.staging import Staging
 from tests.cases import systems
 from tests.cases.sessions import MODEL, quick_measure
 from tests.lab.sessions import Script
@@ -67,3 +72,14 @@ def test_no_line_is_wider_than_its_room(room: int) -> None:
 
 def test_a_plain_block_has_none() -> None:
     assert drawn("only words") == []
+
+
+def test_what_an_edit_changes_of_a_split_block_is_taken_from_its_categories() -> None:
+    scene = scene_of(systems.reminder(2) + "Mend it.")
+    node = next(n for n in scene.session.tree.path(scene.head) if scene.session.tree[n].block.kind == "text")
+    staging = Staging(scene, cast(Applied, None), lambda block: 0)
+    own = scene.book.own_by_category(MODEL, node)
+    assert {CATEGORIES[category] for category in own} == {"user", "memory"}
+    dropped = staging._shared(node, -scene.running.own(node))
+    assert dropped == {category: -tokens for category, tokens in own.items()}
+    assert sum(staging._shared(node, -7).values()) == -7
