@@ -13,9 +13,11 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
+    from ctxtui.offline.hosting import Running
     from ctxtui.offline.server import Seen, Server
 
 PORT = 4010
+KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
 
 
 @click.command(
@@ -27,6 +29,8 @@ PORT = 4010
     "Example: ctxtui offline --port 4010 --fault '529;share=0.1' --seed 7",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port (0: a free one).")
+@click.option("--as", "kind", type=click.Choice(KINDS), help="Play a local server instead.")
+@click.option("--window", type=click.IntRange(min=256), default=4096, metavar="N", help="With --as: the loaded window.")
 @click.option("--play", type=SessionName(), metavar="NAME", help=f"Give a recording's answers: {NAME_HELP}.")
 @click.option("--thread", default="", metavar="T", help="With --play: a subagent's thread (default: the main one).")
 @click.option(
@@ -41,6 +45,8 @@ PORT = 4010
 def offline(
     context: click.Context,
     port: int,
+    kind: str | None,
+    window: int,
     play: str | None,
     thread: str,
     faults: tuple[str, ...],
@@ -54,6 +60,7 @@ def offline(
     # Imported here: help needs no web server.
     from ctxtui.offline.faults import Faults, parse
     from ctxtui.offline.limits import Limits
+    from ctxtui.offline.local import Local, LocalModel
     from ctxtui.offline.provider import Provider
     from ctxtui.offline.server import Server
 
@@ -65,7 +72,8 @@ def offline(
         session = opened(play, config_of(context).settings).session
         provider.playback = playback_of(session, choose(session, thread, 0).thread)
     armed = Faults([parse(fault) for fault in faults], seed)
-    server = Server(provider, armed, pace, told=None if quiet or as_json else _line)
+    local = Local(kind.replace("-", " "), (LocalModel(window=window),)) if kind else None
+    server = Server(provider, armed, pace, told=None if quiet or as_json else _line, local=local)
     asyncio.run(_serve(server, port, as_json))
 
 
@@ -79,11 +87,20 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
         if as_json:
             write_json({"url": running.url, "openai_url": running.openai_url, "model": "offline"})
         else:
-            write(f"offline provider, no model: {running.url} (Anthropic), {running.openai_url} (OpenAI)")
-            write("model `offline`, or a real one's id to have its rules; any key; ctrl+c ends")
+            write(_greeting(running))
         sys.stdout.flush()
         await stop.wait()
     note("offline provider ended")
+
+
+def _greeting(running: Running) -> str:
+    local = running.server.local
+    if local is not None:
+        return f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c ends"
+    return (
+        f"offline provider, no model: {running.url} (Anthropic), {running.openai_url} (OpenAI)\n"
+        "model `offline`, or a real one's id to have its rules; any key; ctrl+c ends"
+    )
 
 
 def _line(seen: Seen) -> None:

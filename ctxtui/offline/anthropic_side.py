@@ -11,6 +11,7 @@ from ctxtui.core.block import make, of
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, Answer, Thought, Words
 from ctxtui.offline.answering import Manner
+from ctxtui.offline.anthropic_events import events
 from ctxtui.offline.bound_thinking import CONTROLS, Checked, check_thinking
 from ctxtui.offline.claude import OFFLINE, Claude, claude
 from ctxtui.offline.conversation import listen
@@ -19,7 +20,6 @@ from ctxtui.offline.exchange import Asked, Reply, named_event, named_events
 from ctxtui.offline.issuing import signature
 from ctxtui.offline.ledger import Weighed
 from ctxtui.offline.limiting import limited
-from ctxtui.offline.pieces import pieces
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.refusal import Refusal
 from ctxtui.offline.shape import members, rows
@@ -95,7 +95,7 @@ def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
     broken = named_event("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
     return Reply(
         body=message,
-        events=named_events(_events(message)) if asked.streams else None,
+        events=named_events(events(message)) if asked.streams else None,
         headers=headers,
         begin=lambda: provider.ledger.begin(outcome, provider.now()),
         output=usage["output_tokens"],
@@ -200,48 +200,3 @@ def _beside(asked: Asked, checked: Checked) -> dict[str, Json]:
         first = members(asked.body["diagnostics"]).get("previous_message_id") is None
         beside["diagnostics"] = None if first else {"cache_miss_reason": {"type": "unavailable"}}
     return beside
-
-
-def _events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    begun = {**message["usage"], "output_tokens": 1, "output_tokens_details": None}
-    start = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": begun}
-    start.pop("context_management", None)
-    yield {"type": "message_start", "message": start}
-    for index, block in enumerate(message["content"]):
-        yield {"type": "content_block_start", "index": index, "content_block": _opened(block)}
-        if index == 0:
-            yield {"type": "ping"}
-        for delta in _deltas(block):
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    told = {key: value for key, value in message["usage"].items() if key not in ("cache_creation", "service_tier")}
-    told.pop("inference_geo")
-    delta = {key: message[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
-    end = {"type": "message_delta", "delta": delta, "usage": told}
-    if "context_management" in message:
-        end["context_management"] = message["context_management"]
-    yield end
-    yield {"type": "message_stop"}
-
-
-def _opened(block: dict[str, Json]) -> dict[str, Json]:
-    empty: dict[str, dict[str, Json]] = {
-        "thinking": {"thinking": "", "signature": ""},
-        "text": {"text": ""},
-        "tool_use": {"input": {}},
-    }
-    return {**block, **empty[block["type"]]}
-
-
-def _deltas(block: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    if block["type"] == "thinking":
-        for piece in pieces(block["thinking"]):
-            yield {"type": "thinking_delta", "thinking": piece}
-        yield {"type": "signature_delta", "signature": block["signature"]}
-    elif block["type"] == "text":
-        for piece in pieces(block["text"]):
-            yield {"type": "text_delta", "text": piece}
-    else:
-        yield {"type": "input_json_delta", "partial_json": ""}
-        for piece in pieces(canonical.text_of(block["input"])):
-            yield {"type": "input_json_delta", "partial_json": piece}

@@ -26,6 +26,7 @@ from ctxtui.offline.strict_chat import refusals
 from ctxtui.wire.grammars import CHAT
 
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
+_BESIDE: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _BROKEN: Final = {
     "error": {"message": "The server had an error while processing your request.", "type": "server_error"}
 }
@@ -43,8 +44,13 @@ def completions(provider: Provider, asked: Asked) -> Reply | Refusal:
     weighed = provider.ledger.weigh(provider.ledger.read(CHAT, asked.raw), asked.model)
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
+    return completed(provider, asked, weighed, model, "openai")
+
+
+def completed(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt, host: str) -> Reply:
+    """The reply to a request that fits the window; `host` says whose caching rules hold."""
     now = provider.now()
-    outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
+    outcome = provider.ledger.ask(weighed, asked.model, now, provider=host)
     choices = [_answered(provider, asked, weighed, model) for _ in range(int(asked.body.get("n") or 1))]
     messages = [_message(provider, said) for said in choices]
     usage = _usage(asked, outcome, choices, messages, model)
@@ -65,7 +71,7 @@ def completions(provider: Provider, asked: Asked) -> Reply | Refusal:
     told = members(asked.body.get("stream_options")).get("include_usage") is True
     return Reply(
         body=completion,
-        events=tuple(_chunks(completion, told)) if asked.streams else None,
+        events=tuple(chunks(completion, told)) if asked.streams else None,
         headers=provider.limits.openai(now),
         begin=lambda: provider.ledger.begin(outcome, provider.now()),
         output=usage["completion_tokens"],
@@ -145,8 +151,9 @@ def _usage(
     }
 
 
-def _chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
-    base = {key: completion[key] for key in ("id", "created", "model", "service_tier", "system_fingerprint")}
+def chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
+    """The chunks that a streamed `completion` comes in; `told`: with its usage in a last one."""
+    base: dict[str, Json] = {key: completion[key] for key in _BESIDE if key in completion}
     base |= {"object": "chat.completion.chunk"} | ({"usage": None} if told else {})
 
     def chunk(index: int, delta: dict[str, Json], reason: str | None = None) -> bytes:
@@ -167,6 +174,7 @@ def _chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
             for piece in pieces(call["function"]["arguments"]):
                 yield chunk(index, {"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
         yield chunk(index, {}, choice["finish_reason"])
+    base |= {"timings": completion["timings"]} if "timings" in completion else {}
     if told:
         yield data_event({**base, "choices": [], "usage": completion["usage"]})
     yield b"data: [DONE]\n\n"

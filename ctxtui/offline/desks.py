@@ -19,12 +19,16 @@ REFUSED_KEY: Final = "invalid"
 """A key with this word in it is refused; any other one is taken."""
 
 
+Serve = Callable[[Provider, Asked], Reply | Refusal]
+"""Makes the reply to a request that was let in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """One path: whether a request is refused, how it is served, how an error is spelled, where its id is told."""
 
     refused: Callable[[Provider, Asked], list[Refusal]]
-    serve: Callable[[Provider, Asked], Reply | Refusal]
+    serve: Serve
     error: Callable[[Refusal, str], Json]
     id_header: str
     has_key: Callable[[Mapping[str, str]], Refusal | None]
@@ -50,7 +54,7 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
     return None
 
 
-def _anthropic(serve: Callable[[Provider, Asked], Reply | Refusal], counting: bool) -> Desk:
+def _anthropic(serve: Serve, counting: bool) -> Desk:
     return Desk(
         lambda provider, asked: anthropic_side.refused(asked, counting),
         serve,
@@ -60,9 +64,7 @@ def _anthropic(serve: Callable[[Provider, Asked], Reply | Refusal], counting: bo
     )
 
 
-def _openai(
-    refused: Callable[[Provider, Asked], list[Refusal]], serve: Callable[[Provider, Asked], Reply | Refusal]
-) -> Desk:
+def _openai(refused: Callable[[Provider, Asked], list[Refusal]], serve: Serve) -> Desk:
     return Desk(refused, serve, openai_errors.error, "x-request-id", _openai_key)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.cache.outcome import Outcome
@@ -22,10 +22,9 @@ from ctxtui.offline.limiting import limited
 from ctxtui.offline.provider import Kept, Provider
 from ctxtui.offline.refusal import Refusal
 from ctxtui.offline.responses_events import events
+from ctxtui.offline.responses_input import read_input
 from ctxtui.offline.shape import members, rows
 from ctxtui.offline.strict_responses import items_of, refusals
-from ctxtui.offline.strict_responses_items import kind_of
-from ctxtui.wire.grammars import RESPONSES
 
 _ECHOED: Final[dict[str, Json]] = {
     "instructions": None,
@@ -71,14 +70,14 @@ def _conversation(asked: Asked) -> str:
 
 def input_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
     """The reply to a request for a count."""
-    weighed, _ = _weighed(provider, asked, _model(asked))
+    weighed, _ = read_input(provider, asked, _model(asked))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
 
 def create(provider: Provider, asked: Asked) -> Reply | Refusal:
     """The reply to a request for a response."""
     model = _model(asked)
-    weighed, removed = _weighed(provider, asked, model)
+    weighed, removed = read_input(provider, asked, model)
     if weighed.tokens > model.window:
         told = "Your input exceeds the context window of this model. Please adjust your input and try again."
         return Refusal(told, param="input", code="context_length_exceeded", rule="context window")
@@ -106,47 +105,6 @@ def _model(asked: Asked) -> Gpt:
     model = gpt(asked.model)
     assert model is not None
     return model
-
-
-def _weighed(provider: Provider, asked: Asked, model: Gpt) -> tuple[Weighed, list[Json]]:
-    """The request as the model reads it, with what is kept put in and what it does not read taken out."""
-    kept = provider.kept.get(str(asked.body.get("previous_response_id")))
-    items = [_referred(provider, item) for item in [*(kept.items if kept else ()), *items_of(asked.body)]]
-    items, removed = (items, []) if model.all_turns else _current(items)
-    weighed = _weigh(provider, asked, items)
-    while asked.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
-        items = _shorter(items)
-        weighed = _weigh(provider, asked, items)
-    return weighed, removed
-
-
-def _referred(provider: Provider, item: dict[str, Json]) -> dict[str, Json]:
-    return provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
-
-
-def _weigh(provider: Provider, asked: Asked, items: Sequence[Json]) -> Weighed:
-    raw = asked.raw
-    if items != asked.body.get("input"):
-        raw = canonical.dumps({**asked.body, "input": list(items)})
-    return provider.ledger.weigh(provider.ledger.read(RESPONSES, raw), asked.model)
-
-
-def _current(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
-    """Without the reasoning of earlier turns (``reasoning.context`` current_turn), and what was taken out."""
-    last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
-    gone = [item for item in items[:last] if kind_of(item) == "reasoning"]
-    told = [
-        {"id": item.get("id") or "", "type": "reasoning", "action": "removed", "reason": "turn_boundary"}
-        for item in gone
-    ]
-    return [item for n, item in enumerate(items) if n >= last or kind_of(item) != "reasoning"], told
-
-
-def _shorter(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Without the oldest item, and without the output whose call it was."""
-    first, rest = items[0], items[1:]
-    id_ = first.get("call_id")
-    return [item for item in rest if id_ is None or item.get("call_id") != id_]
 
 
 def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt) -> Answer:

@@ -19,6 +19,8 @@ from ctxtui.offline.desks import DESKS, Desk, serve
 from ctxtui.offline.exchange import Reply
 from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse
 from ctxtui.offline.listing import anthropic_model, anthropic_models, openai_model, openai_models
+from ctxtui.offline.local import Local
+from ctxtui.offline.local_desks import add_listings, local_desks
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.refusal import Refusal
 from ctxtui.offline.sending import json_response, send
@@ -56,27 +58,35 @@ class Seen:
 @dataclass(slots=True)
 class Server:
     """What serves: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as can be), and
-    what was asked of it, newest last. `told` is called with each request that was served."""
+    what was asked of it, newest last. `told` is called with each request that was served. With `local` it plays that
+    local server, and only it."""
 
     provider: Provider = field(default_factory=Provider)
     faults: Faults = field(default_factory=Faults)
     pace: float = 0.0
     seen: list[Seen] = field(default_factory=list)
     told: Callable[[Seen], None] | None = None
+    local: Local | None = None
 
     def app(self) -> web.Application:
         """The web application."""
         app = web.Application(client_max_size=_ROOM)
-        for path, desk in DESKS.items():
+        for path, desk in (local_desks(self.local) if self.local else DESKS).items():
             app.router.add_post(path, self._posted(path, desk))
+        add_control(app, self.provider, self.faults)
+        if self.local:
+            add_listings(app, self.local)
+        else:
+            self._add_hosted(app)
+        app.router.add_get("/", self._greeting)
+        return app
+
+    def _add_hosted(self, app: web.Application) -> None:
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/v1/models/{id:.+}", self._model)
         app.router.add_get("/v1/responses/{id}", self._kept)
         app.router.add_delete("/v1/responses/{id}", self._forget)
         app.router.add_get("/v1/responses/{id}/input_items", self._input_items)
-        add_control(app, self.provider, self.faults)
-        app.router.add_get("/", self._greeting)
-        return app
 
     def _posted(self, path: str, desk: Desk) -> Handler:
         async def handler(request: web.Request) -> web.StreamResponse:
@@ -163,7 +173,8 @@ class Server:
         return json_response(DESKS["/v1/responses"].error(refusal, ""), 404)
 
     async def _greeting(self, _: web.Request) -> web.StreamResponse:
-        return web.Response(text="ctxtui offline provider: no model, strict rules. Paths: " + " ".join(DESKS) + "\n")
+        paths = local_desks(self.local) if self.local else DESKS
+        return web.Response(text=f"ctxtui offline provider: no model. Paths: {' '.join(paths)}\n")
 
 
 def _simulated(body: Json) -> str:
