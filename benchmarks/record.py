@@ -1,4 +1,4 @@
-"""Recording a live session: what one event costs its caller, how soon it is in the file, what a call's own work takes."""
+"""Recording a live session: what an event costs its caller, how soon it is in the file, what a request costs us."""
 
 from __future__ import annotations
 

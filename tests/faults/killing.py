@@ -131,7 +131,8 @@ async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
             time.sleep(0.001)
 
     threading.Thread(target=acknowledge, daemon=True).start()
-    os.write(pipe, f"S {host.session.about.id}\n".encode())
+    last = next(reversed(host.session.calls), "-")
+    os.write(pipe, f"S {host.session.about.id} {last}\n".encode())
     number = 0
     while True:
         number += 1
@@ -158,9 +159,13 @@ def lost(path: Path, id_: str, lines: list[str]) -> int:
         return len(sure)
     ended = [name.split()[1] for name in sure if name.startswith("ended")]
     missing = sum(call not in calls for call in ended)
+    if missing:
+        print("lost calls", ended, "in", calls, file=sys.stderr)
     after = sure[max((n for n, name in enumerate(sure) if name.startswith("ended")), default=-1) + 1 :]
     wanted = [name for name in after if name.startswith("flight") and name.split()[1] not in SLOTS]
-    if not ended or (calls and calls[-1] == ended[-1]):
+    before = next(line for line in lines if line.startswith("S ")).split()[2]
+    # A call that landed without being acknowledged any more has taken what was in flight with it.
+    if (calls[-1] if calls else "-") == (ended[-1] if ended else before):
         left = [
             named(InFlight("", 0.0, e.kind, e.data)) for e in in_flight(path, id_) if e.kind not in ("queue", "draft")
         ]
@@ -168,7 +173,9 @@ def lost(path: Path, id_: str, lines: list[str]) -> int:
         for name in wanted:
             while at < len(left) and left[at] != name:
                 at += 1
-            missing += at >= len(left)
+            if at >= len(left):
+                missing += 1
+                print("lost", name, "of", len(wanted), "in", len(left), file=sys.stderr)
             at += 1
     return missing
 
@@ -215,7 +222,7 @@ def kill_once(folder: Path, seed: int, id_: str, seconds: float) -> tuple[str, l
         timer.join()
     os.waitpid(child, 0)
     lines = data.decode().splitlines()
-    return next(line[2:] for line in lines if line.startswith("S ")), lines
+    return next(line.split()[1] for line in lines if line.startswith("S ")), lines
 
 
 def main() -> int:

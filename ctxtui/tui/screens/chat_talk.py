@@ -23,6 +23,7 @@ else:
     ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
+_HINT: Spans = [Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
 _LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
@@ -62,6 +63,11 @@ class Talking(TurnSeen):
         self.purpose = TALK
         self.ask(_LEAD, text or self._draft)
         self.prompt.right = self._prompt_keys()
+
+    def say(self, words: Spans) -> None:
+        """What happened, or that something may be said."""
+        super().say(words)
+        self.prompt.hint = words or _HINT
 
     def action_go(self) -> None:
         """Ask for a call's number."""

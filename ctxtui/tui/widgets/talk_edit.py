@@ -5,12 +5,19 @@ from __future__ import annotations
 from textual import events
 
 from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.views.span import Span
 
 _BREAKS = ("ctrl+j", "shift+enter", "alt+enter")
 
 
 class TalkEdit(LineEdit):
     """A `LineEdit` whose text may have several lines, shown as one (a break is ``·``)."""
+
+    def _typed(self, room: int) -> list[Span]:
+        if self.has_focus and not self.text and not self.keys:
+            # What is said stays readable while nothing is typed.
+            return [Span(" ", "ink reverse"), *self.hint]
+        return super()._typed(room)
 
     def on_key(self, event: events.Key) -> None:
         """A line break; everything else is the line's own."""

@@ -1,0 +1,124 @@
+"""An answer of 20,000 tokens at 400 a second in a chat, in a real terminal; and what a chat costs at rest.
+
+The yardstick for the processor time is Textual's ``Markdown.get_stream`` on the same stream: 158 s on the machine where
+it was measured (2 cores, 2026-11-20), a constant here because one run of it takes more than three minutes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+
+from aiohttp import web
+
+from benchmarks.measure import Result
+from benchmarks.sessions import home
+from benchmarks.terminal import CTXTUI, Terminal
+from tests.runtime.chatting import sse
+
+GET_STREAM = 158.0
+"""Seconds of processor time of ``Markdown.get_stream`` for this stream."""
+TOKENS, PACE, EACH = 20_000, 400, 4
+"""Tokens in all, a second, and in one piece of the stream."""
+FRAME = 1 / 30
+_LINE = "The **quick** brown fox `jumps` over the lazy dog, and tells of it here. "
+
+
+class Source:
+    """A provider that streams at exactly its pace."""
+
+    def __init__(self) -> None:
+        self.began = self.ended = 0.0
+        self.url = ""
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+        self._ready.wait(10)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._serve())
+        self._loop.run_forever()
+
+    async def _serve(self) -> None:
+        app = web.Application()
+        app.router.add_post("/v1/messages", self._answer)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        self._ready.set()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        usage = {"input_tokens": 700, "output_tokens": 1}
+        message = {"id": "m1", "type": "message", "role": "assistant", "model": "claude-opus-5-5", "content": []}
+        block = {"type": "text", "text": ""}
+        await response.write(sse({"type": "message_start", "message": {**message, "usage": usage}}))
+        await response.write(sse({"type": "content_block_start", "index": 0, "content_block": block}))
+        self.began = time.perf_counter()
+        pieces = TOKENS // EACH
+        words = "".join(_LINE + ("\n\n" if n % 9 == 8 else "") for n in range(TOKENS // 8))
+        for n in range(pieces):
+            due = self.began + n * EACH / PACE
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            delta = {"type": "text_delta", "text": words[n * 16 : n * 16 + 16]}
+            await response.write(sse({"type": "content_block_delta", "index": 0, "delta": delta}))
+        self.ended = time.perf_counter()
+        stop = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": TOKENS}}
+        await response.write(sse({"type": "content_block_stop", "index": 0}, stop, {"type": "message_stop"}))
+        await response.write_eof()
+        return response
+
+
+def results(folder: Path, runs: int) -> list[Result]:
+    """One long answer (however many `runs` are asked for: it takes a minute), then rest."""
+    source = Source()
+    env = {**home(folder / "home"), "ANTHROPIC_API_KEY": "none"}
+    command = [*CTXTUI, "chat", "--provider", "anthropic", "--base-url", source.url, "--model", "claude-opus-5-5"]
+    with Terminal(command, env=env) as run:
+        run.until_text(b"claude-opus-5-5 of")
+        run.settle(1.5)
+        used = run.cpu()
+        run.type(b"tell me\r")
+        while not source.began:
+            run.read(0.01)
+        gaps, quarters = _watch(run, source)
+        run.forget()
+        run.until_text(b"end turn", cap=300)
+        finished = time.perf_counter()
+        cpu = run.cpu() - used
+        run.settle(3.0, cap=20)
+        used, begun = run.cpu(), time.perf_counter()
+        while time.perf_counter() - begun < 15:
+            run.read(1.0)
+        idle = (run.cpu() - used) / (time.perf_counter() - begun)
+    length = source.ended - source.began
+    return [
+        Result("stream of 20k tokens, finished / the source", (finished - source.began) / length, 1.05),
+        Result("stream, processor time / Markdown.get_stream", cpu / GET_STREAM, 0.1, note=f"{cpu:.1f} s"),
+        Result("stream, longest pause of the screen beyond a frame", (max(gaps) - FRAME) * 1e3, 50, "ms"),
+        Result("stream, last quarter / first quarter, processor time", quarters[3] / quarters[0], 1.2),
+        Result("idle chat", idle * 100, 0.5, "% of a core"),
+    ]
+
+
+def _watch(run: Terminal, source: Source) -> tuple[list[float], list[float]]:
+    """Seconds between writes to the screen, and processor seconds of each quarter of the stream."""
+    gaps, marks = [], [run.cpu()]
+    last = time.perf_counter()
+    length = TOKENS / PACE
+    while not source.ended:
+        if run.read(0.2):
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+            run.forget()
+        if time.perf_counter() - source.began > length * len(marks) / 4:
+            marks.append(run.cpu())
+    marks.append(run.cpu())
+    return gaps[5:], [b - a for a, b in pairwise(marks)][:4]
