@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 ALL = (
-    "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database",
+    "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database", "record", "stream",
 )  # fmt: skip
 
 
