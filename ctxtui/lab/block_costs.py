@@ -18,6 +18,8 @@ from ctxtui.lab.staying import Stays
 from ctxtui.pricing.price import Cost
 
 _THINKING = INDEX["thinking"]
+_CANDIDATES = 50
+"""Blocks that are priced for each one that is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,10 @@ class ThreadCosts:
             end = min(end, bisect_right(self._turns, here.turn, lo=first))
         return [(max(a, since), b) for a, b in self.stays.spans(node, end) if b > since]
 
+    def stood(self, node: int, index: int) -> bool:
+        """Whether call `index` sent the block of `node`."""
+        return any(start <= index < stop for start, stop in self.stays.spans(node, index + 1))
+
     def missing(self, index: int) -> int:
         """Tokens of call `index` (from 0) that are not in the record."""
         return not_recorded(self._book, self.calls[index]) or 0
@@ -96,19 +102,22 @@ def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCos
 
 def heaviest(threads: list[ThreadCosts], most: int) -> list[Heavy]:
     """The `most` dearest blocks over all threads, dearest first; one that was sent in several places counts once."""
-    found: dict[str, Heavy] = {}
+    where: dict[str, list[tuple[ThreadCosts, int]]] = {}
+    carried: dict[str, int] = {}
     for thread in threads:
         for node in thread.nodes():
-            tokens = thread.running.own(node)
-            if not tokens:
-                continue
-            usd = thread.input_usd(node)
-            calls = sum(stop - start for start, stop in thread.spans(node))
             digest = thread.tree[node].block.digest
-            old = found.get(digest)
-            found[digest] = (
-                Heavy(node, tokens, usd, calls)
-                if old is None
-                else Heavy(old.node, old.tokens, old.usd + usd, old.calls + calls)
-            )
-    return sorted(found.values(), key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+            where.setdefault(digest, []).append((thread, node))
+            weight = thread.running.own(node) * thread.stays.count(node, len(thread.calls))
+            carried[digest] = carried.get(digest, 0) + weight
+    # Money follows tokens x calls but for the rates: far more candidates than are wanted are priced.
+    likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES]
+    found = [_heavy(where[digest]) for digest in likely if carried[digest]]
+    return sorted(found, key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+
+
+def _heavy(places: list[tuple[ThreadCosts, int]]) -> Heavy:
+    thread, node = places[0]
+    usd = sum(there.input_usd(at) for there, at in places)
+    calls = sum(stop - start for there, at in places for start, stop in there.spans(at))
+    return Heavy(node, thread.running.own(node), usd, calls)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.lab.bill import Rewrite
@@ -67,47 +68,59 @@ def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     """The best moment and depth to clear old tool results once: what carrying them cost from then on, less the
     placeholders, less what stood behind them in the cache and had to be written again at that call."""
     best: Cure | None = None
+    results = _results(thread)
     for index in _moments(len(thread.calls), thread.ledger.done):
         by = rates(thread.calls[index])
-        if by is None:
-            continue
-        for cure in _clearings(thread, index, by):
+        for cure in _clearings(thread, index, by, results) if by is not None else ():
             if best is None or cure.saves > best.saves:
                 best = cure
     return best
 
 
+def _results(thread: ThreadCosts) -> list[int]:
+    """The nodes of the results that are worth clearing, deepest first: those that were most to carry, if there are
+    many."""
+    tree, own = thread.tree, thread.running.own
+    large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= LEAST]
+    if len(large) > _MOST_RESULTS:
+        large.sort(key=lambda node: -own(node) * thread.stays.count(node, len(thread.calls)))
+    return sorted(large[:_MOST_RESULTS], key=lambda node: -tree[node].depth)
+
+
 def _moments(calls: int, done: int) -> Iterable[int]:
-    step = max(1, -(-calls // _MOST_CALLS))
-    return range(1, min(calls, done), step)
+    return range(1, min(calls, done), max(1, -(-calls // _MOST_CALLS)))
 
 
-def _clearings(thread: ThreadCosts, index: int, by: Rates) -> Iterator[Cure]:
-    """Clearing at call `index` all large results from some depth on, for every depth, deepest first."""
-    call, running, charged = thread.calls[index], thread.running, thread.ledger.charged(index)
-    head = call.sent_head
-    path = thread.tree.path(head)
-    results = [n for n in path if thread.tree[n].category == _RESULT]
-    old = [n for n in results[:-KEPT] if thread.ledger.entered[n] < index and running.own(n) >= LEAST]
-    old = sorted(sorted(old, key=lambda n: -running.own(n))[:_MOST_RESULTS], key=lambda n: -thread.tree[n].depth)
-    end = running.read(head, path[charged.read - 1]) if charged.read else 0
-    dearer = max(0.0, written_rate(call, by) - by.read)
-    saved, gone, gone_read = 0.0, 0, 0
-    for count, node in enumerate(old, 1):
+def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int]) -> Iterator[Cure]:
+    """Clearing at call `index` all of `results` from some depth on, for every depth, deepest first."""
+    call, running, tree = thread.calls[index], thread.running, thread.tree
+    head, charged = call.sent_head, thread.ledger.charged(index)
+    newest = _newest_results(thread, head)
+    whole = running.read(head, head) + thread.missing(index)
+    scale = call.usage.input / whole if call.usage is not None and whole else 1.0
+    # Where the cached prefix ends, in our tokens.
+    end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
+    dearer = max(0.0, written_rate(call, by) - by.read) * scale
+    saved, gone, gone_read, count = 0.0, 0, 0, 0
+    for node in results:
+        if node in newest or thread.ledger.entered[node] >= index or not thread.stood(node, index):
+            continue
         own = running.own(node)
         saved += thread.input_usd(node, index) * (own - PLACEHOLDER) / own
-        gone += own
-        if thread.tree[node].depth <= charged.read:
-            gone_read += own
-        behind = max(0, end - running.read(head, thread.tree[node].parent) - gone_read)
-        ours = charged_scale(call, running.read(head, head), thread, index)
-        yield Cure(CLEAR, saved - behind * ours * dearer, thread.thread, index + 1, count, gone)
+        gone, count = gone + own, count + 1
+        gone_read += own if tree[node].depth <= charged.read else 0
+        behind = max(0.0, end - running.read(head, tree[node].parent) - gone_read)
+        yield Cure(CLEAR, saved - behind * dearer, thread.thread, index + 1, count, gone)
 
 
-def charged_scale(call: Call, ours: int, thread: ThreadCosts, index: int) -> float:
-    """Tokens of the provider for one of ours at a call."""
-    total = ours + thread.missing(index)
-    return call.usage.input / total if call.usage is not None and total else 1.0
+def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
+    """The last `KEPT` results of a context."""
+    found: set[int] = set()
+    while head and len(found) < KEPT:
+        if thread.tree[head].category == _RESULT and thread.tree[head].block.kind != HEADER:
+            found.add(head)
+        head = thread.tree[head].parent
+    return found
 
 
 def written_rate(call: Call, by: Rates) -> float:
