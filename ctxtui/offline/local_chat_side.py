@@ -35,10 +35,10 @@ def completions(local: Local, provider: Provider, asked: Asked) -> Reply | Refus
     return replace(reply, body=body, events=events, headers={})
 
 
-def input_tokens(provider: Provider, asked: Asked) -> Reply:
+def input_tokens(local: Local, provider: Provider, asked: Asked) -> Reply:
     """llama.cpp's exact count."""
     request = provider.ledger.read(CHAT, asked.raw)
-    return Reply(body={"input_tokens": provider.ledger.weigh(request, asked.model).tokens})
+    return Reply(body={"input_tokens": provider.ledger.weigh(request, serving(local, asked).name).tokens})
 
 
 def _too_long(local: Local, tokens: int, window: int) -> Refusal:

@@ -27,7 +27,7 @@ def local_desks(local: Local) -> dict[str, Desk]:
     if local.kind == OLLAMA:
         made["/api/chat"] = _desk(local, partial(ollama_side.chat, local))
     if local.kind == LLAMA_CPP:
-        made["/v1/chat/completions/input_tokens"] = _desk(local, local_chat_side.input_tokens)
+        made["/v1/chat/completions/input_tokens"] = _desk(local, partial(local_chat_side.input_tokens, local))
     return made
 
 

@@ -54,12 +54,8 @@ def test_the_sdk_works(kind: str) -> None:
     with offline(server(kind)) as running, openai.OpenAI(api_key="x", base_url=running.openai_url) as client:
         _, answers = chat_loop(client, "read a.txt and tell me the port?")
         assert "`the port is 8080`" in answers[-1].choices[0].message.content
-        stream = client.chat.completions.create(
-            model="offline",
-            messages=[{"role": "user", "content": "hi"}],
-            stream=True,
-            stream_options={"include_usage": True},
-        )
+        asked: Any = {"model": "offline", "messages": [{"role": "user", "content": "hi"}]}
+        stream = client.chat.completions.create(**asked, stream=True, stream_options={"include_usage": True})
         assert list(stream)[-1].usage is not None
 
 
@@ -77,18 +73,20 @@ def test_a_long_prompt_is_cut_without_a_word(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "words"), [(LLAMA_CPP, "available context size"), (VLLM, "context length is 1000")])
 def test_a_long_prompt_is_refused(kind: str, words: str) -> None:
-    with offline(server(kind)) as running, openai.OpenAI(api_key="x", base_url=running.openai_url) as client:
-        with pytest.raises(openai.BadRequestError, match=words):
-            client.chat.completions.create(model="offline", messages=LONG)
+    with (
+        offline(server(kind)) as running,
+        openai.OpenAI(api_key="x", base_url=running.openai_url) as client,
+        pytest.raises(openai.BadRequestError, match=words),
+    ):
+        client.chat.completions.create(model="offline", messages=LONG)
 
 
 def test_ollamas_own_dialect() -> None:
     with offline(server(OLLAMA)) as running:
-        asked = {"model": "offline", "messages": [{"role": "user", "content": "read a.txt"}], "tools": CHAT_TOOLS}
-        streamed = lines(running, {**asked, "think": True})
-        whole = DIALECTS["ollama_chat"].decode_response(
-            call(running, "/api/chat", {**asked, "think": True, "stream": False})
-        )
+        talk = [{"role": "user", "content": "read a.txt"}]
+        asked = {"model": "offline", "messages": talk, "tools": CHAT_TOOLS, "think": True}
+        streamed = lines(running, asked)
+        whole = DIALECTS["ollama_chat"].decode_response(call(running, "/api/chat", {**asked, "stream": False}))
         kinds = [item.block.kind for item in streamed.items]
         assert kinds == ["header", "thinking", "text", "tool_call"]
         assert streamed.usage == whole.usage
@@ -120,11 +118,8 @@ def test_what_llama_cpp_evaluates() -> None:
     with offline(server(LLAMA_CPP)) as running:
         talk: Any = [{"role": "user", "content": "word " * 200}]
         first = call(running, "/v1/chat/completions", {"messages": talk})
-        again = call(
-            running,
-            "/v1/chat/completions",
-            {"messages": [*talk, {"role": "assistant", "content": "x"}, *talk[:0], {"role": "user", "content": "y"}]},
-        )
+        more = [*talk, {"role": "assistant", "content": "x"}, {"role": "user", "content": "y"}]
+        again = call(running, "/v1/chat/completions", {"messages": more})
         assert first["timings"]["cache_n"] == 0
         counted = call(running, "/v1/chat/completions/input_tokens", {"messages": talk})["input_tokens"]
         assert counted == first["usage"]["prompt_tokens"] == first["timings"]["prompt_n"]
