@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
@@ -76,6 +78,14 @@ class Running:
         start = self._tree[head].turn_start
         earlier = node if start == ROOT or node < start else self._tree[start].parent
         return total - (0 if start == ROOT else self._thinking[earlier])
+
+    def reading(self, head: int) -> Callable[[int], int]:
+        """`read` of one context, for many nodes on its path."""
+        total, thinking, start = self._total, self._thinking, self._tree[head].turn_start
+        if not self.strips_thinking or start == ROOT:
+            return total.__getitem__
+        gone = thinking[self._tree[start].parent]
+        return lambda node: total[node] - (thinking[node] if node < start else gone)
 
     def sums(self, head: int, node: int) -> tuple[int, ...]:
         """As `read`, per category index."""

@@ -124,8 +124,18 @@ class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, OnEdits, P
         self.prompt.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Strip and map have other columns now."""
-        self.call_after_refresh(self.show)
+        """Panes that were not there have nothing to show yet; a wider one may want more lines."""
+        self.call_after_refresh(self._fitted)
+
+    def _fitted(self) -> None:
+        study = self.study
+        if study is None or self.glimpse is not None or not study.session.threads:
+            return
+        if self.panels.show(study, self.view, self.edits_of):
+            self.replan()
+            self.call_after_refresh(self.show)
+        self.panels.draw_map()
+        self._offer()
 
     def on_pane_moved(self, message: Transcript.Moved) -> None:
         """The cursor is on another block: the map's mark follows."""

@@ -1,0 +1,96 @@
+"""Another width: the first correct frame against a page scroll, heights against Textual's own wrapping (goal G18)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import termios
+import time
+from pathlib import Path
+from statistics import median
+
+from benchmarks.measure import Result, percentile
+from benchmarks.sessions import MARK, home, session
+from benchmarks.terminal import CTXTUI, PAGE_DOWN, Terminal
+
+PAGE_UP = b"\x1b[5~"
+TOKENS = 1_000_000
+
+
+def results(folder: Path, runs: int) -> list[Result]:
+    """10,000 messages (10 M tokens) on a terminal that changes its width; 1 M tokens of opened blocks measured."""
+    env = home(folder / "home")
+    pages, resized = [], []
+    for _ in range(runs):
+        with Terminal([*CTXTUI, str(session(folder, 10_000, 50_000_000))], env=env) as run:
+            run.until_text(MARK.encode())
+            run.settle(quiet=2.5, cap=120)
+            pages += [took for key in [PAGE_UP] * 6 + [PAGE_DOWN] * 6 if (took := run.press(key)) is not None]
+            resized += [_resize(run, width) for width in (110, 120, 96, 120, 132, 120)]
+    ours, theirs = _heights(session(folder, 1_000, 5_000_000))
+    page = median(pages)
+    return [
+        Result(
+            "first frame of another width / page scroll",
+            median(resized) / page,
+            2.0,
+            note=f"{median(resized) * 1e3:.0f} ms (p95 {percentile(resized, 0.95) * 1e3:.0f}) / {page * 1e3:.0f} ms",
+        ),
+        Result(
+            "heights of 1 M tokens, every block open / Textual's wrapping",
+            ours / theirs,
+            0.1,
+            note=f"{ours * 1e3:.0f} / {theirs * 1e3:.0f} ms",
+        ),
+    ]
+
+
+def _resize(run: Terminal, width: int) -> float:
+    """Seconds from the new size to the last byte of the frame drawn for it."""
+    begun = time.perf_counter()
+    fcntl.ioctl(run.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    last, wait = begun, 1.0
+    while run.read(wait):
+        last, wait = time.perf_counter(), 0.06
+    return last - begun
+
+
+def _heights(path: Path) -> tuple[float, float]:
+    """CPU seconds to find the height of every row with all blocks of a session in full, and for Textual to wrap them."""
+    from textual.content import Content
+
+    from ctxtui.core.category import CATEGORIES
+    from ctxtui.runtime.loading import load
+    from ctxtui.tui.highlight import highlight
+    from ctxtui.views.context_rows import FULL, ContextRows
+    from ctxtui.views.grid import Grid
+    from ctxtui.views.path import Boundaries
+    from ctxtui.views.readings import Readings
+    from tests.cases.sessions import book_of
+
+    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    loaded = load(path)
+    book = book_of(loaded.session)
+    rows = ContextRows(Readings(loaded.session, book.names), highlight)
+    scene = _scene(book)
+    rows.show(scene, Boundaries(loaded.session.tree), None, (FULL,) * len(CATEGORIES))
+    grid = Grid.of(120, 120)
+    begun = time.process_time()
+    lines = sum(rows.height(index, grid) for index in range(rows.count))
+    ours = time.process_time() - begun
+    texts = [rows.readings.words(entry) for entry in rows.entries if entry > 0]
+    begun = time.process_time()
+    wrapped = sum(len(Content(text).wrap(grid.body)) for text in texts)
+    assert lines > rows.count and wrapped > rows.count
+    return ours, time.process_time() - begun
+
+
+def _scene(book):  # type: ignore[no-untyped-def]
+    from ctxtui.lab.running import Running
+    from ctxtui.views.scene import calls_of, scene_at
+
+    calls = calls_of(book.session, "main")
+    running = Running(book, calls[-1].model)
+    running.advance(None)
+    return scene_at(book, running, calls, len(calls) - 1, 0.75, (), {}, {})
