@@ -29,6 +29,8 @@ class Running:
         self.version = book.version
         self._total, self._thinking = _none()
         self._next = (self.version, *_none())
+        self.elsewhere: dict[int, int] = {}
+        """Nodes whose block counts mostly in another category than its own, because label rules split it: that one."""
 
     @property
     def done(self) -> int:
@@ -58,13 +60,27 @@ class Running:
 
     def _extend(self, totals: list[int], thoughts: list[int], limit: int | None) -> None:
         book, model = self._book, self._model
+        ways = book.cumulated(model)
         first, last = len(thoughts), book.cumulated(model).done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
             own = 0 if node.block.kind == HEADER else book.own(model, id_)
+            categories = ways.categories(id_)
+            if len(categories) > 1 or categories[0] != node.category:
+                self._place(id_)
             thinking = own if node.category == _THINKING else 0
             totals.append(totals[node.parent] + own)
             thoughts.append(thoughts[node.parent] + thinking)
+
+    def _place(self, node: int) -> None:
+        parts = self._book.own_by_category(self._model, node)
+        most = max(parts, key=lambda category: parts[category])
+        if most != self._tree[node].category:
+            self.elsewhere[node] = most
+
+    def category(self, node: int) -> int:
+        """The index of the category that the block of `node` is shown in: where most of it counts."""
+        return self.elsewhere.get(node, self._tree[node].category)
 
     def own(self, node: int) -> int:
         """Tokens of one block, with its message's header where it is the first part."""

@@ -49,16 +49,17 @@ def context_map(
     if not scene.counted:
         return ContextMap((None,) * count, extent_of(scene))
     extent, stretch = extent_of(scene), _stretch(scene)
-    total, shown, at = scene.position(scene.head), list[int | None](), 0
+    total, missing, read = scene.position(scene.head), scene.missing, scene.running.reading(scene.head)
+    shown, at = list[int | None](), 0
     for pixel in range(count):
         token = (pixel + 0.5) * extent / count / stretch
         if token >= total:
             break
-        if token < scene.missing:
+        if token < missing:
             shown.append(NOT_RECORDED)
             continue
-        at = bisect_right(path, token, lo=at, key=scene.position)
-        shown.append(scene.session.tree[path[min(at, len(path) - 1)]].category)
+        at = bisect_right(path, token - missing, lo=at, key=read)
+        shown.append(scene.running.category(path[min(at, len(path) - 1)]))
     shown += [None] * (count - len(shown))
     marks: tuple[float, ...] = ()
     if charge:

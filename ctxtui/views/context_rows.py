@@ -82,7 +82,12 @@ class ContextRows:
 
             self._staged = StagedRows(scene.session.tree, self.staging, every=self.every, hidden=hidden)
         self._rows.show(
-            scene.head, self._tails(scene), boundaries=boundaries.at, hidden=hidden, missing=scene.missing > 0
+            scene.head,
+            self._tails(scene),
+            boundaries=boundaries.at,
+            hidden=hidden,
+            elsewhere=scene.running.elsewhere,
+            missing=scene.missing > 0,
         )
 
     @property
@@ -210,7 +215,7 @@ class ContextRows:
         found = self.opened.get(entry)
         if found is not None or entry in self.folded or entry == MISSING or self.scene is None:
             return found
-        return Opened(self.preview_lines) if self.shown[self.scene.session.tree[entry].category] == FULL else None
+        return Opened(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
         """Open row `index` or fold it; with `raw` show it as JSON or not, opening it if need be."""

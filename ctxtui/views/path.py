@@ -75,7 +75,7 @@ class Rows:
         self._rules: list[Rule] = []
         self._head = ROOT
         self._shared = 0
-        self._hidden: frozenset[int] = frozenset()
+        self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
         self._missing = False
 
     def __len__(self) -> int:
@@ -105,27 +105,31 @@ class Rows:
         *,
         boundaries: Mapping[int, list[Rule]] | None = None,
         hidden: frozenset[int] = frozenset(),
+        elsewhere: Mapping[int, int] | None = None,
         missing: bool = False,
     ) -> None:
         """Show the context `head`, then each tail: a rule and the blocks from the end before it up to a further node.
 
-        `boundaries` are rules by the node they precede, `hidden` category indices that are left out, `missing` puts
-        the row of what is not recorded in front.
+        `boundaries` are rules by the node they precede, `hidden` category indices that are left out (`elsewhere` names
+        nodes that are shown in another category than their own), `missing` puts the row of what is not recorded in
+        front.
         """
-        if hidden != self._hidden or missing != self._missing:
+        moved = elsewhere or {}
+        known = (hidden, len(moved) if hidden else 0)
+        if known != self._hidden or missing != self._missing:
             self._cut(0)
-            self._head, self._hidden, self._missing = ROOT, hidden, missing
+            self._head, self._hidden, self._missing = ROOT, known, missing
             if missing:
                 self._entries.append(MISSING)
         else:
             self._cut(self._shared)
             self._head = self._back_to(self._tree.common(self._head, head))
         at = boundaries or {}
-        self._add(self._tree.path(head, self._head), at)
+        self._add(self._tree.path(head, self._head), at, moved)
         self._head, self._shared = head, len(self._entries)
         for rule, node in tails:
             self._put(rule)
-            self._add(self._tree.path(node, head), at)
+            self._add(self._tree.path(node, head), at, moved)
             head = node
 
     def _cut(self, length: int) -> None:
@@ -150,14 +154,14 @@ class Rows:
         self._rules.append(rule)
         self._entries.append(-len(self._rules))
 
-    def _add(self, path: Sequence[int], boundaries: Mapping[int, list[Rule]]) -> None:
-        tree, hidden, add = self._tree, self._hidden, self._entries.append
+    def _add(self, path: Sequence[int], boundaries: Mapping[int, list[Rule]], moved: Mapping[int, int]) -> None:
+        tree, hidden, add = self._tree, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:
                 for rule in boundaries[node]:
                     self._put(rule)
             here = tree[node]
-            if here.category in hidden:
+            if hidden and moved.get(node, here.category) in hidden:
                 continue
             if here.block.kind == HEADER and at + 1 < len(path) and tree[path[at + 1]].block.kind != HEADER:
                 continue

@@ -49,7 +49,7 @@ def _parts(staging: Staging, cursor: int | None) -> tuple[list[tuple[int, int]],
         if node == cursor:
             here = at_token + tokens / 2
         if tokens:
-            parts.append((tree[node].category, tokens))
+            parts.append((running.category(node), tokens))
         at_token += tokens
         if at in marked:
             own.append(float(at_token))

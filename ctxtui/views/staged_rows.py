@@ -70,7 +70,7 @@ class StagedRows:
             message = context.message_at(at)
             if message is not None and message.headed:
                 return False
-        return self._tree[context.nodes[at]].category not in hidden
+        return self._staging.scene.running.category(context.nodes[at]) not in hidden
 
     def _interesting(self, shown: Sequence[int]) -> list[int]:
         staging = self._staging

@@ -63,7 +63,7 @@ def block_row(
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
     read = not sent or is_read(tree, scene.head, node.id, strips_thinking=scene.running.strips_thinking)
-    sign = CATEGORY[node.category]
+    sign = CATEGORY[scene.running.category(node.id)]
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     own = scene.running.own(node.id) if counted else 0

@@ -7,13 +7,15 @@ from typing import cast
 import pytest
 
 from ctxtui.core import block
-from ctxtui.core.category import CATEGORIES
+from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.usage import Usage
 from ctxtui.curation.applied import Applied
 from ctxtui.lab.book import Book
 from ctxtui.lab.running import Running
 from ctxtui.runtime.packaged import model_table
 from ctxtui.views import cells, segment_lines
+from ctxtui.views.context_map import context_map
+from ctxtui.views.path import Rows
 from ctxtui.views.scene import Scene, scene_at
 from ctxtui.views.span import plain
 from ctxtui.views.staging import Staging
@@ -83,3 +85,19 @@ def test_what_an_edit_changes_of_a_split_block_is_taken_from_its_categories() ->
     dropped = staging._shared(node, -scene.running.own(node))
     assert dropped == {category: -tokens for category, tokens in own.items()}
     assert sum(staging._shared(node, -7).values()) == -7
+
+
+def test_a_block_is_shown_where_most_of_it_counts() -> None:
+    scene = scene_of(systems.reminder(3, lines=20))
+    tree, head = scene.session.tree, scene.head
+    node = next(n for n in tree.path(head) if tree[n].block.kind == "text")
+    memory, user = INDEX["memory"], INDEX["user"]
+    assert (tree[node].category, scene.running.category(node)) == (user, memory)
+    assert set(context_map(scene, tree.path(head), None, 4000).shown) >= {memory}
+    rows = Rows(tree)
+    rows.show(head, hidden=frozenset({user}), elsewhere=scene.running.elsewhere)
+    assert list(rows.entries) == [node]
+    rows.show(head, hidden=frozenset({memory}))
+    assert list(rows.entries) == [node], "nothing was counted yet"
+    rows.show(head, hidden=frozenset({memory}), elsewhere=scene.running.elsewhere)
+    assert list(rows.entries) == []

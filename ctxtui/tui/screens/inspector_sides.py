@@ -102,4 +102,4 @@ def heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Hea
     """One of the heaviest blocks, with what it has cost since it entered."""
     tokens = scene.running.own(node)
     usd = known.ledger.block(node, tokens, scene.number) if known.ledger else None
-    return Heavy(node, scene.session.tree[node].category, rows.readings.preview(node), tokens, usd)
+    return Heavy(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
