@@ -77,8 +77,8 @@ class Claude:
 def claude(model: str) -> Claude | None:
     """The rules of `model` by any of its spellings; None where there is no such model."""
     plain = STAND_IN if model == OFFLINE else plain_id(model)
-    named = _NAME.match(plain)
-    if named is None or plain not in KNOWN:
+    named = _NAME.match(plain.removesuffix("-0"))
+    if named is None or named.group() not in KNOWN:
         return None
     line, version = named[1], (int(named[2]), int(named[3] or 0))
     facts = card(OFFLINE if model == OFFLINE else plain)
