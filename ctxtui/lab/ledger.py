@@ -182,6 +182,7 @@ class Ledger:
             if self._least[chunk] >= depth:
                 total += self._sums[end] - self._sums[at]
             else:
-                total += sum(charged.rate(depth) for charged in self._charged[at:end])
+                for one in self._charged[at:end]:
+                    total += one.rates[(depth > one.read) + (depth > one.write)]
             at = end
         return total
