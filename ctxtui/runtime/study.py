@@ -115,8 +115,7 @@ class Study:
         return counted, len(self.session.tree)
 
     def work(self) -> bool:
-        """Do one slice of what is left: events, counts, prices, costs, records, stays, repeats; whether anything was
-        done."""
+        """Do one slice of what is left: events, counts, prices, costs, records; whether anything was done."""
         threads = list(self._threads.values())
         return (
             self._measure()
@@ -125,8 +124,14 @@ class Study:
             or any(self._price(thread) for thread in threads)
             or any(self._enter(thread) for thread in threads)
             or any(thread.record(self.book) for thread in threads)
-            or any(thread.stay(STEP) for thread in threads)
-            or any(thread.look(self.book.names, FEW) for thread in threads)
+        )
+
+    def rest(self) -> bool:
+        """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what
+        repeats; whether anything was done."""
+        threads = list(self._threads.values())
+        return any(thread.stay(FEW) for thread in threads) or any(
+            thread.look(self.book.names, FEW) for thread in threads
         )
 
     def _measure(self) -> bool:

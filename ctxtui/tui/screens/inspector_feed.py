@@ -25,6 +25,9 @@ TELL: Final = 0.1
 _PATIENCE: Final = 0.03
 """Seconds for which a slice of the first reading waits until the one before is on screen."""
 
+_PAUSE: Final = 0.01
+"""Seconds between two slices of work that nothing waits for."""
+
 
 class Source(Protocol):
     """Where the Inspector has its session from (`runtime.inspection.Inspection`)."""
@@ -201,6 +204,16 @@ class Feed:
             if not self._stop.is_set():
                 self._post(Worked(done=True))
                 self._source.keep()
+                self._rest()
+
+    def _rest(self) -> None:
+        """Work out what nothing waits for, with pauses: keys come first."""
+        rested = False
+        while not self._more.is_set() and self._study is not None and self._study.rest():
+            rested = True
+            self._more.wait(_PAUSE)
+        if rested and not self._stop.is_set():
+            self._post(Worked(done=True))
 
     def stop(self) -> None:
         """End both threads."""
