@@ -31,7 +31,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.runtime.continuing import CHAT, Past, past_of
 from ctxtui.runtime.host_edits import Edited
 from ctxtui.runtime.packaged import model_table
-from ctxtui.runtime.partner import OFFLINE, Partner, Wish, choose, params_for, refined
+from ctxtui.runtime.partner import OFFLINE, Partner, Wish, choose, params_for, refined, windowed
 from ctxtui.runtime.places import database
 from ctxtui.runtime.recording import Recording
 from ctxtui.runtime.resuming import OPENED, Recovered, dialect_of, recover
@@ -40,6 +40,7 @@ from ctxtui.store.writer import Began, Ended, Resumed, Writer
 from ctxtui.wire.registry import DIALECTS
 
 if TYPE_CHECKING:
+    from ctxtui.providers.headroom import Headroom
     from ctxtui.providers.line import SdkLine
     from ctxtui.runtime.config import Config
     from ctxtui.runtime.overlay import Overlay
@@ -198,6 +199,26 @@ class Host:
         after = self.runner.state.queue
         if after != before and self._record is not None:
             self._record.slot("queue", json.dumps(after))
+
+    @property
+    def headroom(self) -> tuple[Headroom, ...]:
+        """What the provider's rate limits left at the last answer, the tightest first."""
+        return self._line.headroom if self._line is not None else ()
+
+    def change_model(self, model: str) -> None:
+        """Go on with another model of the same provider, from the next request on. Raises `BadConfig` where a window
+        in the settings does not fit it."""
+        if self.partner is None or self.runner is None or self.runner.state.running:
+            return
+        other = replace(self.partner, model=model, window=0, origin="", most_output=0)
+        partner = self.partner = windowed(other, self.config)
+        talk, old = self.runner.conversation, self.runner.conversation.model
+        params = params_for(partner, self.config.settings.answer_tokens)
+        made = go_on(self.session.tree, talk.head, talk.dialect, params)
+        made.shape = Edited(self.session.tree, lambda: self.overlay(), model_table().card(model))
+        self.runner.conversation = made
+        self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
+        self._tell(News(None, (Described(window=partner.window),)))
 
     def keep_draft(self, text: str) -> None:
         """Keep what stands in the prompt."""

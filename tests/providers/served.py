@@ -39,7 +39,7 @@ async def served(routes: Mapping[str, Any]) -> AsyncIterator[Served]:
 
     app = web.Application(client_max_size=1 << 28)
     app.router.add_route("*", "/{rest:.*}", handle)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, shutdown_timeout=0.2)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     kept.root = f"http://127.0.0.1:{runner.addresses[0][1]}"

@@ -13,6 +13,7 @@ from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
 from ctxtui.tui.commands.chat import CHAT, RESTING, RUNNING, USER_ROW
 from ctxtui.tui.commands.inspector import INSPECTOR, Prompt
 from ctxtui.tui.screens.chat_figures import ChatFigures
+from ctxtui.tui.screens.chat_partner import Partnered
 from ctxtui.tui.screens.chat_talk import Talking
 from ctxtui.tui.screens.inspector_feed import Complete
 from ctxtui.tui.widgets.alarm_line import AlarmLine
@@ -25,7 +26,7 @@ from ctxtui.views.span import Span
 _COMMANDS = (*CHAT, *(command for command in INSPECTOR if command is not Prompt))
 
 
-class ChatScreen(ChatFigures, Talking):
+class ChatScreen(ChatFigures, Partnered, Talking):
     """Shows the chat that `source` hosts."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*_COMMANDS, *EVERYWHERE)

@@ -78,7 +78,16 @@ class Talking(TurnSeen):
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
         held = [Span("^o ", "accent bold"), Span("held next" if hold else "hold", "warn" if hold else "dim")]
-        return [*held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
+        return [*self.headroom(), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
+
+    def headroom(self) -> Spans:
+        """What the provider's rate limits leave."""
+        return []
+
+    def leave_wanted(self) -> None:
+        """A tool waits: ask at once, unless something is being typed."""
+        if self.purpose != LEAVE and not (self.purpose == TALK and self.prompt.text):
+            self.ask_leave()
 
     def ask_leave(self) -> None:
         """Ask for leave to run the first tool that waits."""

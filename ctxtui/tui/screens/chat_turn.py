@@ -220,7 +220,11 @@ class TurnSeen(InspectorScreen):
         self._note(f"{safe_text.one_line(moment.call.name, 40)} runs")
 
     def _leave_asked(self, moment: mo.LeaveAsked) -> None:
-        self._note(f"{safe_text.one_line(moment.call.name, 40)} waits for your leave")
+        self._note(f"{safe_text.one_line(moment.call.name, 40)} waits for your leave: `i` answers")
+        self.leave_wanted()
+
+    def leave_wanted(self) -> None:
+        """A tool waits for the user."""
 
     def _waiting(self, moment: mo.Waiting) -> None:
         again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.most})"

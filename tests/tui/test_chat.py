@@ -1,0 +1,194 @@
+"""A chat as one uses it: talking, holding, leave for tools, interrupting, branching, leaving, trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from ctxtui.runtime.partner import Wish
+from ctxtui.tui.screens.chat import ChatScreen
+from ctxtui.tui.start import make_chat
+from tests.providers.served import Served
+from tests.runtime.chatting import MODEL, answer, config, provider, text, use
+from tests.runtime.test_hosting import PART, hanging
+
+Opened = tuple[ChatScreen, Pilot[None]]
+
+
+@asynccontextmanager
+async def chatting(
+    tmp_path: Path, server: Served | None, size: tuple[int, int] = (120, 40), **more: Any
+) -> AsyncIterator[Opened]:
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    wish = Wish("offline") if server is None else Wish("anthropic", MODEL, server.root)
+    app = make_chat(wish, config(tmp_path, **more), work)
+    async with app.run_test(size=size) as pilot:
+        screen = app.screen
+        assert isinstance(screen, ChatScreen)
+        await until(pilot, lambda: screen.host.runner is not None or bool(screen.alarm.words))
+        yield screen, pilot
+
+
+async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if there():
+            await pilot.pause(0.05)
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it did not come")
+
+
+async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool = True) -> None:
+    screen.prompt.set_text(words)
+    await pilot.press("enter")
+    if wait:
+        await until(pilot, lambda: not screen.running)
+
+
+def shown(screen: ChatScreen) -> str:
+    return "\n".join(strip.text for strip in screen._compositor.render_strips())
+
+
+async def test_without_a_key_the_offline_provider_answers_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer\n")
+    async with chatting(tmp_path, None) as (screen, pilot):
+        assert "offline provider, no model" in shown(screen)
+        await say(screen, pilot, "read notes.txt")
+        await until(pilot, lambda: len(screen.host.session.calls) == 2)
+        await until(pilot, lambda: "forty-two" in shown(screen))
+        assert "call 2" in shown(screen) and "● live" in shown(screen)
+
+
+async def test_an_answer_comes_in_and_stays_open(tmp_path: Path) -> None:
+    words = "# A head\n\n" + "".join(f"line {n} of **many**\n" for n in range(6))
+    async with provider([answer("m1", text(words))]) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "tell me")
+        await until(pilot, lambda: "line 5 of" in shown(screen) and "end turn" in shown(screen))
+        assert screen.rows is not None and screen.rows.answer is None
+        assert "A head" in shown(screen)
+
+
+async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:
+    async with (
+        provider([hanging(PART[: PART.index(b"tool_use")])]) as server,
+        chatting(tmp_path, server) as (screen, pilot),
+    ):
+        await say(screen, pilot, "tell", wait=False)
+        await until(pilot, lambda: "▍" in shown(screen) and "≈" in shown(screen))
+        assert "┊" in shown(screen) and "a long story" in shown(screen)
+        await until(pilot, lambda: sum(screen.coming.values()) > 3)
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: not screen.running)
+        assert "interrupted" in shown(screen)
+        assert screen.host.session.calls["m1"].error == "interrupted"
+
+
+async def test_hold_and_release(tmp_path: Path) -> None:
+    async with provider([answer("m1", text("ok"))]) as server, chatting(tmp_path, server) as (screen, pilot):
+        await pilot.press("ctrl+o")
+        await say(screen, pilot, "hi", wait=False)
+        await until(pilot, lambda: "‖ held" in shown(screen))
+        assert not server.bodies and "held: asked for" in shown(screen)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: "m1" in screen.host.session.calls and not screen.running)
+        assert len(server.bodies) == 1
+
+
+async def test_a_rule_holds_what_is_too_large(tmp_path: Path) -> None:
+    async with (
+        provider([answer("m1", text("ok"))]) as server,
+        chatting(tmp_path, server, hold_over_tokens=100) as (screen, pilot),
+    ):
+        await say(screen, pilot, "hi", wait=False)
+        await until(pilot, lambda: "are over 100" in shown(screen))
+
+
+async def test_a_tool_that_writes_asks(tmp_path: Path) -> None:
+    script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "write", wait=False)
+        await until(pilot, lambda: screen.waiting_for_leave is not None)
+        assert "write_file new.txt" in shown(screen) and "once" in shown(screen)
+        await pilot.press("o")
+        await until(pilot, lambda: not screen.running)
+        assert (tmp_path / "work" / "new.txt").read_text() == "x"
+
+
+async def test_an_earlier_message_is_edited_and_sent_anew(tmp_path: Path) -> None:
+    script = [answer(f"m{n}", text(f"answer {n}")) for n in (1, 2)]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "one")
+        await until(pilot, lambda: "answer 1" in shown(screen))
+        await pilot.press("escape")
+        pane = screen.panels.transcript
+        data = pane.data
+        assert data is not None
+        pane.move_to(next(row for row in range(data.count) if data.asks(row)))
+        await pilot.press("U")
+        assert screen.prompt.text == "one"
+        await say(screen, pilot, "one, but better")
+        last = json.loads(server.bodies[1])["messages"]
+        assert [message["content"][0]["text"] for message in last] == ["one, but better"]
+
+
+async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) -> None:
+    async with provider([hanging(PART[:600])]) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "tell", wait=False)
+        await until(pilot, lambda: screen.running and bool(server.bodies))
+        screen.prompt.set_text("half a thou")
+        await pilot.press("ctrl+q")
+        assert "end it and leave?" in shown(screen)
+        await pilot.press("n")
+        assert screen.running and screen.prompt.text == "half a thou"
+        await pilot.press("ctrl+q", "y")
+        await asyncio.sleep(0.3)
+    app_id = screen.host.session.about.id
+    host = screen.host
+    assert host.writer is not None and not host.writer.pending
+    from ctxtui.store.in_flight import in_flight
+
+    kept = {event.kind: event.data for event in in_flight(tmp_path / "home" / "ctxtui.db", app_id)}
+    assert kept["draft"] == "half a thou"
+
+
+async def test_what_cannot_be_recorded_is_an_alarm_and_the_chat_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where the folder should be")
+    async with provider([answer("m1", text("all the same"))]) as server, chatting(tmp_path, server) as (screen, pilot):
+        await until(pilot, lambda: "not recorded" in shown(screen))
+        await say(screen, pilot, "hi")
+        await until(pilot, lambda: "all the same" in shown(screen))
+
+
+async def test_no_partner_is_said(tmp_path: Path) -> None:
+    app = make_chat(Wish("vllm"), config(tmp_path), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, ChatScreen)
+        await until(pilot, lambda: "vllm does not answer" in shown(screen))
+
+
+async def test_on_a_small_screen(tmp_path: Path) -> None:
+    async with (
+        provider([answer("m1", text("hello"))]) as server,
+        chatting(tmp_path, server, (80, 24)) as (screen, pilot),
+    ):
+        await say(screen, pilot, "hi")
+        await until(pilot, lambda: "hello" in shown(screen))
+
+
+async def test_another_model_from_now_on(tmp_path: Path) -> None:
+    script = [answer("m1", text("one")), answer("m2", text("two"))]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "hi")
+        screen.use_model("claude-haiku-5-5")
+        await say(screen, pilot, "again")
+        assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, "claude-haiku-5-5"]
+        assert [call.epoch.number for call in screen.host.session.calls.values()] == [1, 2]
