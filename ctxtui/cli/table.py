@@ -30,6 +30,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             ),
             Entry("why", "ctxtui.cli.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."),
             Entry("notes", "ctxtui.cli.notes:notes", "Print notes and bookmarks of a session, or of all sessions."),
+            Entry("cache", "ctxtui.cli.cache:cache", "Why the prompt cache missed, dearest first; the next call's read."),
             Entry("sessions", "ctxtui.cli.sessions:sessions", "List the sessions that can be opened, newest first."),
         ),
     ),

@@ -12,6 +12,7 @@ from ctxtui.runtime.loaded import Loaded, News
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.core.session import Session
+    from ctxtui.lab.missed import Misses
     from ctxtui.lab.statement import Statement
     from ctxtui.pricing.price import Cost
     from ctxtui.runtime.foretelling import Foreteller
@@ -36,6 +37,12 @@ class ChatSource(Inspection):
     def glimpse(self) -> Session | None:
         """Nothing to glimpse."""
         return None
+
+    def misses(self, loaded: Loaded) -> Misses:
+        """What the cache missed, and why."""
+        from ctxtui.runtime.missing import missed_apart
+
+        return missed_apart("-", loaded.session, self.settings)
 
     def statement(self, loaded: Loaded) -> Statement:
         """The session's bill."""

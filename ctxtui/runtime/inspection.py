@@ -13,6 +13,7 @@ from ctxtui.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
+    from ctxtui.lab.missed import Misses
     from ctxtui.lab.statement import Statement
     from ctxtui.runtime.helpers import Helpers
     from ctxtui.runtime.loaded import Loaded, News
@@ -66,6 +67,12 @@ class Inspection:
         from ctxtui.runtime.stating import stated
 
         return stated(self.name, loaded.session if self.name == "-" else None, self.settings)
+
+    def misses(self, loaded: Loaded) -> Misses:
+        """What the cache missed, and why; worked out in a process of its own, but for what was read from a stream."""
+        from ctxtui.runtime.missing import missed_apart
+
+        return missed_apart(self.name, loaded.session if self.name == "-" else None, self.settings)
 
     def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
         """Where edits of the session are staged."""

@@ -17,6 +17,7 @@ from ctxtui.tui.commands.inspector_calls import (
 )
 from ctxtui.tui.commands.inspector_diff import COMPARING
 from ctxtui.tui.commands.inspector_lists import LISTS, THREADS
+from ctxtui.tui.commands.inspector_misses import MISSED
 from ctxtui.tui.commands.inspector_money import MONEY
 from ctxtui.tui.commands.inspector_notes import NOTES, NOTING
 from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
@@ -172,7 +173,7 @@ class Home(Command):
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll,
-    GoToCall, *COMPARING, *LISTS, *MONEY,
+    GoToCall, *COMPARING, *LISTS, *MISSED, *MONEY,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     *SEARCH, *NOTING, *TALKING, Prompt, Leave,
 )  # fmt: skip

@@ -17,6 +17,7 @@ from ctxtui.tui.screens.inspector_bill import Billing
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
 from ctxtui.tui.screens.inspector_diff import Comparing
 from ctxtui.tui.screens.inspector_feed import Source
+from ctxtui.tui.screens.inspector_misses import Missing
 from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_overlays import Overlays
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
@@ -33,7 +34,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Billing, Comparing, Overlays, OnBlocks, OnEdits, Phasing, Forking, Opening):
+class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, OnEdits, Phasing, Forking, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 

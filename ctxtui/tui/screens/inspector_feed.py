@@ -14,6 +14,7 @@ from ctxtui.core.errors import CtxtuiError
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
+    from ctxtui.lab.missed import Misses
     from ctxtui.lab.statement import Statement
     from ctxtui.runtime.loaded import Loaded, News
     from ctxtui.runtime.noting import Notebook
@@ -45,6 +46,9 @@ class Source(Protocol):
 
     def statement(self, loaded: Loaded) -> Statement:
         """The session's bill; takes its time."""
+
+    def misses(self, loaded: Loaded) -> Misses:
+        """What the cache missed, and why; takes its time."""
 
     def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
         """Where edits of the session are staged."""

@@ -1,0 +1,118 @@
+"""`ctxtui cache`: what the prompt cache did in a session, why it missed, what the next call would read."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import write_json
+from ctxtui.runtime.memory import counter_with_memory
+
+
+@click.command(
+    "cache",
+    help="Why the prompt cache missed: every miss of a session, dearest first, with its cause and the block that "
+    "parted the two requests; and what the next call would read.\n\n"
+    f"NAME is {NAME_HELP}. `lost` is what the misses cost more than reads would have, by list price.\n\n\b\n"
+    "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def cache(context: click.Context, name: str, as_json: bool) -> None:
+    """Why the cache missed."""
+    from ctxtui.runtime.missing import missed
+
+    settings = config_of(context).settings
+    loaded = opened(name, settings)
+    with counter_with_memory(settings) as counter:
+        found = missed(loaded.session, counter, settings)
+        coming = _next(loaded, counter, settings)
+    if as_json:
+        write_json(_fields(found, coming, loaded.session.about.id or loaded.name))
+        return
+    from ctxtui.cli.paint import Painter, width
+    from ctxtui.views import misses
+    from ctxtui.views.next_call import sentence
+
+    painter, room = Painter(settings.glyphs), width()
+    painter.line([*misses.head(found), *([] if not found.calls else [_gap(), *misses.foreseen(found)])])
+    if found.found:
+        painter.line(misses.columns(room))
+    most = found.found[0].usd or 0.0 if found.found else 0.0
+    several = len({one.thread for one in found.found}) > 1
+    for one in found.found:
+        painter.line(misses.row(one, most, room, here=False, thread=several))
+    for line in sentence(coming, time.time()) if coming is not None else ():
+        painter.line(line)
+
+
+def _gap() -> Any:
+    from ctxtui.views.span import Span
+
+    return Span("   ")
+
+
+def _next(loaded: Any, counter: Any, settings: Any) -> Any:
+    from ctxtui.runtime.coming import coming_of
+
+    return coming_of(loaded.session, counter, settings)
+
+
+def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
+    return {
+        "session": session,
+        "calls": found.calls,
+        "cost_usd": found.usd,
+        "lost_usd": found.lost,
+        "written_again_tokens": found.tokens,
+        "reported": found.misses,
+        "foreseen": found.foreseen,
+        "false_alarms": found.false_alarms,
+        "misses": [_miss(one) for one in found.found],
+        "next_call": None if coming is None else _coming(coming),
+    }
+
+
+def _miss(one: Any) -> dict[str, Any]:
+    return {
+        "thread": one.thread,
+        "call": one.number,
+        "started": one.at,
+        "cause": one.cause,
+        "what": one.what,
+        "late_seconds": one.by if one.cause == "TTL" else None,
+        "written_again_tokens": one.tokens,
+        "lost_usd": one.usd,
+        "read_tokens": one.read,
+        "shared_tokens": one.shared,
+        "input_tokens": one.sizes[1],
+        "foreseen": one.foreseen,
+        "evidence": one.evidence,
+        "block": _side(one.new or one.old, one.block, one.blocks),
+        "changed_by": one.writer,
+    }
+
+
+def _side(side: Any, at: int, of: int) -> dict[str, Any] | None:
+    return None if side is None else {"at": at, "of": of, "category": side.category, "label": side.label}
+
+
+def _coming(one: Any) -> dict[str, Any]:
+    return {
+        "model": one.model,
+        "input_tokens": one.input,
+        "read_tokens": one.read,
+        "write_tokens": one.write,
+        "fresh_tokens": one.fresh,
+        "expires": one.expires,
+        "cost_usd": one.total,
+        "parts_usd": dict(zip(("read", "write", "fresh", "answer"), one.usd, strict=True)),
+        "uncached_usd": one.uncached,
+        "answer_tokens": one.answer,
+        "inferred": one.inferred,
+        "interval": [one.lo, one.hi],
+    }

@@ -1,0 +1,99 @@
+"""The next request of an open session: asked of the simulated caches once, then priced as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ctxtui.core.call import Call
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.usage import Usage
+from ctxtui.curation.price_tag import Asked
+from ctxtui.lab import asking
+from ctxtui.lab.book import Book
+from ctxtui.lab.coming import Coming, coming
+from ctxtui.lab.missed import lived
+from ctxtui.runtime.auditing import cached_by
+from ctxtui.runtime.books import book_for
+from ctxtui.runtime.counting import Counter, count_all
+from ctxtui.runtime.pricing import prices_for
+from ctxtui.runtime.pricing_apart import Pricer, price_here
+from ctxtui.runtime.settings import Settings
+
+STEP = 1_000
+"""Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""
+
+
+class Charges:
+    """What usage costs at the terms of `call`: rates are asked of `pricer` once per thousand input tokens."""
+
+    def __init__(self, pricer: Pricer, call: Call, length: int) -> None:
+        self._pricer = pricer
+        self._call = call
+        self._length = length
+        self._rates: dict[int, tuple[float, ...] | None] = {}
+
+    def __call__(self, usage: Usage, at: float) -> float | None:
+        """USD of `usage`, as part of a call of the length that this was made for where it is shorter."""
+        length = max(usage.input, self._length if usage.input < self._length // 2 else 0, 1)
+        rates = self._of((length - 1) // STEP, length)
+        if rates is None:
+            return None
+        units = (usage.fresh, usage.cache_read, usage.write_5m, usage.write_1h, usage.write_30m, usage.write_12h)
+        return sum(n * rate for n, rate in zip((*units, usage.output), rates, strict=True))
+
+    def _of(self, key: int, length: int) -> tuple[float, ...] | None:
+        if key not in self._rates:
+            alone = (
+                Usage(fresh=length),
+                Usage(cache_read=length),
+                Usage(write_5m=length),
+                Usage(write_1h=length),
+                Usage(write_30m=length),
+                Usage(write_12h=length),
+            )
+            probes = [replace(self._call, usage=usage, stop_reason="") for usage in alone]
+            probes.append(replace(self._call, usage=Usage(fresh=length, output=length), stop_reason=""))
+            costs = [cost for cost, _ in self._pricer(probes)]
+            fresh = costs[0]
+            if fresh is None or any(cost is None for cost in costs):
+                self._rates[key] = None
+            else:
+                sums = [cost.usd / length for cost in costs if cost is not None]
+                self._rates[key] = (*sums[:-1], sums[-1] - sums[0])
+        return self._rates[key]
+
+
+@dataclass(frozen=True)
+class Next:
+    """The next request: as the price tag takes it, and foretold for the screen."""
+
+    asked: Asked
+    coming: Coming
+
+
+def next_of(book: Book, call: Call, head: int, calls: Sequence[Call], pricer: Pricer, at: float | None = None) -> Next:
+    """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended; everything in
+    `book` must be counted). `calls` are those of the thread up to `call`."""
+    rules = cached_by(book)
+    found = asking.following(book, rules, call, head, at)
+    charge = Charges(pricer, call, found.prompt.total)
+    asked = Asked(found.simulator, found.prompt, charge, found.at)
+    expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
+    half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
+    life = lived(rules(call), calls)
+    inferred = rules(call).engine == "anthropic" and call.skeleton is None
+    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred))
+
+
+def coming_of(session: Session, counter: Counter, settings: Settings, thread: str = MAIN) -> Coming | None:
+    """The next call of a thread, worked out here; None where it has no call with a report."""
+    calls = session.thread_calls(thread)
+    if not calls or calls[-1].usage is None:
+        return None
+    book = book_for(session, counter, settings)
+    count_all(book, counter)
+    last = calls[-1]
+    tip = session.threads[thread].tip if thread in session.threads else last.response_head
+    head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
+    return next_of(book, last, head, calls, price_here(prices_for(settings))).coming

@@ -1,0 +1,41 @@
+"""`ctxtui cache`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cases.claude_code import Script, text, usage
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    script = Script(cwd="/home/ada/shop")
+    size = 20_000
+    for n in range(6):
+        late = n == 4
+        script.user(f"question {n}", seconds=900.0 if late else 5.0)
+        use = usage(fresh=4, read=0 if late or not n else size, write=size + 100 if late or not n else 100, output=50)
+        script.assistant(text("answer " * 60), id=f"msg_{n}", stop="end_turn", use=use)
+        size += 100
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(script.dump())
+    return path
+
+
+def test_misses_and_the_next_call_as_json(ctxtui: Run, recording: Path) -> None:
+    told = ctxtui("cache", recording, "--json").json
+    (one,) = told["misses"]
+    assert one["cause"] == "TTL" and one["call"] == 5 and one["foreseen"]
+    assert told["lost_usd"] == one["lost_usd"] > 0 and told["cost_usd"] > told["lost_usd"]
+    coming = told["next_call"]
+    assert coming["read_tokens"] + coming["write_tokens"] + coming["fresh_tokens"] == coming["input_tokens"]
+    assert sum(coming["parts_usd"].values()) == pytest.approx(coming["cost_usd"])
+    assert coming["inferred"] and coming["interval"][0] <= coming["input_tokens"] <= coming["interval"][1]
+
+
+def test_for_people(ctxtui: Run, recording: Path) -> None:
+    out = ctxtui("cache", recording).out
+    assert "1 miss" in out and "TTL 5m" in out and "next call" in out and "expired" in out
