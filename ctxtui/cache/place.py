@@ -14,12 +14,29 @@ from ctxtui.core.tree import ROOT, Node, Tree
 Marks = list[tuple[int, float]]
 """Nodes with the lifetimes of their markers in seconds, in prompt order."""
 
-Place = Callable[[Tree, int, Rules], Marks]
-"""Marks for the context that ends at a node."""
+
+class Here(NamedTuple):
+    """A request that wants markers: the context `head` in `tree`, cached by `rules`.
+
+    `held` are the entries on its path that are alive (node, lifetime in seconds), the deepest first; `tokens` gives
+    the length of a context. Only strategies that go by what is cached need the two.
+    """
+
+    tree: Tree
+    head: int
+    rules: Rules
+    held: Sequence[tuple[int, float]] = ()
+    tokens: Callable[[int], int] = lambda node: 0
+
+
+Place = Callable[[Here], Marks]
+"""Marks for one request."""
 
 _SHORT: Final = "5m"
 _LONG: Final = "1h"
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
+PAUSES: Final = 0.03
+"""Share of calls that are followed by a pause between the short and the long lifetime: one in 33 of recorded ones."""
 _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
@@ -31,60 +48,68 @@ class Strategy(NamedTuple):
     place: Place
 
 
-def none(tree: Tree, head: int, rules: Rules) -> Marks:
+def none(here: Here) -> Marks:
     """No marker at all."""
     return []
 
 
-def tail(tree: Tree, head: int, rules: Rules) -> Marks:
+def tail(here: Here) -> Marks:
     """One marker on the last block that may carry one, as automatic caching does."""
-    return _marks(rules, [(markable_at(tree, head), _SHORT)])
+    return _marks(here.rules, [(markable_at(here.tree, here.head), _SHORT)])
 
 
-def moving_tail(tree: Tree, head: int, rules: Rules) -> Marks:
+def moving_tail(here: Here) -> Marks:
     """A marker at the end of each of the last two messages: the second one finds what the call before wrote."""
-    return _marks(rules, [(messages_back(tree, head, 1), _SHORT), (markable_at(tree, head), _SHORT)])
+    return _marks(
+        here.rules, [(messages_back(here.tree, here.head, 1), _SHORT), (markable_at(here.tree, here.head), _SHORT)]
+    )
 
 
-def static_prefix(tree: Tree, head: int, rules: Rules) -> Marks:
+def static_prefix(here: Here) -> Marks:
     """One marker behind tools and system prompt."""
-    return _marks(rules, [(static_end(tree, head), _SHORT)])
+    return _marks(here.rules, [(static_end(here.tree, here.head), _SHORT)])
 
 
-def static_and_tail(tree: Tree, head: int, rules: Rules) -> Marks:
+def static_and_tail(here: Here) -> Marks:
     """Behind the system prompt and on the last block."""
-    return _marks(rules, [(static_end(tree, head), _SHORT), (markable_at(tree, head), _SHORT)])
+    return _marks(here.rules, [(static_end(here.tree, here.head), _SHORT), (markable_at(here.tree, here.head), _SHORT)])
 
 
-def memory_aware(tree: Tree, head: int, rules: Rules) -> Marks:
+def memory_aware(here: Here) -> Marks:
     """Behind the system prompt, behind the last memory or summary, and on the last block."""
-    return _marks(
-        rules,
-        [(static_end(tree, head), _SHORT), (memory_end(tree, head), _SHORT), (markable_at(tree, head), _SHORT)],
-    )
+    ends = (static_end, memory_end, markable_at)
+    return _marks(here.rules, [(end(here.tree, here.head), _SHORT) for end in ends])
 
 
-def anchored(tree: Tree, head: int, rules: Rules) -> Marks:
-    """A long-lived marker at the end of the message before the last, a short one on the last block.
+def anchored(here: Here) -> Marks:
+    """A short-lived marker on the last block, and a long-lived one where it costs next to nothing: on the first block
+    behind what is cached.
 
-    What is written for an hour is only the message in between, but its entry holds all that is in front of it: after
-    a pause of up to an hour only the last message is written again.
+    What is written for an hour is that one block, but its entry holds all that is in front of it. It moves on when the
+    chance of a pause, times what would be written again after it, is worth more than the block. Where nothing is
+    cached, an hour would cost twice the price of everything: then there is none.
     """
-    return _marks(
-        rules,
-        [
-            (static_end(tree, head), _LONG),
-            (messages_back(tree, head, 1), _LONG),
-            (markable_at(tree, head), _SHORT),
-        ],
-    )
+    tree, rules, tokens = here.tree, here.rules, here.tokens
+    end, last = static_end(tree, here.head), markable_at(tree, here.head)
+    if not here.held:
+        return _marks(rules, [(end, _SHORT), (last, _SHORT)])
+    hit = here.held[0][0]
+    anchor = next((node for node, life in here.held if life >= rules.seconds(_LONG)), ROOT)
+    first = first_behind(tree, here.head, hit)
+    again = rules.writes.get(_SHORT, 1.0) - rules.read
+    dearer = rules.writes.get(_LONG, 1.0) - rules.writes.get(_SHORT, 1.0)
+    guarded = tokens(anchor) if anchor != ROOT else 0
+    if first != ROOT and PAUSES * again * (tokens(hit) - guarded) > dearer * (tokens(first) - tokens(hit)):
+        anchor = first
+    # Markers in front of the anchor must say its lifetime; entries that are there keep their own.
+    return _marks(rules, [(end, _LONG if anchor != ROOT else _SHORT), (anchor, _LONG), (last, _SHORT)])
 
 
 def back(messages: int) -> Place:
     """The strategy that marks the end of the context `messages` before its last, and nothing behind it."""
 
-    def place(tree: Tree, head: int, rules: Rules) -> Marks:
-        return _marks(rules, [(messages_back(tree, head, messages), _SHORT)])
+    def place(here: Here) -> Marks:
+        return _marks(here.rules, [(messages_back(here.tree, here.head, messages), _SHORT)])
 
     return place
 
@@ -97,7 +122,7 @@ STRATEGIES: Final = (
     Strategy("static + tail", "behind the system prompt and the last block", static_and_tail),
     Strategy("2 messages back", "two messages before the end", back(2)),
     Strategy("memory-aware", "behind system prompt and memory, and the last block", memory_aware),
-    Strategy("anchored", "an hour for all but the last message, five minutes for that", anchored),
+    Strategy("anchored", "five minutes for the last block, an hour for what is in front of it", anchored),
 )
 """Every strategy, the default last."""
 DEFAULT: Final = STRATEGIES[-1]
@@ -136,6 +161,15 @@ def messages_back(tree: Tree, head: int, messages: int) -> int:
     while head != ROOT and tree[head].message > last:
         head = tree[head].parent
     return markable_at(tree, head) if last > 0 else ROOT
+
+
+def first_behind(tree: Tree, head: int, node: int) -> int:
+    """The first block of the context `head` behind `node` that may carry a marker (`ROOT`: there is none)."""
+    found = ROOT
+    while head not in (node, ROOT):
+        found = head if _markable(tree[head]) else found
+        head = tree[head].parent
+    return found
 
 
 def _marks(rules: Rules, wanted: Sequence[tuple[int, str]]) -> Marks:

@@ -10,6 +10,7 @@ from ctxtui.cache.engines.automatic import Automatic
 from ctxtui.cache.engines.breakpoints import Breakpoints
 from ctxtui.cache.engines.slots import Slots
 from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 
 
@@ -21,6 +22,9 @@ class Engine(Protocol):
 
     def take(self, outcome: Outcome, began: float) -> None:
         """The request was sent, and its answer `began` (Unix seconds)."""
+
+    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+        """Places of the prompt whose prefix is cached and readable, the deepest first, with lifetimes in seconds."""
 
     def copy(self) -> Self:
         """The same cache, independent of this one."""
@@ -35,6 +39,10 @@ class Nothing:
 
     def take(self, outcome: Outcome, began: float) -> None:
         """Nothing stays."""
+
+    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+        """Nothing is held."""
+        return []
 
     def copy(self) -> Nothing:
         """The same."""
@@ -77,6 +85,11 @@ class Simulator:
         outcome = engine.ask(prompt, at)
         engine.take(outcome, at if began is None else began)
         return outcome
+
+    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+        """What of `prompt` is in the cache at `at`: the places of live entries on its path, the deepest first, each
+        with its lifetime in seconds."""
+        return self._engine(prompt).held(prompt, at)
 
     def copy(self) -> Simulator:
         """The same caches, independent of these: for a what-if that goes on."""

@@ -7,8 +7,9 @@ the end, and where a later call parts from this one. Two states with the same en
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise, product
+from itertools import accumulate, combinations, pairwise, product
 from typing import Final, NamedTuple
 
 from ctxtui.cache.engines.charges import split
@@ -22,7 +23,9 @@ from ctxtui.cache.solve_ahead import Ahead, Entry, State, Timed
 EXACT: Final = 60
 """Calls up to which the search is complete."""
 STATES: Final = 60
-"""States kept beyond that."""
+"""States followed beyond that."""
+_FEW: Final = 12
+"""States followed by the quick search that comes first."""
 
 
 class Rates(NamedTuple):
@@ -63,19 +66,42 @@ def solve(calls: Sequence[Timed], rates: Rates, markable: Callable[[int], bool] 
     Up to `EXACT` calls nothing is left out; beyond that the most promising `STATES` are followed. `markable` says
     whether a node's block may carry a marker.
     """
-    exact = len(calls) <= EXACT
     ahead = Ahead(calls, markable)
+    ahead_costs = _least_ahead(calls, rates)
+    best = _search(calls, rates, ahead, ahead_costs, _FEW, math.inf)
+    exact = len(calls) <= EXACT
+    # What a quick search found bounds the complete one, which then finds nothing or something cheaper.
+    better = _search(calls, rates, ahead, ahead_costs, None if exact else STATES, best.cost)
+    marks = (better if better.cost < best.cost else best).marks
+    cost = spent(calls, marks, rates)[0]
+    return Plan(marks, cost, exact, cost if exact else min(cost, bound(calls, rates)))
+
+
+def _search(
+    calls: Sequence[Timed], rates: Rates, ahead: Ahead, least: Sequence[float], states: int | None, most: float
+) -> _Path:
+    """The cheapest way through `calls` of those that cost less than `most`; at each call the cheapest `states` are
+    followed (None: all). `least` is what the calls from each one on cost at least."""
     paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
     for n, call in enumerate(calls):
         found: dict[State, _Path] = {}
         for state, path in paths.items():
             for marks, cost, after in _choices(n, call, state, rates, ahead):
-                kept = found.get(after)
-                if kept is None or path.cost + cost < kept.cost:
-                    found[after] = _Path(path.cost + cost, (*path.marks, marks))
-        paths = found if exact else dict(sorted(found.items(), key=lambda item: item[1].cost)[:STATES])
-    best = min(paths.values(), key=lambda path: path.cost)
-    return Plan(best.marks, best.cost, exact, best.cost if exact else min(best.cost, bound(calls, rates)))
+                total = path.cost + cost
+                if total + least[n + 1] < most and ((kept := found.get(after)) is None or total < kept.cost):
+                    found[after] = _Path(total, (*path.marks, marks))
+        ordered = sorted(found.items(), key=lambda item: item[1].cost)[:states]
+        paths = {}
+        for state, path in ordered:
+            if not any(ahead.covers(n, kept_, state) for kept_ in paths):
+                paths[state] = path
+    return min(paths.values(), key=lambda path: path.cost, default=_Path(math.inf, ()))
+
+
+def _least_ahead(calls: Sequence[Timed], rates: Rates) -> list[float]:
+    """What the calls from each one on cost at least, whatever is in the cache by then."""
+    costs = [cost for cost, _ in _least(calls, rates)]
+    return [*accumulate(reversed(costs), initial=0.0)][::-1]
 
 
 def _choices(
@@ -156,23 +182,26 @@ def spent(calls: Sequence[Timed], marks: Sequence[Sequence[Mark]], rates: Rates)
 def bound(calls: Sequence[Timed], rates: Rates) -> float:
     """A cost that no choice of markers goes below: whatever an earlier call had within the longest lifetime is read,
     everything else is fresh, and what is read at all was once written at the cheapest rate."""
-    longest, extra = max(rates.writes), max(0.0, min(rates.writes.values()) - rates.fresh)
+    return sum(cost + extra for cost, extra in _least(calls, rates))
+
+
+def _least(calls: Sequence[Timed], rates: Rates) -> Iterator[tuple[float, float]]:
+    """For each call the least that it costs, and what it adds for writing that pays off now for the first time."""
+    longest, more = max(rates.writes), max(0.0, min(rates.writes.values()) - rates.fresh)
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
-    total = 0.0
     for call in calls:
-        done = 0
+        done, shared, extra = 0, 0, 0.0
         for spot in reversed(list(call.prompt.last.back())):
-            size, done = call.prompt.tokens(spot.node) - done, call.prompt.tokens(spot.node)
+            length = call.prompt.tokens(spot.node)
             last = used.get(spot.key)
-            if last is not None and call.at - last <= longest:
-                price = rates.read + (extra if spot.key in unpaid else 0.0)
-                total += min(price, rates.fresh) * size
-                if price <= rates.fresh:
-                    unpaid.discard(spot.key)
-            else:
-                total += rates.fresh * size
+            if last is None or call.at - last > longest:
                 unpaid.add(spot.key)
+            else:
+                shared = max(shared, length)
+                if spot.key in unpaid:
+                    extra += min(more, max(0.0, rates.fresh - rates.read)) * max(0, length - done)
+                    unpaid.discard(spot.key)
             used[spot.key] = call.at
-        total += rates.fresh * (call.prompt.total - done)
-    return total
+            done = max(done, length)
+        yield rates.fresh * call.prompt.total - max(0.0, rates.fresh - rates.read) * shared, extra

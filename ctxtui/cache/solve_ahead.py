@@ -35,12 +35,21 @@ class Ahead:
         self._markable = markable
         self._sharing: dict[bytes, int] = {}
         self._numbers: dict[bytes, int] = {}
+        self._known: dict[tuple[int, int], list[Spot]] = {}
         for n, call in enumerate(calls):
             for spot in call.prompt.last.back():
                 self._sharing[spot.key] = self._sharing.get(spot.key, 0) | 1 << n
                 self._numbers[spot.key] = spot.number
 
     def places(self, n: int, hit: Spot | None) -> list[Spot]:
+        """As `_places`, each worked out once."""
+        key = (n, hit.number if hit else 0)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._places(n, hit)
+        return found
+
+    def _places(self, n: int, hit: Spot | None) -> list[Spot]:
         """Where behind `hit` an entry is worth writing at call `n`, in prompt order: the first place, and the last one
         of each stretch that the same later calls share."""
         prompt = self._calls[n].prompt
@@ -67,6 +76,13 @@ class Ahead:
         alive = [entry for entry in entries if self._used(n, entry)]
         return frozenset(e for e in alive if not any(self._replaces(n, other, e) for other in alive))
 
+    def covers(self, n: int, state: State, other: State) -> bool:
+        """Whether `state` is after call `n` at least as good as `other`: each of its entries has one that stands in."""
+        return all(
+            any(mine == entry or self._replaces(n, mine, entry) or _outlives(mine, entry) for mine in state)
+            for entry in other
+        )
+
     def _used(self, n: int, entry: Entry) -> bool:
         later = self._sharing.get(entry.key, 0) >> (n + 1)
         if not later:
@@ -80,3 +96,7 @@ class Ahead:
         later = self._sharing[entry.key] >> (n + 1)
         covers = later & ~(self._sharing[other.key] >> (n + 1)) == 0
         return covers and other.until >= entry.until and other.life >= entry.life
+
+
+def _outlives(mine: Entry, entry: Entry) -> bool:
+    return mine.key == entry.key and mine.until >= entry.until and mine.life >= entry.life

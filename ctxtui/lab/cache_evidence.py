@@ -55,6 +55,10 @@ class Evidence:
                 far = next((r.by for r in forecast.outcome.reasons if r.kind == LOOKBACK), None)
                 reach = f"; what is left of it lies {far:.0f} positions beyond the lookback" if far else ""
                 return f"a person spoke, so the thinking before was taken out{reach}"
+            case "no marker":
+                return "no marker in the request: nothing is cached"
+            case "below minimum":
+                return f"{forecast.by:.0f} tokens below the shortest prefix that is cached"
             case "content":
                 shared = self._tree.common(base.sent_head, call.sent_head)
                 return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"

@@ -20,7 +20,7 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.lab.cache_band import Shortfalls
-from ctxtui.lab.cache_habit import Clock, Habit
+from ctxtui.lab.cache_habit import Clock, Habit, sent_at
 from ctxtui.lab.cache_prompts import CachePrompts
 from ctxtui.lab.forecast import Forecast, Forecaster
 from ctxtui.tokens.cumulate import Cumulated
@@ -44,9 +44,10 @@ class CacheForecast:
     """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
 
     `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base
-    left is lost: ``expired``, ``model``, ``resume``, ``compaction``, ``thinking stripped``, ``content``; "" where
-    nothing is. `by` is how many seconds too late it comes. `inferred`: the markers are not recorded, the client's
-    habit was followed. `outcome` is what the simulator makes of the call.
+    left is lost: ``expired``, ``model``, ``resume``, ``compaction``, ``thinking stripped``, ``content``,
+    ``no marker``, ``below minimum``; "" where nothing is. `by` is how many seconds too late, or tokens too short.
+    `inferred`: the markers are not recorded, the client's habit was followed. `outcome` is what the simulator makes
+    of the call.
     """
 
     call: Call
@@ -109,7 +110,7 @@ class CacheForecaster:
         if rules.engine == "automatic":
             floor = min(read, self._shortfall(call).floor(whole))
             ceiling = max(read, counted(rules, foretold.predicted, foretold.predicted))
-        inferred = rules.engine == "anthropic" and call.skeleton is None
+        inferred = rules.engine == "anthropic" and not self._prompts.recorded(call)
         return CacheForecast(
             call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, by, inferred, outcome
         )
@@ -137,6 +138,14 @@ class CacheForecaster:
                 made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
                 self._simulator.send(made, clock.latest(call), began=clock.at(call))
         clock.tick(call)
+
+    def expires(self, call: Call) -> float | None:
+        """When what `call` left in the cache is gone (Unix seconds); None where it left nothing or has no time."""
+        habit, at = self._habit(call), sent_at(call)
+        rules = self._rules(call)
+        if at is None or not habit.caches or rules.engine == "slots":
+            return None
+        return at + (rules.retention if rules.engine == "automatic" else rules.seconds(habit.life))
 
     def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
         """What the report says of the client's habit and of the provider's cache."""
@@ -167,6 +176,9 @@ class CacheForecaster:
         anew = call.epoch != base.epoch
         if anew and call.epoch.start is EpochStart.RESUME and step.asked:
             return RESUME, 0.0
+        for reason in outcome.reasons:
+            if reason.kind in (why.NO_MARKER, why.MINIMUM) and not self._habit(call).caches:
+                return reason.kind, reason.by
         hit = outcome.hit
         if hit is not None and self._tree[hit.node].depth >= self._tree[base.sent_head].depth - 1:
             return "", 0.0
@@ -191,6 +203,8 @@ class CacheForecaster:
             new = round(self._prompts.tokens(foretold.call)(step.added))
             return max(outcome.read, foretold.predicted - new)
         if outcome.hit is not None and outcome.read >= (habit.warm or 0):
+            return outcome.read
+        if not habit.caches or self._prompts.recorded(foretold.call):
             return outcome.read
         if habit.warm is not None:
             return habit.warm

@@ -64,11 +64,12 @@ class Clock:
 class Habit:
     """What one thread's calls have shown so far.
 
-    `cold` is the prefix that other traffic keeps warm (tokens): what the thread's first call read, and what was read
-    after everything else had expired. `warm` is the prefix that survives a change of the messages: system prompt and
-    tools; None until one was seen. `asides` counts turns after which the client asked by itself, `turns` all that
-    tell. `behind` is what the last call read where the provider's cache had not caught up (0: it had), `stays` and
-    `leaves` count how that went on.
+    `life` is the lifetime that the client writes. `cold` is the prefix that other traffic keeps warm (tokens): what
+    the thread's first call read, and what was read after everything else had expired. `warm` is the prefix that
+    survives a change of the messages, system prompt and tools; None until one was seen. `asides` counts turns after
+    which the client asked by itself, `turns` all that tell. `caches`: something was read or written at all. `behind`
+    is what the last call read where the provider's cache had not caught up (0: it had), `stays` and `leaves` count how
+    that went on.
     """
 
     life: str = ""
@@ -76,6 +77,7 @@ class Habit:
     warm: int | None = None
     asides: int = 0
     turns: int = 0
+    caches: bool = False
     behind: int = 0
     stays: int = 0
     leaves: int = 0
@@ -105,7 +107,8 @@ class Habit:
         self.asides += was
 
     def wrote(self, usage: Usage) -> None:
-        """Take in which lifetimes a call wrote: a client that writes one-hour entries keeps its prefix in them."""
+        """Take in what a call wrote: a client that writes one-hour entries keeps its prefix in them."""
+        self.caches = self.caches or usage.cache_read + usage.cache_write > 0
         if usage.write_1h:
             self.life = "1h"
         elif usage.write_5m and not self.life:

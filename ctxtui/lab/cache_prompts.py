@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from ctxtui.cache.markers import Markers, markers
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import Prompt, prompt
 from ctxtui.cache.rules import Rules
@@ -17,6 +18,7 @@ from ctxtui.lab.forecast import Forecaster
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.request import Request
 
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 
@@ -38,6 +40,7 @@ class CachePrompts:
         self._prefixes = Prefixes(tree)
         self._seeds: dict[tuple[str, str, str], Seed] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
+        self._marked: dict[str, Markers] = {}
 
     def tokens(self, call: Call) -> Callable[[Features], float]:
         """What features come to in tokens of the call's model, as far as is learnt."""
@@ -47,20 +50,55 @@ class CachePrompts:
         """Tokens of what stands before everything recorded, as the first report of the thread has it."""
         return self._length(call).front
 
-    def prompt(self, call: Call, total: int, life: str, *, known: bool = True, answered: bool = False) -> Prompt:
-        """`call` as a prompt of `total` tokens whose markers have the lifetime `life` ("": the default).
+    def prompt(
+        self,
+        call: Call,
+        total: int,
+        life: str,
+        *,
+        known: bool = True,
+        answered: bool = False,
+        marks: Sequence[tuple[int, float]] | None = None,
+    ) -> Prompt:
+        """`call` as a prompt of `total` tokens.
 
+        Its markers are `marks` (node, lifetime in seconds), else those of the recorded request, else those that the
+        client is taken to set: at the ends of the last two messages, with the lifetime `life` ("": the default).
         Where it is not `known` when the call was made, its entries do not expire. `answered`: its answer is there.
         """
         rules, head = self._rules(call), call.sent_head
-        marks: list[tuple[int, float]] = []
-        if rules.engine == "anthropic":
-            lasts = rules.seconds(life) if known else math.inf
-            marks = [(node, lasts) for node in (message_before(self._tree, head), head) if node != ROOT]
+        own = self._markers(call, rules)
+        explicit = own.explicit if own is not None else False
+        if marks is None and own is not None:
+            path = self._tree.path(head)
+            marks = [(path[mark.item], mark.life) for mark in own.marks]
+        if marks is None:
+            lasts = rules.seconds(life) if rules.engine == "anthropic" else 0.0
+            nodes = (message_before(self._tree, head), head) if rules.engine == "anthropic" else ()
+            marks = [(node, lasts) for node in nodes if node != ROOT]
+        if not known:
+            marks = [(node, math.inf) for node, _ in marks]
         answer = call.response_head if answered and rules.answers else None
         counts = self._counts(call.model)
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
-        return prompt(self._prefixes, rules, self._seed(call, rules), head, lengths, marks, total=total, answer=answer)
+        base = self._seed(call, rules)
+        return prompt(self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer)
+
+    def recorded(self, call: Call) -> bool:
+        """Whether the markers of `call` are on record."""
+        return self._markers(call, self._rules(call)) is not None
+
+    def _markers(self, call: Call, rules: Rules) -> Markers | None:
+        if call.skeleton is None:
+            return None
+        found = self._marked.get(call.id)
+        if found is None:
+            found = self._marked[call.id] = markers(self._request(call), rules)
+        return found
+
+    def _request(self, call: Call) -> Request:
+        assert call.skeleton is not None
+        return Request(tuple(self._tree.items(call.sent_head)), call.skeleton)
 
     def reported(self, call: Call, first: bool) -> bool:
         """Take in the lengths that the report of `call` tells (`first`: of its thread); whether it cached anything."""
@@ -80,8 +118,10 @@ class CachePrompts:
         return True
 
     def _seed(self, call: Call, rules: Rules) -> Seed:
-        home = call.provider or rules.engine
-        dialect = call.skeleton.dialect if call.skeleton else _DIALECTS.get(home, CHAT)
+        if call.skeleton is not None:
+            params = Request((), call.skeleton).params
+            return seed(rules, call.skeleton.dialect, provider=call.provider, model=call.model, params=params)
+        dialect = _DIALECTS.get(call.provider or rules.engine, CHAT)
         key = (dialect, call.provider, call.model)
         found = self._seeds.get(key)
         if found is None:

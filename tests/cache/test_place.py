@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.cache.place import STRATEGIES, markable_at
+from ctxtui.cache.place import STRATEGIES, Here, markable_at, messages_back
 from ctxtui.cache.prompt import Mark
 from ctxtui.cache.simulate import Simulator
 from ctxtui.cache.solve import Rates, bound, relative, solve, spent
@@ -126,8 +126,13 @@ def placed(name: str) -> list[tuple[str, float]]:
         head = tree.child(head, *header(role))
         head = tree.child(head, words(said), Place("messages", role))
     strategy = next(s for s in STRATEGIES if s.name == name)
-    marks = strategy.place(tree, head, rules_of("claude-opus-5"))
+    marks = strategy.place(Here(tree, head, rules_of("claude-opus-5"), held(tree, head), lambda node: 100_000 + node))
     return [(tree[node].block.value()["text"], life) for node, life in marks]
+
+
+def held(tree: Any, head: int) -> list[tuple[int, float]]:
+    """Everything but the last two messages is cached for five minutes."""
+    return [(messages_back(tree, head, 2), 300.0)]
 
 
 def header(role: str) -> tuple[Any, Place]:
@@ -161,6 +166,6 @@ def test_no_strategy_marks_what_is_refused() -> None:
     node = markable_at(tree, made.last.node)
     assert tree[node].block.kind == "text" and node != ROOT
     for strategy in STRATEGIES:
-        marks = strategy.place(tree, made.last.node, rules_of("claude-opus-5"))
+        marks = strategy.place(Here(tree, made.last.node, rules_of("claude-opus-5")))
         assert len(marks) <= 4 and all(a[1] >= b[1] for a, b in pairwise(marks))
         assert all(tree[n].block.kind not in ("thinking", "header") for n, _ in marks)

@@ -96,6 +96,10 @@ class Anthropic:
                 noted.append(Reason(LOOKBACK, spot, nearest - spot.number - lookback + 1))
                 return
 
+    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+        """The places of live entries on the prompt's path, the deepest first, with their lifetimes."""
+        return [(spot, self.entries[spot.key][2]) for spot in prompt.last.back() if self._live(spot, at)]
+
     def _live(self, spot: Spot, at: float) -> bool:
         entry = self.entries.get(spot.key)
         return entry is not None and entry[1] <= at <= entry[0] + GRACE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NOT_YET, Outcome, Reason
+from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.trail import Trail, Use
@@ -37,6 +38,11 @@ class Automatic:
         read = counted(rules, common, prompt.total)
         reasons = () if read else self._why(prompt, at, common)
         return Outcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
+
+    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+        """The longest prefix that is cached; every shorter one is with it."""
+        hit = self.trail.deepest(prompt.last, self._holds(at, prompt.rules.retention))
+        return [(hit, prompt.rules.retention)] if hit else []
 
     def _holds(self, at: float, retention: float, began: bool = True) -> Callable[[int, int], bool]:
         """Whether some request with a prefix was sent lately (and its answer has begun)."""

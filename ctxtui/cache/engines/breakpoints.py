@@ -76,6 +76,15 @@ class Breakpoints:
                 return one, noted
         return None, noted or [Reason(NEVER)]
 
+    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+        """The places of live entries on the prompt's path, the deepest first, with their lifetimes."""
+        found = []
+        for spot in prompt.last.back():
+            keys = [spot.key + _EXPLICIT, *([] if prompt.explicit else [spot.ended])]
+            entries = [e for key in keys if (e := self.entries.get(key)) and e[1] <= at <= e[0]]
+            found += [(spot, max(life for _, _, life in entries))] if entries else []
+        return found
+
     def _live(self, one: _Candidate, at: float) -> bool:
         entry = self.entries.get(one.key)
         return entry is not None and entry[1] <= at <= entry[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from ctxtui.cache.engines.automatic import counted
@@ -32,6 +33,11 @@ class Slots:
         _, hit = self._chosen(prompt)
         read = counted(prompt.rules, prompt.tokens(hit.node), prompt.total) if hit else 0
         return Outcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
+
+    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+        """The longest prefix in the slot that would take the prompt; it lives until the slot is used otherwise."""
+        _, hit = self._chosen(prompt)
+        return [(hit, math.inf)] if hit else []
 
     def take(self, outcome: Outcome, began: float) -> None:
         """The request was sent: its slot now holds it, and its answer where that is known."""

@@ -1,0 +1,67 @@
+"""What each marker of a session was good for: what it wrote, how often that was read, whether it paid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.solve import Rates
+
+
+@dataclass(slots=True)
+class Worth:
+    """One entry, written at call `call` (from 0) behind tree node `node` for `life` seconds.
+
+    `written` are the tokens that it added to what was cached before it, `reads` counts the calls that read up to it or
+    beyond while it was the reason, `read` their tokens of those written. `gain` is what that saved less what writing
+    cost beyond plain input, in the unit of the rates.
+    """
+
+    call: int
+    node: int
+    life: float
+    written: int
+    reads: int = 0
+    read: int = 0
+    gain: float = 0.0
+
+    @property
+    def paid(self) -> bool:
+        """Whether it was worth its price."""
+        return self.gain > 0
+
+
+def worth(outcomes: Sequence[Outcome], rates: Rates) -> list[Worth]:
+    """Every entry that the calls wrote, in order. `outcomes` are the simulator's, one for each call in turn."""
+    found: list[Worth] = []
+    live: dict[bytes, Worth] = {}
+    for number, outcome in enumerate(outcomes):
+        _read(outcome, live, rates)
+        before, entered = outcome.read, dict(outcome.entered)
+        for mark in outcome.prompt.marks:
+            if mark.spot.key not in entered:
+                continue
+            length = min(outcome.prompt.tokens(mark.spot.node), outcome.total)
+            made = Worth(number, mark.spot.node, mark.life, max(0, length - before))
+            made.gain = -(rates.writes.get(mark.life, rates.fresh) - rates.fresh) * made.written
+            live[mark.spot.key] = made
+            found.append(made)
+            before = max(before, length)
+    return found
+
+
+def _read(outcome: Outcome, live: dict[bytes, Worth], rates: Rates) -> None:
+    """Credit what a call read to the entries that hold it, each for the part that it wrote."""
+    spot = outcome.hit
+    if spot is None or not outcome.read:
+        return
+    left = outcome.read
+    for place in spot.back():
+        entry = live.get(place.key)
+        if entry is not None and left > 0:
+            tokens = min(entry.written, left)
+            entry.reads += 1
+            entry.read += tokens
+            entry.gain += (rates.fresh - rates.read) * tokens
+            left -= tokens
