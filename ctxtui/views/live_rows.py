@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.category import INDEX
@@ -70,6 +70,8 @@ class LiveRows(ContextRows):
     """`ContextRows` with the rows of `answer`, if there is one, at the end; each of them is open and whole."""
 
     answer: LiveAnswer | None = None
+    unseen: frozenset[int] = frozenset()
+    """Nodes that the server cut away and never read."""
 
     @property
     def live(self) -> list[LiveBlock]:
@@ -124,7 +126,11 @@ class LiveRows(ContextRows):
 
     def row(self, index: int, *, history: bool = True) -> Row | Rule:
         """Row `index` of the record."""
-        return super().row(min(index, self.recorded - 1), history=history)
+        found = super().row(min(index, self.recorded - 1), history=history)
+        if self.unseen and isinstance(found, Row) and self.entry(index) in self.unseen:
+            words = tuple(Span(span.text, "faint strike") for span in found.words)
+            return replace(found, gutter=Span("✗", "crit"), words=words)
+        return found
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index`."""

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from ctxtui.runtime.partner import Wish
 from ctxtui.tui.screens.chat import ChatScreen
 from ctxtui.tui.start import make_chat
-from tests.providers.served import Served
+from tests.providers.served import Served, served, streaming
 from tests.runtime.chatting import MODEL, answer, config, provider, text, use
 from tests.runtime.test_hosting import PART, hanging
 
@@ -192,3 +192,36 @@ async def test_another_model_from_now_on(tmp_path: Path) -> None:
         await say(screen, pilot, "again")
         assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, "claude-haiku-5-5"]
         assert [call.epoch.number for call in screen.host.session.calls.values()] == [1, 2]
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return f"data: {json.dumps({'id': 'c1', 'model': 'tiny', 'choices': [choice], **more})}\n\n".encode()
+
+
+async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 300, "completion_tokens": 2, "total_tokens": 302}
+    pieces = (chunk({"role": "assistant", "content": "ok"}), chunk({}, "stop", usage=usage), b"data: [DONE]\n\n")
+    routes = {
+        "/props": {"default_generation_settings": {"n_ctx": 16384}},
+        "/v1/models": {"data": [{"id": "tiny", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768}}]},
+        "/v1/chat/completions": streaming(*pieces),
+    }
+    async with served(routes) as server:
+        work = tmp_path / "work"
+        work.mkdir()
+        app = make_chat(Wish("", "", f"{server.root}/v1"), config(tmp_path, answer_tokens=512), work)
+        async with app.run_test(size=(120, 40)) as pilot:
+            screen = app.screen
+            assert isinstance(screen, ChatScreen)
+            await until(pilot, lambda: screen.host.runner is not None)
+            partner = screen.host.partner
+            assert partner is not None and (partner.model, partner.window) == ("tiny", 16384)
+            await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 60)
+            await until(pilot, lambda: "the rest was cut" in shown(screen))
+            assert "llama-server with -c" in screen.alarm.words
+            assert screen.rows is not None and screen.rows.unseen
+            await pilot.press("escape")
+            await screen.run_action("dismiss_alarm")
+            await pilot.pause(0.1)
+            assert "the rest was cut" not in shown(screen)

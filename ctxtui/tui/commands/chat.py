@@ -71,6 +71,13 @@ class Request(Command):
     name, action, group = "show the next request", "show_request", "chat"
 
 
+class Rendered(Command):
+    """The next request as a local server's template renders it: the text that the model reads (Ollama, llama.cpp,
+    vLLM tell it)."""
+
+    name, action, group = "show the rendered prompt", "show_rendered", "chat"
+
+
 class Dismiss(Command):
     """Take the alarm under the header away."""
 
@@ -78,5 +85,5 @@ class Dismiss(Command):
 
 
 CHAT: tuple[type[Command], ...] = (
-    Talk, Hold, EditMessage, Interrupt, Resend, ChooseModel, Request, Dismiss,
+    Talk, Hold, EditMessage, Interrupt, Resend, ChooseModel, Request, Rendered, Dismiss,
 )  # fmt: skip

@@ -93,6 +93,11 @@ class ChatScreen(ChatFigures, Partnered, Talking):
         self.alarm.show(f"not recorded: {safe_text.one_line(str(trouble), 300)}" if trouble is not None else "")
         self.replan()
 
+    def alarmed(self, words: str) -> None:
+        """Say it under the header until it is dismissed."""
+        self.alarm.show(safe_text.one_line(words, 400))
+        self.replan()
+
     def action_dismiss_alarm(self) -> None:
         """The alarm was seen."""
         self.alarm.show("")
@@ -109,6 +114,7 @@ class ChatScreen(ChatFigures, Partnered, Talking):
         """As for a recording; at its end the figures are those of the next request."""
         super().show(to_end=to_end)
         self.show_next()
+        self.check_cut()
 
     @property
     def state(self) -> str:

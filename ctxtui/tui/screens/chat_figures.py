@@ -12,13 +12,19 @@ from ctxtui.tui.screens.chat_turn import TurnSeen
 
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
+    from ctxtui.lab import cut_prompt
     from ctxtui.runtime.foretelling import Foreteller, Foretold
     from ctxtui.views import composition, header, next_request
     from ctxtui.views.scene import Scene
 else:
+    cut_prompt = later("ctxtui.lab.cut_prompt")
     composition = later("ctxtui.views.composition")
     header = later("ctxtui.views.header")
     next_request = later("ctxtui.views.next_request")
+
+
+_LEAST_SLACK = 0.1
+"""The share by which a count may be off before a report below it means anything."""
 
 
 class ChatFigures(TurnSeen):
@@ -28,6 +34,8 @@ class ChatFigures(TurnSeen):
     """What the drafted request was foretold to be."""
     _next: Scene | None = None
     _teller: Foreteller | None = None
+    _checked = ""
+    _alarmed = False
 
     @property
     def coming(self) -> dict[int, int]:
@@ -61,6 +69,31 @@ class ChatFigures(TurnSeen):
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         number = scene.number if scene.call.id else 0
         self.panels.header.show(replace(shown, used=used, call=number, record=record))
+
+    def check_cut(self) -> None:
+        """Whether a local server read all of the last call's prompt; the first time it did not, an alarm says so."""
+        scene, partner, rows = self.panels.scene, self.host.partner, self.rows
+        if scene is None or partner is None or rows is None or not partner.endpoint.local or partner.is_offline:
+            return
+        call, usage = scene.call, scene.call.usage
+        if call.id == self._checked or usage is None or not scene.counted:
+            return
+        self._checked = call.id
+        slack = max(_LEAST_SLACK, scene.book.whole_slack(call.model, call.sent_head) or 0.0)
+        found = cut_prompt.cut_prompt(
+            scene.session.tree, scene.running, call.sent_head, slack, usage.input, partner.window
+        )
+        rows.unseen = frozenset(found.unseen) if found is not None else frozenset()
+        if found is not None and not self._alarmed:
+            self._alarmed = True
+            fix = cut_prompt.fix_for(partner.endpoint.kind, found.sent)
+            told = f"{partner.endpoint.name} read {found.read:,} of about {found.sent:,} tokens: the rest was cut. Fix:"
+            self.alarmed(f"{told} {fix}")
+        if found is not None:
+            self.panels.transcript.redraw()
+
+    def alarmed(self, words: str) -> None:
+        """Something that must not be overlooked."""
 
     async def judge(self, draft: Draft) -> str:
         """Foretell the drafted request; why a rule wants it held."""

@@ -61,6 +61,21 @@ class Partnered(TurnSeen):
             self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
         self.app.refresh()
 
+    async def action_show_rendered(self) -> None:
+        """The next request as the server's template renders it, in the pager."""
+        from ctxtui.providers.rendered import rendered
+
+        runner, partner = self.host.runner, self.host.partner
+        if runner is None or partner is None:
+            return
+        try:
+            text = await rendered(partner.endpoint, runner.conversation.draft().body)
+            with self.app.suspend():
+                page(safe_text.lines(text), self.pager)
+        except (CtxtuiError, NoPager) as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+        self.app.refresh()
+
     def headroom(self) -> Spans:
         """What the provider's rate limits leave, where that is little; cache reads do not count against them."""
         tight = [room for room in self.host.headroom if room.share < _TIGHT]

@@ -1,0 +1,38 @@
+"""The rendered prompt, where a server tells it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ctxtui.core.errors import NotFound
+from ctxtui.providers.endpoint import Endpoint
+from ctxtui.providers.rendered import rendered
+from tests.providers.served import served
+
+BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}'
+PROMPT = "<|user|>hi<|assistant|>"
+CASES: dict[str, tuple[str, str, Any]] = {
+    "ollama": ("/api", "/api/chat", {"_debug_info": {"rendered_template": PROMPT}}),
+    "llama.cpp": ("/v1", "/apply-template", {"prompt": PROMPT}),
+    "vllm": ("/v1", "/tokenize", {"token_strs": ["<|user|>", "hi", "<|assistant|>"]}),
+}
+
+
+@pytest.mark.parametrize("kind", list(CASES))
+async def test_each_server_that_tells(kind: str) -> None:
+    base, path, reply = CASES[kind]
+    async with served({path: reply}) as server:
+        assert await rendered(Endpoint(kind, "openai_chat", server.root + base, kind=kind), BODY) == PROMPT
+        sent = json.loads(server.bodies[0])
+        assert sent["messages"] == [{"role": "user", "content": "hi"}]
+        assert sent.get("_debug_render_only", kind != "ollama")
+
+
+@pytest.mark.parametrize("kind", ["lm studio", "llama.cpp"])
+async def test_a_server_that_does_not(kind: str) -> None:
+    async with served({}) as server:
+        with pytest.raises(NotFound):
+            await rendered(Endpoint(kind, "openai_chat", server.root + "/v1", kind=kind), BODY)
