@@ -102,6 +102,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "modified": None if one.group == SAMPLES else one.mtime,
             "live": one.live,
             "tags": list(one.tags),
+            "subscription": one.subscription,
             **(_figures(one) if one.known else {}),
         }
         for one in found

@@ -129,6 +129,7 @@ def as_fields(what: Statement) -> dict[str, Any]:
             for r in dearest(bill.rewrites)
         ],
         "heaviest": [asdict(one) for one in what.heaviest],
+        "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(bill.threads.items(), key=lambda item: -item[1])),
         "subagents_share": bill.subagents,
         "cures": [{**asdict(cure), "words": drawn.cure_words(cure)} for cure in drawn.worthwhile(what)],

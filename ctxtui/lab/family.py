@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import MAIN, Session, Thread
-from ctxtui.pricing.price import Cost
+from ctxtui.pricing.price import Cost, known_usd
 
 _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
@@ -103,10 +103,10 @@ def _spent(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tuple[flo
     for call in calls:
         if call.usage is None:
             continue
-        if call.usage.cost is None and call.id not in costs:
+        if call.id not in costs:
             return None, False
         cost = costs.get(call.id)
-        usd = call.usage.cost if call.usage.cost is not None else cost.usd if cost is not None else None
+        usd = known_usd(call, cost)
         known = known and usd is not None
         total += usd or 0.0
     return (total if known else None), True

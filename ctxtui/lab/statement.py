@@ -8,6 +8,7 @@ from ctxtui.core.call import Call
 from ctxtui.lab.bill import Bill
 from ctxtui.lab.cures import Cure
 from ctxtui.lab.latency import Latency, latencies
+from ctxtui.lab.spending import Row, merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Statement:
     cures: list[Cure] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
+    tools: list[Row] = field(default_factory=list)
+    """What each tool cost as input; the rest of the context, output and others last in their rows' own names."""
     subscription: bool = False
     peak: int = 0
     window: int = 0
@@ -50,5 +53,6 @@ class Statement:
         self.cures = sorted([*self.cures, *other.cures], key=lambda one: -one.saves)
         self.subscription = other.subscription and (self.subscription or not self.sessions)
         self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
+        self.tools = merged([*self.tools, *other.tools])
         self.calls += other.calls
         self.sessions += other.sessions

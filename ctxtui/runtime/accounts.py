@@ -13,6 +13,7 @@ from ctxtui.lab.bill import bill
 from ctxtui.lab.block_costs import Heavy, ThreadCosts, heaviest, thread_costs
 from ctxtui.lab.book import Book
 from ctxtui.lab.cures import cures
+from ctxtui.lab.spending import Row, by_tool
 from ctxtui.lab.statement import Dear, Statement
 from ctxtui.lab.story import SHORTEST_CACHED
 from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
@@ -62,9 +63,16 @@ class Account:
             cures(threads, whole.rewrites, self._rates, book.names, minimum),
             calls,
             1,
+            self._tools(threads, only),
             peak=peak,
             window=window,
         )
+
+    def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[Row]:
+        if only is None:
+            return by_tool(threads, self.costs, self.book.names)
+        own = {id_: cost if id_ in only else None for id_, cost in self.costs.items()}
+        return by_tool(thread_costs(self.book, own), own, self.book.names, only)
 
     def _rates(self, call: Call) -> Rates | None:
         return call_rates(call, self.table) if call.usage is not None else None

@@ -11,6 +11,7 @@ from ctxtui.lab import cures
 from ctxtui.lab.bill import CARRY, FIRST, OTHER, OUTPUT, PARTS, RECORDED, REWRITES, Bill, Rewrite, dearest, to_the_cent
 from ctxtui.lab.cures import Cure
 from ctxtui.lab.latency import Latency
+from ctxtui.lab.spending import CONVERSATION
 from ctxtui.lab.statement import Dear, Statement
 from ctxtui.lab.story import duration, thousands
 from ctxtui.views import bars, cells, numbers, safe_text
@@ -20,10 +21,12 @@ from ctxtui.views.span import Span
 REWRITES_SHOWN: Final = 5
 BLOCKS_SHOWN: Final = 6
 CURES_SHOWN: Final = 4
+TOOLS_SHOWN: Final = 5
 LABEL: Final = "list price"
 WORTH: Final = 0.01
 """Share of the bill below which a cure is not worth naming, and USD: a cent."""
 
+_NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
 _MEANS: Final = {
     CARRY: "sent before and sent again",
     REWRITES: "lost by the cache, paid in full again",
@@ -209,6 +212,25 @@ def _block(one: Dear, room: int) -> list[Span]:
     ]
 
 
+def tool_lines(what: Statement, room: int) -> list[Line]:
+    """The dearest tools: definitions, calls and results as input."""
+    rows = [row for row in what.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
+    most = max((row.usd or 0.0 for row in rows), default=0.0)
+    bar, whole = (20 if room >= 84 else 0), what.bill.usd or 0.0
+    return [
+        Line(
+            [
+                Span(f" {CATEGORY[INDEX['tool_call']].glyph} ", CATEGORY[INDEX["tool_call"]].style),
+                Span(cells.left(safe_text.one_line(row.name), 30), "ink"),
+                Span(f"{numbers.share((row.usd or 0.0) / whole) if whole else '':>8} ", "dim"),
+                Span(bars.line(row.usd or 0.0, most, bar).ljust(bar), "cat-call"),
+                Span(f"{numbers.money(row.usd):>10}", "ink bold" if (row.usd or 0.0) >= 1 else "ink"),
+            ]
+        )
+        for row in rows
+    ]
+
+
 def cure_lines(what: Statement) -> list[Line]:
     """What would have been cheaper, had the same calls been made."""
     found = [
@@ -244,6 +266,8 @@ def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[Line]]
         yield "rewrites", "dearest first", rewrite_lines(what)
     if what.heaviest and what.bill.usd is not None:
         yield "dearest blocks", "what carrying each has cost", block_lines(what, room)
+        if tools := tool_lines(what, room):
+            yield "dearest tools", "definitions, calls and results as input", tools
     if what.bill.usd is not None:
         yield "cures", "had the same calls been made", cure_lines(what)
     if times := time_lines(what):

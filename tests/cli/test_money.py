@@ -81,6 +81,7 @@ def test_why_explains_the_last_session_and_yesterday_s(ctxtui: Run, home: Path) 
         found = ctxtui("why", *name, "--json").json
         assert [part["name"] for part in found["parts"]] == PARTS
         assert sum(part["usd"] for part in found["parts"]) == pytest.approx(found["total_usd"])
+        assert sum(tool["usd"] for tool in found["tools"]) == pytest.approx(found["total_usd"])
     missing = ctxtui("why", "yesterday", "--json")
     assert missing.code == 5 and missing.json["error"]["message"] == "no recorded call yesterday"
 

@@ -154,3 +154,30 @@ def test_two_reported_agents_by_an_override_table() -> None:
     assert root is not None and root.usd == pytest.approx(0.57)
     turn = price(Usage(fresh=24_479, output=595), "vision", table=table)
     assert turn is not None and round(turn.usd, 3) == 0.022
+
+
+def test_ten_generations_of_a_search_by_its_own_prices() -> None:
+    """A root model whose context grows by 43k a generation, as its authors measured, at $3/$15: about $9 a run."""
+    table = parse_prices('version = "t"\n[[model]]\nmatch = "root"\ninput = 3.0\noutput = 15.0\n')
+    plain = cached = 0.0
+    for generation in range(1, 11):
+        context, answer = 43_000 * generation, 14_000
+        whole = price(Usage(fresh=context, output=answer), "root", table=table)
+        read = price(Usage(fresh=context // 5, cache_read=context * 4 // 5, output=answer), "root", table=table)
+        assert whole is not None and read is not None
+        plain, cached = plain + whole.usd, cached + read.usd
+    assert round(plain) == 9
+    # Their "80 % cached saves $7.20" takes reads as free and answers as cached: reads cost a tenth, answers are not.
+    assert plain - cached == pytest.approx(0.8 * 0.9 * 43_000 * 55 * 3e-6) and 5.0 < plain - cached < 5.2
+
+
+def test_a_vision_agent_s_turns_before_and_after_its_cures() -> None:
+    """$2.20 per 100 turns as measured; 9.8k a turn, 60 % of it read from the cache, come to their $0.60."""
+    table = parse_prices('version = "t"\n[[model]]\nmatch = "vision"\ninput = 0.8\noutput = 4.0\ncache_read = 0.08\n')
+    before = price(Usage(fresh=24_479, output=595), "vision", table=table)
+    after = price(Usage(fresh=3_900, cache_read=5_900, output=595), "vision", table=table)
+    assert before is not None and after is not None
+    assert 100 * before.usd == pytest.approx(2.20, abs=0.01)
+    assert 100 * after.usd == pytest.approx(0.60, abs=0.01) and 1 - after.usd / before.usd == pytest.approx(
+        0.73, abs=0.01
+    )
