@@ -9,7 +9,8 @@ from importlib import import_module
 from pathlib import Path
 
 ALL = (
-    "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database", "record", "stream",
+    "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database",
+    "record", "stream", "staging",
 )  # fmt: skip
 
 

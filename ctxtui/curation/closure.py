@@ -42,7 +42,6 @@ class Closure:
         self._left: dict[int, int] = {}
         self._todo: list[int] = []
         self._touched: set[int] = set()
-        self._followed = {after: before for before, after in context.successor.items() if after >= 0}
 
     def remove(self, positions: Iterable[int], because: Gone | None = None) -> None:
         """Take `positions` out, and what cannot stand without them."""
@@ -86,29 +85,43 @@ class Closure:
             message = self._context.messages[index]
             if other == message.start and message.headed:
                 self._out(message.start, cause)
-        before = self._followed.get(position)
-        if before is not None:
-            self._out(before, Gone(cause.cause, SUCCESSOR))
+        if position and self._context.successor.get(position - 1) == position:
+            self._out(position - 1, Gone(cause.cause, SUCCESSOR))
 
     def _neighbours(self) -> bool:
         """Rules between messages; whether anything went."""
         touched, self._touched = self._touched, set()
         before = len(self.removed)
-        for index in sorted(touched):
+        for index in self._beside(touched):
             self._dangling(index)
-            if self._rules.dialect == ANTHROPIC:
-                self._systems_around(index)
+        if self._rules.dialect == ANTHROPIC:
+            self._systems(touched)
         if self._rules.ends_with_user:
             self._end()
         return len(self.removed) > before or bool(self._todo)
+
+    def _beside(self, touched: set[int]) -> list[int]:
+        """The messages that are left of `touched`, and in front of each stretch that went the last one left: every
+        message is looked at once, however many went."""
+        found: list[int] = []
+        seen = -1
+        for index in sorted(touched):
+            if index <= seen:
+                continue
+            if not self.gone(self._context.messages[index]):
+                found.append(index)
+                continue
+            before = self._kept_before(index)
+            seen = self._kept_after(index) - 1
+            if before >= 0 and (not found or found[-1] != before):
+                found.append(before)
+        return found
 
     def _dangling(self, index: int) -> None:
         """Thinking that nothing follows in its run of assistant messages."""
         messages = self._context.messages
         self._dangling_in(messages[index])
         if messages[index].role not in ASSISTANT:
-            index = self._kept_before(index)
-        if index < 0 or messages[index].role not in ASSISTANT:
             return
         while index + 1 < len(messages) and (self.gone(messages[index + 1]) or messages[index + 1].role in ASSISTANT):
             index += 1
@@ -166,14 +179,18 @@ class Closure:
             index += 1
         return index
 
-    def _systems_around(self, index: int) -> None:
-        """System messages next to a touched one: behind the user, and before the assistant or last (facts §1)."""
+    def _systems(self, touched: set[int]) -> None:
+        """System messages: behind the user, and before the assistant or last (facts §1)."""
         messages = self._context.messages
-        for other in {self._kept_before(index), self._kept_after(index), index}:
-            if not 0 <= other < len(messages) or messages[other].role != "system" or self.gone(messages[other]):
-                continue
-            if not self._system_may_stay(other):
-                self._out(messages[other].start, self._nearest(messages[other].start, SYSTEM))
+        for index in self._context.systems if touched else ():
+            if not self.gone(messages[index]) and self._is_near(index, touched) and not self._system_may_stay(index):
+                self._out(messages[index].start, self._nearest(messages[index].start, SYSTEM))
+
+    def _is_near(self, index: int, touched: set[int]) -> bool:
+        """Whether a message went, or a new one comes, next to message `index`."""
+        start, stop = self._kept_before(index), self._kept_after(index)
+        changed = any(n in touched for n in range(max(start, 0), min(stop + 1, len(self._context.messages))))
+        return changed or bool(self._spoken)
 
     def _speaks_from(self, position: int) -> bool:
         return bool(self._spoken) and self._spoken[-1] >= position

@@ -6,7 +6,7 @@ milliseconds per thousand blocks) and grows with it; edits are then arithmetic o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, TOOL, Block, Item
@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Target
 from ctxtui.core.reading import Reading, read
 from ctxtui.core.tree import Tree
-from ctxtui.wire.grammars import MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
 from ctxtui.wire.turns import source_of
 
@@ -47,6 +47,12 @@ class Message(NamedTuple):
     def headed(self) -> bool:
         """Whether its first position is a header with parts behind it."""
         return self.stop - self.start > 1
+
+
+def _dialect(items: Sequence[Item]) -> str:
+    """The dialect of items that no request is known of; where only words tell, a system message says Chat."""
+    first = next((item.place.role for item in items if item.place.section == "messages"), "")
+    return source_of(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
 
 
 def lifetimes(request: Request) -> dict[int, str]:
@@ -97,14 +103,17 @@ class Context:
         """Positions at which a person speaks."""
         self.blocks_before: list[int] = [0]
         """How many blocks that are no headers stand before each position."""
+        self.systems: list[int] = []
+        """The indexes of messages whose role is system."""
         self.open_before: list[int] = [0]
         """How many calls before each message are answered in it or later; the last entry is for the end."""
         self._places: dict[str, list[int]] = {}
+        self._occurrence: list[int] = []
         self._ids: dict[str, list[int]] = {}
         self._open: dict[str, int] = {}
         self._readings: dict[str, Reading] = {}
         path = tree.path(head)
-        self.dialect = dialect or source_of([Item(tree[n].block, tree[n].place) for n in path]) or "anthropic"
+        self.dialect = dialect or _dialect([Item(tree[n].block, tree[n].place) for n in path])
         self._extend(path)
 
     def grown(self, head: int) -> Context:
@@ -145,7 +154,7 @@ class Context:
         block = self.items[position].block
         side = CALL if is_call(block.kind) else ANSWER if is_result(block.kind) else ""
         id_ = f"{side} {self._id(block)}" if side else ""
-        return Target(digest, self._places[digest].index(position), id_)
+        return Target(digest, self._occurrence[position], id_)
 
     def targets(self, positions: Iterable[int]) -> list[Target]:
         """As `target`, for many positions."""
@@ -186,7 +195,9 @@ class Context:
         at, kind = len(self.nodes), item.block.kind
         self.nodes.append(node)
         self.items.append(item)
-        self._places.setdefault(item.block.digest, []).append(at)
+        alike = self._places.setdefault(item.block.digest, [])
+        self._occurrence.append(len(alike))
+        alike.append(at)
         self.message_of.append(-1)
         self.blocks_before.append(self.blocks_before[-1] + (kind != HEADER))
         if kind == TOOL:
@@ -216,6 +227,8 @@ class Context:
         own = kind == HEADER or (self.dialect == RESPONSES and kind not in MESSAGE_PARTS)
         if own or not self.messages:
             self.open_before.append(0)
+            if item.place.role == "system":
+                self.systems.append(len(self.messages))
             self.messages.append(Message(at, at + 1, item.place.role))
         else:
             last = self.messages[-1]

@@ -4,6 +4,7 @@ in front of the answers (facts §1, §4)."""
 from __future__ import annotations
 
 from collections.abc import Container
+from itertools import chain
 from typing import NamedTuple
 
 from ctxtui.core.block import Block, Item, Place
@@ -56,7 +57,7 @@ def slot(context: Context, position: int) -> int:
         first = 0
     else:
         first = context.message_of[position] + (messages[context.message_of[position]].start < position)
-    for index in (*range(first, len(messages) + 1), *range(first - 1, -1, -1)):
+    for index in chain(range(first, len(messages) + 1), range(first - 1, -1, -1)):
         if _free(context, index):
             return messages[index].start if index < len(messages) else len(context)
     return len(context)

@@ -13,6 +13,7 @@ from math import ceil
 from typing import Final
 
 from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.edit import SUMMARIZE
@@ -20,7 +21,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.closure import BOUND
 from ctxtui.curation.dependence import Literals, Lost, Quote, lost, quotes
-from ctxtui.curation.staged_prompt import Count, StagedContext, staged_prompt
+from ctxtui.curation.staged_prompt import Count, StagedContext, staged_prompt, trail_of
 from ctxtui.wire.grammars import RESPONSES
 
 NOW: Final = "now"
@@ -45,6 +46,11 @@ class Asked:
     prompt: Prompt
     charge: Charge
     now: float
+
+    @cached_property
+    def trail(self) -> list[Spot]:
+        """The places of the prompt, from the front on."""
+        return trail_of(self.prompt)
 
     @cached_property
     def read(self) -> int:
@@ -141,7 +147,7 @@ def price_tag(
 ) -> PriceTag:
     """The tag of the edits in `after` that `before` does not have. `count` gives the tokens of a new block, `literals`
     are those of the context (None: quotes are left out)."""
-    prompt, staged = staged_prompt(asked.prompt, before, after, count)
+    prompt, staged = staged_prompt(asked.prompt, before, after, count, asked.trail)
     return PriceTag(
         asked.prompt.total,
         prompt.total,

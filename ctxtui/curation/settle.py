@@ -11,7 +11,7 @@ from ctxtui.core.edit import DROP, MOVE, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, m
 from ctxtui.curation import marking, thinking
 from ctxtui.curation.applied import Applied, Asleep, Change, Held, Insert
 from ctxtui.curation.closure import BOUND, Closure, Gone
-from ctxtui.curation.context import ASSISTANT, THINKING, Context
+from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.placing import FRONT, Wish, placed
 from ctxtui.curation.rules import Rules
 
@@ -62,7 +62,7 @@ def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[in
     _keep_tools(context, wanted)
     while True:
         closed = _closed(context, wanted, rules)
-        clash = closed.unsettled or _clash(closed.closure, pinned)
+        clash = closed.unsettled or _clash(wanted, closed.closure, pinned)
         if clash is None and rules.keeps_last_thinking and closed.broken is None:
             clash = thinking.latest(context, wanted.fate, closed.closure, closed.inserts)
         if clash is None:
@@ -123,13 +123,15 @@ def _inserts(context: Context, new: list[Wish], closure: Closure, rules: Rules) 
         made = made if any(one.position <= first.position and _speaks(one) for one in made) else [first, *made]
     if rules.keeps_last_thinking and (parted := thinking.joined(context, closure, made)) is not None:
         made.append(placed(context, Wish(parted.cause, _repair(NOTE, context, [], "", PARTED), PARTED, "meta"), ()))
-    return sorted(made, key=lambda one: one.position)
+    # What goes into a message comes before a new message at the same place.
+    return sorted(made, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
 
 
 def _opening(context: Context, closure: Closure) -> Wish | None:
     """The message that opens the conversation where the user's first ones are out."""
     messages = context.messages
-    if not messages or (messages[0].role in ASSISTANT and not _is_compaction(context, 0)):
+    began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
+    if not began or not closure.removed:
         return None
     first = next((n for n, message in enumerate(messages) if not closure.gone(message)), None)
     if first is None or messages[first].role == "user" or _is_compaction(context, first):
@@ -143,13 +145,18 @@ def _is_compaction(context: Context, index: int) -> bool:
     return message.headed and context.items[message.start + 1].block.kind == "compaction"
 
 
-def _clash(closure: Closure, pinned: frozenset[int]) -> Gone | None:
-    """A pinned block that something else would take along: the position whose edit must be held, and why."""
+def _clash(wanted: Wanted, closure: Closure, pinned: frozenset[int]) -> Gone | None:
+    """A pinned block that something else would take along: the position whose edit must be held, and why. All but the
+    last such edit are held at once."""
+    found: list[Gone] = []
     for position in sorted(pinned):
         gone = closure.removed.get(position)
         if gone is not None and gone.why:
-            return Gone(gone.cause, f"a pinned block would go with it: {gone.why}")
-    return None
+            found.append(Gone(gone.cause, f"a pinned block would go with it: {gone.why}"))
+    for one in found[:-1]:
+        if one.cause in wanted.fate and one.cause != found[-1].cause:
+            wanted.hold(one.cause, one.why)
+    return found[-1] if found else None
 
 
 def _keep_tools(context: Context, wanted: Wanted) -> None:

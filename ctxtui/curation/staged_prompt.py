@@ -8,7 +8,7 @@ thousand blocks that nobody changed.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -171,13 +171,21 @@ def _shows(side: Applied) -> bool:
     return False
 
 
-def staged_prompt(base: Prompt, before: Applied, after: Applied, count: Count) -> tuple[Prompt, StagedContext]:
+def trail_of(base: Prompt) -> list[Spot]:
+    """The places of a prompt, from the front on."""
+    return list(base.last.back())[::-1]
+
+
+def staged_prompt(
+    base: Prompt, before: Applied, after: Applied, count: Count, trail: Sequence[Spot] | None = None
+) -> tuple[Prompt, StagedContext]:
     """The prompt that `base` becomes when `after` is applied instead of `before`. `base` must be the request of the
-    context under `before`, its places by the nodes of the raw path; `count` gives the tokens of new blocks."""
+    context under `before`, its places by the nodes of the raw path; `count` gives the tokens of new blocks, `trail` is
+    `trail_of(base)`, for whoever asks more than once."""
     staged = StagedContext(before, after, base, count)
     if staged.first is None and before.marks == after.marks:
         return base, staged
-    places = _Places(base, staged, after)
+    places = _Places(base, staged, after, trail_of(base) if trail is None else trail)
     marks = [made for mark in base.marks if (made := places.mark(mark)) is not None]
     marks += places.added(before)
     numbers = sorted(marks, key=lambda mark: mark.spot.number)
@@ -186,18 +194,23 @@ def staged_prompt(base: Prompt, before: Applied, after: Applied, count: Count) -
     ), staged
 
 
+def _front(spot: Spot) -> Spot:
+    while spot.before is not None:
+        spot = spot.before
+    return spot
+
+
 class _Places:
     """The places of a staged prompt: those of the base in front of the first change, new ones behind it."""
 
-    def __init__(self, base: Prompt, staged: StagedContext, after: Applied) -> None:
-        self._base, self._staged, self._after = base, staged, after
+    def __init__(self, base: Prompt, staged: StagedContext, after: Applied, trail: Sequence[Spot]) -> None:
+        self._base, self._staged, self._after, self._trail = base, staged, after, trail
         self._context = after.context
         self._tokens: dict[int, int] = {}
         self._at: dict[int, Spot] = {}
-        self._front = base.last
         first = len(self._context) if staged.first is None else staged.first
-        while self._front.before is not None and self._position(self._front) >= first:
-            self._front = self._front.before
+        index = bisect_left(trail, first, key=self._position)
+        self._front = trail[index - 1] if index else _front(base.last)
         self._make()
 
     def _position(self, spot: Spot) -> int:
@@ -234,7 +247,9 @@ class _Places:
         if self._staged.first is not None and position >= self._staged.first:
             return None
         node = self._context.nodes[position]
-        return next((spot for spot in self._base.last.back() if spot.node == node), None)
+        index = bisect_left(self._trail, position, key=self._position)
+        found = self._trail[index] if index < len(self._trail) else None
+        return found if found is not None and found.node == node else None
 
     def _make(self) -> None:
         """New places, from the end back: enough message ends, and the look-back of each marker."""

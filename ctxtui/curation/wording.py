@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from ctxtui.core import block as blocks
@@ -72,6 +73,7 @@ def text_block(text: str, role: str, dialect: str) -> Block:
     return blocks.text(clean(text))
 
 
+@lru_cache(maxsize=8192)
 def message(text: str, role: str, dialect: str, mark: str = "") -> tuple[Item, ...]:
     """A new message of one text: its header and its part."""
     place = Place("messages", role, mark)

@@ -32,7 +32,8 @@ class Situation:
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
-    `hidden` are tokens that no block stands for: what was not recorded."""
+    `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context, for
+    whoever has worked it out already."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -43,15 +44,16 @@ class Situation:
     literals: Literals | None = None
     cold: bool = False
     hidden: int = 0
+    known: Applied | None = None
 
     def under(self, edits: Iterable[Edit]) -> Situation:
         """The same with further edits."""
-        return replace(self, log=(*self.log, *edits))
+        return replace(self, log=(*self.log, *edits), known=None)
 
     @cached_property
     def applied(self) -> Applied:
         """What the edits make of the context."""
-        return apply(self.context, self.log, self.rules)
+        return self.known or apply(self.context, self.log, self.rules)
 
     @cached_property
     def pinned(self) -> frozenset[int]:

@@ -1,0 +1,139 @@
+"""Staging on a context of 10,000 blocks: one more edit applied and priced anew, and a policy run again (p95).
+
+The conversation is a tool loop of a coding agent under a marker behind the system prompt and one at the end. Each step
+stages one more edit (truncate, drop, pin, summarise) somewhere and asks for the whole result and price tag, as the
+screen does at a key. A policy is run again on its own result, which the screen has. Times are processor time.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from statistics import quantiles
+from typing import Final
+
+from benchmarks.measure import Result
+from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.requests import Summed
+from ctxtui.cache.seed import seed
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core import block as blocks
+from ctxtui.core.block import HEADER, Block, Item, Place
+from ctxtui.core.edit import DROP, PIN, SUMMARIZE, TRUNCATE, Edit, make
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.curation.applied import Applied
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.dependence import Literals
+from ctxtui.curation.policies.policy import Step, run
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.price_tag import Asked, price_tag
+from ctxtui.curation.rules import rules_for
+from ctxtui.runtime.packaged import cache_rules, model_table
+
+BLOCKS: Final = 10_000
+MODEL: Final = "claude-opus-4-8"
+STAGED: Final = 200
+RERUN: Final = ("truncate_results", "clear_tool_results", "dedupe_reads", "sliding_window", "externalize_large")
+
+
+def conversation() -> tuple[Tree, int]:
+    """Turns of twelve rounds each: a text, a call, its result."""
+    tree, head, n = Tree(), ROOT, 0
+    user, assistant = Place("messages", "user"), Place("messages", "assistant")
+    head = tree.child(head, blocks.text("rules " * 500), Place("system"))
+    while tree[head].depth < BLOCKS:
+        n += 1
+        if n % 12 == 1:
+            head = tree.extend(head, [_head("user"), Item(blocks.text(f"Please look at src/part_{n}.py"), user)])
+        call = {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"file_path": f"src/part_{n}.py"}}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"value_{n} = {n * 7}\n" * 40}
+        said = [Item(blocks.text(f"Reading part {n}."), assistant), Item(blocks.of(call), assistant)]
+        head = tree.extend(head, [_head("assistant"), *said, _head("user"), Item(blocks.of(result), user)])
+    return tree, head
+
+
+def _head(role: str) -> Item:
+    return Item(blocks.make(HEADER, {"role": role, "content": "list"}), Place("messages", role))
+
+
+def count(block: Block) -> int:
+    """Four characters a token."""
+    return 0 if block.kind == HEADER else 1 + len(block.body) // 4
+
+
+def charge(usage: Usage, at: float) -> float | None:
+    """USD at $5 a million, reads a tenth, writes a quarter more."""
+    return (usage.fresh * 5 + usage.cache_read * 0.5 + usage.cache_write * 6.25 + usage.output * 25) / 1e6
+
+
+def asked(context: Context) -> Asked:
+    """The next request, the one before it being cached."""
+    rules = cache_rules().rules(model_table().card(MODEL))
+    prefixes, tokens, life = Prefixes(context.tree), Summed(context.tree, count), rules.seconds("5m")
+    start = seed(rules, "anthropic", model=MODEL)
+
+    def at(position: int) -> Prompt:
+        nodes = context.nodes
+        marks = [(nodes[0], life), (nodes[position], life)]
+        return prompt(prefixes, rules, start, nodes[position], tokens, marks)
+
+    simulator = Simulator()
+    simulator.send(at(len(context) - 6), 0.0)
+    return Asked(simulator, at(len(context) - 1), charge, 30.0)
+
+
+def _edit(rng: Random, context: Context, n: int) -> Edit:
+    here = rng.randrange(1, len(context) - 40)
+    while context.items[here].block.kind == HEADER:
+        here += 1
+    kind = rng.choice([TRUNCATE, TRUNCATE, DROP, PIN, SUMMARIZE])
+    chosen = range(here, here + 12) if kind == SUMMARIZE else [here]
+    given = {TRUNCATE: {"head": 100, "tail": 50}, SUMMARIZE: {"text": f"Summary {n}."}}.get(kind, {})
+    return make(kind, context.targets(chosen), given, id=f"e{n}")
+
+
+def results(folder: Path, runs: int) -> list[Result]:
+    """p95 of staging and repricing, and of running policies again."""
+    context = Context(*conversation())
+    literals, question = Literals(context), asked(context)
+    literals.advance()
+    rules = rules_for("anthropic", model_table().card(MODEL))
+    plain = apply(context, (), rules)
+    rng, log = Random(7), list[Edit]()
+
+    def stage() -> None:
+        log.append(_edit(rng, context, len(log)))
+        applied = apply(context, log, rules)
+        price_tag(plain, applied, question, count, literals)
+
+    sizes = [count(item.block) for item in context.items]
+    staged = _p95(stage, STAGED)
+    found = [Result("stage one more edit and price all, 10,000 blocks, p95", staged, 16.0, "ms", f"{STAGED} edits")]
+    for name in RERUN:
+        step = Step(POLICIES[name])
+        start = Situation(context, (), sizes.__getitem__, count, 100_000, rules)
+        made = tuple(run(step, start))
+        known = apply(context, made, rules)
+
+        def again(step: Step = step, made: tuple[Edit, ...] = made, known: Applied = known) -> None:
+            run(step, Situation(context, made, sizes.__getitem__, count, 100_000, rules, known=known))
+
+        found.append(Result(f"{name} run again, p95", _p95(again, 5 * runs), 33.0, "ms", f"{len(made)} edits"))
+    return found
+
+
+def _p95(work: Callable[[], None], times: int) -> float:
+    took: list[float] = []
+    gc.collect()
+    for _ in range(times):
+        start = time.thread_time()
+        work()
+        took.append((time.thread_time() - start) * 1000)
+    return quantiles(took, n=20)[-1]
