@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from textual import events
 from textual.geometry import Region, Size
 from textual.strip import Strip
-from textual.widget import Widget
 
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.rule import EDGE, rule
+from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import Look, look_of
 from ctxtui.views.span import Spans
 
 
-class Board(Widget):
+class Board(Still):
     """A titled pane that draws itself whole: context, map, next call, strip.
 
     `title` "" means no rule. `join` is the rule's first character where a column begins (``├``, ``┬``) and then an
@@ -80,6 +80,9 @@ class Board(Widget):
         """Drop what was painted: the data, the width or the palette changed."""
         self._lines = None
 
+    def fit(self) -> None:
+        """What is drawn from now on has another size."""
+
     def render_line(self, y: int) -> Strip:
         """Textual's Line API: the rule, then the body behind its edge."""
         look = self.look
@@ -87,6 +90,7 @@ class Board(Widget):
         if look is not self._look or self.size != self._drawn_for:
             self._look, self._drawn_for = look, self.size
             self.forget()
+            self.fit()
         if y < self.body_top:
             spans = rule(
                 self.size.width,
@@ -106,10 +110,6 @@ class Board(Widget):
             width = self.body_width
             self._lines = [paint.strip(spans, width, look) for spans in self.draw(width, self.body_height)]
         return self._lines[y] if y < len(self._lines) else paint.blank(self.body_width, look)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """The width and height that were drawn for are gone."""
-        self.forget()
 
     def on_focus(self, event: events.Focus) -> None:
         """The rule and the cursor row show the focus."""

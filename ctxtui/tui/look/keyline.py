@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual.strip import Strip
-from textual.widget import Widget
 
 from ctxtui.tui.look import paint
+from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import look_of
 from ctxtui.views.span import Span, merged, width
 
@@ -55,7 +55,7 @@ def keyline(
     return merged([*left, Span(" " * gap), *always])
 
 
-class KeyLine(Widget):
+class KeyLine(Still):
     """The last row of a screen."""
 
     ALLOW_SELECT = False

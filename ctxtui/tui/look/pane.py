@@ -76,9 +76,9 @@ class Pane(Rows, can_focus=True):
         if followed:
             self.move_to(self.row_count - 1)
 
-    def on_resize(self, event: events.Resize) -> None:
+    def fit(self) -> None:
         """The cursor stays in view."""
-        super().on_resize(event)
+        super().fit()
         self.reveal()
 
     def move_to(self, index: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 
@@ -167,11 +166,9 @@ class Rows(Board):
         super().forget()
         self._strips.clear()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def fit(self) -> None:
         """Another width gives other lines."""
-        self.forget()
         self.measure()
-        self.refresh()
 
     def body_line(self, y: int, look: Look) -> Strip:
         """A line in view, painted once as long as nothing about it changes."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.screen import Screen
 
 from ctxtui.core.session import MAIN
@@ -25,6 +27,9 @@ class Desk(Screen[None]):
     first reading is done, `asking` that the prompt is entered. `places` is the call last shown of each thread,
     `came_from` the thread that was shown before this one.
     """
+
+    # The screen is as large as the terminal: see `tui.look.still`.
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def __init__(self, source: Source, follow: bool) -> None:
         super().__init__()

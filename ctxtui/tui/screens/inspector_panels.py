@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.later import later
-from ctxtui.tui.widgets.calls_board import CallsBoard
+from ctxtui.tui.widgets.calls_board import CallsBoard, Shown
 from ctxtui.tui.widgets.inspector_boards import (
     ContextBoard,
     Edge,
@@ -19,6 +19,7 @@ from ctxtui.tui.widgets.inspector_boards import (
     Sentence,
     call_board,
     growth_board,
+    next_board,
     staged_board,
     tools_board,
 )
@@ -33,11 +34,13 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.signs import CATEGORY
 
 if TYPE_CHECKING:
+    from ctxtui.lab.coming import Coming
     from ctxtui.runtime.study import Study
     from ctxtui.runtime.thread_study import ThreadStudy
     from ctxtui.tui.screens import inspector_sides
     from ctxtui.tui.screens.inspector_sides import Sides
     from ctxtui.views import composition, context_map, staged_map, this_call, threads
+    from ctxtui.views.charge import Charge
     from ctxtui.views.staged_pane import StagedPane
     from ctxtui.views.staging import Staging
     from ctxtui.views.strip import Window
@@ -71,6 +74,7 @@ class Panels:
         self.context = ContextBoard()
         self.map = MapBoard()
         self.call = call_board()
+        self.next = next_board()
         self.staged = staged_board()
         self.heaviest = HeaviestPane()
         self.threads = ThreadsPane()
@@ -80,6 +84,8 @@ class Panels:
         self.scene: Scene | None = None
         self.staging: Staging | None = None
         """What staged edits make of the scene; None where there are none."""
+        self.coming: Coming | None = None
+        """The next call, where it stands in place of this one."""
         self.layout = Layout()
         self.noted: frozenset[tuple[str, int]] = frozenset()
         """The calls with notes or bookmarks, by thread and number."""
@@ -89,7 +95,7 @@ class Panels:
 
     def widgets(self) -> Iterator[Widget]:
         """All of them, in the order of the focus."""
-        yield from (self.header, self.transcript, self.context, self.map, self.call, self.staged)
+        yield from (self.header, self.transcript, self.context, self.map, self.call, self.next, self.staged)
         yield from (self.heaviest, self.threads)
         yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
 
@@ -102,9 +108,17 @@ class Panels:
     def boxes(self, width: int, height: int) -> dict[str, Box]:
         """Where everything stands on a screen of this size; tells map and strip how high they are."""
         self.layout = layout.arrange(width, height, self._wants)
+        what, box = self.context.what, self.layout.boxes.get("context")
+        if what is not None and box is not None:
+            rows = composition.rows_wanted(what, box.width - 1)
+            if rows != self._wants.context:
+                self._wants = replace(self._wants, context=rows)
+                self.layout = layout.arrange(width, height, self._wants)
         self.map.raster_rows, self.map.scaled = self.layout.map_rows or 1, self.layout.map_scale
         self.calls.strip_rows, self.calls.marked = self.layout.strip_rows or 1, self.layout.marks
         boxes = self.layout.boxes
+        if self.coming is not None and "this-call" in boxes:
+            boxes["next-call"] = boxes.pop("this-call")
         self.heaviest.join = (
             "┬" if "growth" in boxes or boxes.get("heaviest", (0,))[0] > boxes.get("map", (0,))[0] else "├"
         )
@@ -124,8 +138,14 @@ class Panels:
         """Whether a pane has a place now."""
         return name in self.layout.boxes
 
-    def show(self, study: Study, view: View, edits: Callable[[Scene], tuple[Staging, StagedPane] | None]) -> bool:
-        """Show what is known, and what `edits` make of it; whether the panes need other places."""
+    def show(
+        self,
+        study: Study,
+        view: View,
+        edits: Callable[[Scene], tuple[Staging, StagedPane] | None],
+        coming: Callable[[Scene], Coming | None],
+    ) -> bool:
+        """Show what is known, what `edits` make of it, and what is `coming`; whether the panes need other places."""
         known = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
         rows = self.transcript.data
@@ -148,6 +168,9 @@ class Panels:
             what = composition.staged(what, self.staging.by_category)
         if pane is not None:
             self.staged.show(pane)
+        self.coming = coming(scene) if scene.counted else None
+        if self.coming is not None:
+            self.next.show(self.coming)
         self.context.show(what)
         self.call.show(replace(this_call.this_call(scene), record=record))
         self._calls(known, scene)
@@ -180,9 +203,9 @@ class Panels:
         """Show the map of the scene, in as many pixels as it has now."""
         rows, scene = self.transcript.data, self.scene
         if self.staging is not None and self.shows("map"):
-            self.map.show(staged_map.staged_map(self.staging, self.map.pixels, self.transcript.node))
+            self.map.show(partial(_staged_map, self.staging, self.transcript.node))
         elif scene is not None and rows is not None and self.shows("map"):
-            self.map.show(context_map.context_map(scene, rows.path, rows.charge, self.map.pixels, self.transcript.node))
+            self.map.show(partial(_context_map, scene, rows.path, rows.charge, self.transcript.node))
 
     def point(self) -> None:
         """The transcript's cursor moved: the map's mark follows."""
@@ -192,9 +215,12 @@ class Panels:
             self.map.here(context_map.here_of(self.scene, self.transcript.node))
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
-        strip, self.window = self.sides.strip(known, scene, self.window, self.calls.room, self.noted)
-        range_ = self.sides.range_of(self.window, len(known.calls), known.spent)
-        self.calls.show(strip, range_, self.sides.legend(known, self.calls.size.width))
+        def again(room: int, width: int) -> Shown:
+            strip, self.window = self.sides.strip(known, scene, self.window, room, self.noted)
+            range_ = self.sides.range_of(self.window, len(known.calls), known.spent)
+            return strip, range_, self.sides.legend(known, width)
+
+        self.calls.show(again)
 
     def _lists(self, known: ThreadStudy, scene: Scene) -> None:
         rows, sides = self.transcript.data, self.sides
@@ -212,9 +238,20 @@ class Panels:
     def _replan(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         staged = self.staging is not None
-        wants = Wants(composition.rows_wanted(what, self.context.body_width), threads, groups, staged)
+        rows = composition.rows_wanted(what, self.context.body_width)
+        wants = Wants(rows, threads, groups, staged, self.coming is not None)
         changed, self._wants = wants != self._wants, wants
         return changed
+
+
+def _context_map(
+    scene: Scene, path: Sequence[int], charge: Charge | None, node: int | None, pixels: int
+) -> context_map.ContextMap:
+    return context_map.context_map(scene, path, charge, pixels, node)
+
+
+def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:
+    return staged_map.staged_map(staging, pixels, node)
 
 
 ALL_LINES = (LINE,) * (len(CATEGORY) - 1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ctxtui.views import call_strip
 else:
     call_strip = later("ctxtui.views.call_strip")
+
+
+Shown: TypeAlias = "tuple[call_strip.CallStrip, Spans, Spans]"
+"""The columns, which calls they are, what their marks mean."""
 
 
 class CallsBoard(Board, can_focus=True):
@@ -43,17 +47,31 @@ class CallsBoard(Board, can_focus=True):
         self._what: call_strip.CallStrip | None = None
         self._range: Spans = ()
         self._legend: Spans = ()
+        self._again: Callable[[int, int], Shown] | None = None
+        self._made_for = 0
 
     @property
     def room(self) -> int:
         """Columns for calls."""
         return call_strip.room_for(self.size.width, self.strip_rows)
 
-    def show(self, what: call_strip.CallStrip, range_: Spans, legend: Spans) -> None:
-        """Other calls, or another one of them shown."""
-        if (what, range_, legend) != (self._what, self._range, self._legend):
-            self._what, self._range, self._legend = what, range_, legend
+    def show(self, again: Callable[[int, int], Shown]) -> None:
+        """Other calls, or another one of them shown. `again` makes what is shown with `room` for so many columns, in a
+        pane of so many cells: now, and when the pane gets another size."""
+        self._again, before = again, (self._what, self._range, self._legend)
+        self._make()
+        if before != (self._what, self._range, self._legend):
             self.redraw()
+
+    def _make(self) -> None:
+        if self._again is not None:
+            self._made_for = self.size.width
+            self._what, self._range, self._legend = self._again(self.room, self._made_for)
+
+    def fit(self) -> None:
+        """Another width has other calls."""
+        if self._made_for != self.size.width:
+            self._make()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The columns and their marks."""

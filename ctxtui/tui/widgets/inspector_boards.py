@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from ctxtui.tui.later import later
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
+from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import look_of
 from ctxtui.views import cells, header
 from ctxtui.views.header import Header
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.views import composition, growth_chart, staged_pane, this_call, toolset
+    from ctxtui.lab.coming import Coming
+    from ctxtui.views import composition, growth_chart, next_call, staged_pane, this_call, toolset
 else:
     composition = later("ctxtui.views.composition")
     growth_chart = later("ctxtui.views.growth_chart")
+    next_call = later("ctxtui.views.next_call")
     staged_pane = later("ctxtui.views.staged_pane")
     this_call = later("ctxtui.views.this_call")
     toolset = later("ctxtui.views.toolset")
@@ -30,7 +33,7 @@ else:
 T = TypeVar("T")
 
 
-class HeaderLine(Widget):
+class HeaderLine(Still):
     """The first line of the screen."""
 
     ALLOW_SELECT = False
@@ -51,7 +54,7 @@ class HeaderLine(Widget):
         return paint.strip(header.draw(self._what, room) if self._what else (), room, look_of(self.app), "on-panel")
 
 
-class Edge(Widget):
+class Edge(Still):
     """The hairline over the prompt."""
 
     ALLOW_SELECT = False
@@ -61,7 +64,7 @@ class Edge(Widget):
         return paint.strip([Span("─" * self.size.width, "hair")], self.size.width, look_of(self.app))
 
 
-class Sentence(Widget):
+class Sentence(Still):
     """What a screen says that is too small for anything else."""
 
     ALLOW_SELECT = False
@@ -135,6 +138,16 @@ def call_board() -> ViewBoard[this_call.ThisCall]:
 def staged_board() -> ViewBoard[staged_pane.StagedPane]:
     """What staged edits free, break and cost."""
     return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
+
+
+def next_board() -> ViewBoard[Coming]:
+    """What the next call will read, write and cost."""
+    return ViewBoard(
+        "next call",
+        "├",
+        lambda what, width, height: next_call.lines(what, time.time(), width, height),
+        lambda *given: next_call.notes(*given),
+    )
 
 
 def tools_board() -> ViewBoard[toolset.Toolset]:

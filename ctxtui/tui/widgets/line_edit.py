@@ -5,15 +5,15 @@ from __future__ import annotations
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from ctxtui.tui.look import paint
+from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import look_of
 from ctxtui.views import cells, safe_text
 from ctxtui.views.span import Span, Spans, width
 
 
-class LineEdit(Widget, can_focus=True):
+class LineEdit(Still, can_focus=True):
     """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
 
     Posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down go on to the screen. With

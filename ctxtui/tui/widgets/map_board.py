@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -46,6 +46,7 @@ class MapBoard(Board, can_focus=True):
         self.raster_rows = 4
         self.scaled = True
         self._what: context_map.ContextMap | None = None
+        self._again: Callable[[int], context_map.ContextMap] | None = None
 
     @property
     def raster_width(self) -> int:
@@ -58,8 +59,9 @@ class MapBoard(Board, can_focus=True):
         look = self.look
         return raster.pixel_count(self.raster_width, self.raster_rows, colour=look.coloured, letters=look.ascii)
 
-    def show(self, what: context_map.ContextMap) -> None:
-        """Another map."""
+    def show(self, again: Callable[[int], context_map.ContextMap]) -> None:
+        """Another map, which `again` makes in so many pixels: now, and when the pane gets another size."""
+        self._again, what = again, again(self.pixels)
         if what != self._what:
             self._what = what
             self.redraw()
@@ -79,7 +81,9 @@ class MapBoard(Board, can_focus=True):
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """Raster, track, scale."""
-        if self._what is None or len(self._what.shown) != self.pixels:
+        if self._again is not None and (self._what is None or len(self._what.shown) != self.pixels):
+            self._what = self._again(self.pixels)
+        if self._what is None:
             return ()
         look = self.look
         return context_map.lines(
