@@ -106,6 +106,8 @@ def _coming(one: Any) -> dict[str, Any]:
         "model": one.model,
         "input_tokens": one.input,
         "read_tokens": one.read,
+        "read_band": [one.floor, one.ceiling],
+        "cause": one.cause,
         "write_tokens": one.write,
         "fresh_tokens": one.fresh,
         "expires": one.expires,

@@ -11,16 +11,21 @@ from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call
 from ctxtui.lab.book import Book
-from ctxtui.lab.cache_forecast import CacheForecaster
+from ctxtui.lab.cache_forecast import CacheForecast, CacheForecaster
 from ctxtui.lab.forecast import Forecaster
 
 
 class Asking(NamedTuple):
-    """The caches before a request, the request, and when it is sent (Unix seconds)."""
+    """The caches before a request, the request, and when it is sent (Unix seconds).
+
+    `forecast` is what is foretold of it beyond the simulator, from what the client did before: the same forecast that
+    the audit holds against the reports. None where no earlier call tells.
+    """
 
     simulator: Simulator
     prompt: Prompt
     at: float
+    forecast: CacheForecast | None = None
 
 
 def before(book: Book, rules: Callable[[Call], Rules], call: Call) -> Asking:
@@ -48,7 +53,8 @@ def following(book: Book, rules: Callable[[Call], Rules], call: Call, head: int,
         skeleton=None,
     )
     foretold = inputs.forecast(coming)
-    return Asking(*reads.asking(coming, foretold.predicted if foretold else _counted(book, coming)))
+    forecast = reads.forecast(coming, foretold) if foretold is not None else None
+    return Asking(*reads.asking(coming, foretold.predicted if foretold else _counted(book, coming)), forecast)
 
 
 def _replayed(

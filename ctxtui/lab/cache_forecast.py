@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.cache import outcome as why
 from ctxtui.cache.engines.automatic import counted
@@ -19,8 +19,9 @@ from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import Session
+from ctxtui.core.usage import Usage
 from ctxtui.lab.cache_band import Shortfalls
-from ctxtui.lab.cache_habit import Clock, Habit, sent_at
+from ctxtui.lab.cache_habit import Clock, Habit
 from ctxtui.lab.cache_prompts import CachePrompts
 from ctxtui.lab.forecast import Forecast, Forecaster
 from ctxtui.tokens.cumulate import Cumulated
@@ -36,6 +37,8 @@ _FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
 """Causes after which only what other traffic keeps warm is left."""
 _AFTER_ASIDE: Final = ("", STRIPPED)
 """What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
+_WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
+"""The longest lifetime first."""
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
@@ -70,6 +73,19 @@ class CacheForecast:
     def alarm(self) -> bool:
         """Whether a miss is foretold."""
         return self.read * 2 <= self.held
+
+
+def usage_of(forecast: CacheForecast) -> Usage:
+    """The usage that a foretold call would report: what is not read is written as the simulator has it, or fresh."""
+    own, rest = forecast.outcome.usage(), forecast.input - forecast.read
+    names = [name for name in _WRITES if getattr(own, name)]
+    fresh = min(rest, own.fresh) if names else rest
+    left = rest - fresh
+    written: dict[str, Any] = {}
+    for name in names:
+        written[name] = left if name == names[-1] else min(left, getattr(own, name))
+        left -= written[name]
+    return Usage(fresh=fresh, cache_read=forecast.read, **written)
 
 
 class CacheForecaster:
@@ -138,14 +154,6 @@ class CacheForecaster:
                 made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
                 self._simulator.send(made, clock.latest(call), began=clock.at(call))
         clock.tick(call)
-
-    def expires(self, call: Call) -> float | None:
-        """When what `call` left in the cache is gone (Unix seconds); None where it left nothing or has no time."""
-        habit, at = self._habit(call), sent_at(call)
-        rules = self._rules(call)
-        if at is None or not habit.caches or rules.engine == "slots":
-            return None
-        return at + (rules.retention if rules.engine == "automatic" else rules.seconds(habit.life))
 
     def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
         """What the report says of the client's habit and of the provider's cache."""

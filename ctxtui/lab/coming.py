@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ctxtui.cache.outcome import Outcome
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.lab.asking import Asking
+from ctxtui.lab.cache_forecast import usage_of
 
 LAST: int = 20
 """Calls whose answers make the typical one."""
@@ -24,7 +24,8 @@ class Coming:
     90 % of cases, and a typical `answer`. `usd` are the prices of those four parts (None: not known), `uncached` that
     of the call without any cache. `expires` is when what would be read cannot be read any more (Unix seconds; None:
     nothing would be), `life` how long it lives. `inferred`: the client's markers are not recorded, its habit was
-    followed. `marks` counts its markers."""
+    followed. `marks` counts its markers. What is read should lie between `floor` and `ceiling` in 95 % of cases;
+    `cause` says why part of what the call before left is lost ("" where nothing is)."""
 
     model: str
     input: int
@@ -41,6 +42,9 @@ class Coming:
     life: float
     inferred: bool
     marks: int = 0
+    floor: int = 0
+    ceiling: int = 0
+    cause: str = ""
 
     @property
     def total(self) -> float | None:
@@ -69,9 +73,9 @@ def coming(
 ) -> Coming:
     """The next call as `asked`; `expiry` as in the class, `calls` are the thread's so far, `half` is the half width of
     the forecast of its input, in tokens."""
-    outcome: Outcome = asked.simulator.ask(asked.prompt, asked.at)
-    answer, total = typical_answer(calls), outcome.total
-    usage = outcome.usage(output=answer)
+    outcome, forecast = asked.simulator.ask(asked.prompt, asked.at), asked.forecast
+    usage = usage_of(forecast) if forecast is not None else outcome.usage()
+    answer, total = typical_answer(calls), usage.input
     parts = (
         Usage(cache_read=usage.cache_read),
         Usage(
@@ -88,9 +92,9 @@ def coming(
         total,
         max(0, round(total - half)),
         round(total + half),
-        outcome.read,
-        outcome.written,
-        outcome.fresh,
+        usage.cache_read,
+        usage.cache_write,
+        usage.fresh,
         answer,
         (
             charge(parts[0], asked.at),
@@ -104,4 +108,7 @@ def coming(
         life,
         inferred,
         len(asked.prompt.marks),
+        forecast.floor if forecast is not None else usage.cache_read,
+        forecast.ceiling if forecast is not None else usage.cache_read,
+        forecast.cause if forecast is not None else "",
     )

@@ -12,9 +12,10 @@ from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
+from ctxtui.lab import asking
 from ctxtui.lab.cache_audit import NOT_IN_RECORD, CacheAudited, cache_audited, cache_bands, cache_summary
+from ctxtui.lab.cache_forecast import CacheForecast, usage_of
 from ctxtui.lab.cache_habit import ASKED_AT, Clock, Habit, sent_at
-from ctxtui.lab.cache_outlook import CacheStudy
 from ctxtui.runtime.packaged import cache_rules, model_table
 from tests.lab.audits import OPUS4, OPUS45, Provider, report, result, speech, tool
 from tests.lab.sessions import Script, book, thinking
@@ -208,11 +209,15 @@ def test_bands_only_where_a_cache_has_no_markers() -> None:
     assert cache_bands(talk.rows()) == {}
 
 
-def study(talk: Talk) -> CacheStudy:
+def after(talk: Talk, at: float) -> CacheForecast:
+    """What is foretold of the call that would follow the last one."""
     made = book(talk.script.session, model_table())
-    found = CacheStudy(made, lambda call: cache_rules().rules(made.card(call.model), call.provider))
-    found.advance()
-    return found
+    calls = talk.script.session.thread_calls()
+    found = asking.following(
+        made, lambda call: cache_rules().rules(made.card(call.model), call.provider), calls[-1], talk.script.head, at
+    )
+    assert found.forecast is not None
+    return found.forecast
 
 
 def test_the_next_call_reads_what_is_left_until_it_expires() -> None:
@@ -220,36 +225,18 @@ def test_the_next_call_reads_what_is_left_until_it_expires() -> None:
     for _ in range(5):
         last = talk.call()
     assert last.started is not None and last.usage is not None
-    soon = study(talk).next("main", last.started + 20)
-    assert soon is not None and soon.expires == last.started + 300
-    assert soon.read == last.usage.cache_read + last.usage.cache_write
-    assert soon.read + soon.write + soon.fresh == soon.input == soon.without.input
-    assert soon.write > 0 and not soon.forecast.cause
-    late = study(talk).next("main", last.started + 301)
-    assert late is not None and late.read == 0 and late.forecast.cause == "expired"
-    assert late.read + late.write + late.fresh == late.input
+    soon = after(talk, last.started + 20)
+    assert soon.read == last.usage.cache_read + last.usage.cache_write and not soon.cause
+    usage = usage_of(soon)
+    assert usage.input == soon.input and usage.cache_read == soon.read and usage.write_5m > 0
+    late = after(talk, last.started + 301)
+    assert late.read == 0 and late.cause == "expired" and usage_of(late).input == late.input
 
 
-def test_the_next_call_follows_the_session_as_it_grows() -> None:
+def test_the_forecast_of_the_next_call_is_the_one_that_is_audited() -> None:
     talk = Talk()
-    talk.call()
-    made = book(talk.script.session, model_table())
-    growing = CacheStudy(made, lambda call: cache_rules().rules(made.card(call.model), call.provider))
     for _ in range(6):
-        last = talk.call()
-        made.advance()
-        growing.advance()
-        at = (last.started or 0) + 5
-        one, other = growing.next("main", at), study(talk).next("main", at)
-        assert one is not None and other is not None
-        assert (one.usage, one.expires, one.floor, one.ceiling) == (
-            other.usage,
-            other.expires,
-            other.floor,
-            other.ceiling,
-        )
-
-
-def test_nothing_is_foretold_of_a_thread_without_reports() -> None:
-    talk = Talk()
-    assert study(talk).next("main", 0.0) is None
+        talk.call()
+    soon = after(talk, talk.script.clock + 10)
+    talk.call()
+    assert talk.rows()[-1].predicted == soon.read
