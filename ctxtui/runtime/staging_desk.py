@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import time
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,14 +11,23 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.apply import apply
 from ctxtui.curation.context import Context
+from ctxtui.curation.dependence import Literals
+from ctxtui.curation.price_tag import EXPIRY, PriceTag, price_tag
+from ctxtui.curation.price_tag import Moment as Priced
 from ctxtui.curation.rules import rules_for
-from ctxtui.views.staged_pane import StagedPane
+from ctxtui.runtime.coming import Next, next_of
+from ctxtui.views.staged_pane import Moment, StagedPane
 from ctxtui.views.staging import Staging
 
 if TYPE_CHECKING:
+    from ctxtui.core.block import Block
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.runtime.study import Study
     from ctxtui.views.scene import Scene
+
+
+Later = Callable[[Callable[[], None]], None]
+"""Has something done in a worker, before anything else."""
 
 
 class Kept(Protocol):
@@ -42,6 +52,33 @@ class StagingDesk:
         self._overlays = overlays
         self._context: Context | None = None
         self._applied: tuple[object, Applied] | None = None
+        self._next: dict[object, Next | None] = {}
+        self._literals: Literals | None = None
+        self._tag: tuple[object, PriceTag] | None = None
+
+    def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
+        """The request that would follow the call shown; None while it is worked out, which `later` does in a worker.
+        A live session's is sent now, a recorded one's when the call shown had ended."""
+        study, call = self.study, scene.call
+        done, total = study.progress
+        if call.usage is None or not call.usage.has_cache or done < total:
+            return None
+        context = self.context(scene)
+        key = (call.id, context.head, study.book.version, len(study.session.calls), live)
+        if key not in self._next:
+            self._next = {key: None}
+
+            def work() -> None:
+                calls = list(scene.calls[: scene.index + 1])
+                at = time.time() if live else None
+                found = next_of(study.book, call, context.head, calls, study.pricer, at)
+                literals = Literals(context)
+                literals.advance()
+                self._literals = literals
+                self._next[key] = found
+
+            later(work)
+        return self._next[key]
 
     def overlay(self, thread: str) -> Overlay:
         """The edits of `thread`. Raises `CtxtuiError` where the database cannot be read."""
@@ -76,15 +113,42 @@ class StagingDesk:
             scene, self._applied[1], partial(self.study.tokens_of, model), overlay.staged, marks, context.head or ROOT
         )
 
-    def pane(self, staging: Staging, moment: int) -> StagedPane:
-        """What the pane of staged edits shows; `moment` is the price that is chosen (0-based)."""
+    def pane(self, staging: Staging, moment: int | None, coming: Next | None) -> StagedPane:
+        """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: the cheapest),
+        `coming` the next request without them."""
+        tag = self._price(staging, coming) if coming is not None and staging.counted else None
+        applied = staging.applied
+        if tag is None:
+            return StagedPane(staging, staging.scene.limits.usable, applied.context.dialect, asleep=len(applied.asleep))
+        assert coming is not None
+        moments = tuple(
+            Moment(one.name, _hint(one, coming.asked.now), one.once, one.per_call, one.pays_back) for one in tag.moments
+        )
+        chosen = tag.cheapest if moment is None else moment % max(1, len(moments))
         return StagedPane(
             staging,
             staging.scene.limits.usable,
-            staging.applied.context.dialect,
-            chosen=moment,
-            asleep=len(staging.applied.asleep),
+            applied.context.dialect,
+            moments,
+            chosen,
+            tag.thinking_lost,
+            tuple(_warnings(tag)),
+            len(applied.asleep),
+            tag.broken,
         )
+
+    def _price(self, staging: Staging, coming: Next) -> PriceTag:
+        overlay, model = self._overlays.of(staging.scene.thread or "main"), staging.scene.call.model
+        key = (id(staging.applied), id(coming), overlay.version)
+        if self._tag is None or self._tag[0] != key:
+            rules = rules_for(staging.applied.context.dialect, self.study.book.card(model))
+            before = apply(staging.applied.context, overlay.applied, rules)
+
+            def count(block: Block) -> int:
+                return self.study.tokens_of(model, block) or 0
+
+            self._tag = key, price_tag(before, staging.applied, coming.asked, count, self._literals)
+        return self._tag[1]
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""
@@ -98,3 +162,22 @@ class StagingDesk:
     def save(self) -> None:
         """Write what is new to the database, for a worker thread. Raises `CtxtuiError`."""
         self._overlays.save()
+
+
+def _hint(one: Priced, now: float) -> str:
+    """When a moment is: how long until the cache has expired."""
+    if one.name != EXPIRY or one.at is None:
+        return ""
+    left = max(0, int(one.at - now))
+    return f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}" if left >= 3600 else f"{left // 60}:{left % 60:02}"
+
+
+def _warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
+    """What to look out for, each with what it is about."""
+    if tag.quotes:
+        by = len({position for quote in tag.quotes for position in quote.by})
+        more = f" +{len(tag.quotes) - 1}" if len(tag.quotes) > 1 else ""
+        yield f"{by:,} later block{'' if by == 1 else 's'} quote", tag.quotes[0].literal + more
+    if tag.lost:
+        more = f" +{len(tag.lost) - 1}" if len(tag.lost) > 1 else ""
+        yield f"{len(tag.lost):,} literal{'' if len(tag.lost) == 1 else 's'} lost in Σ:", tag.lost[0].literal + more

@@ -41,7 +41,7 @@ class Study:
         self.subscription = False
         """Whether the user marked the session as paid by a subscription."""
         self._counter = counter
-        self._pricer = pricer
+        self.pricer = pricer
         self._usable_share = usable_share
         self._running: dict[str, Running] = {}
         self._newer: dict[str, Running] = {}
@@ -173,7 +173,7 @@ class Study:
     def _price(self, thread: ThreadStudy) -> bool:
         calls = thread.calls
         todo = calls[thread.priced : thread.priced + STEP]
-        for call, (cost, whole) in zip(todo, self._pricer(todo) if todo else (), strict=True):
+        for call, (cost, whole) in zip(todo, self.pricer(todo) if todo else (), strict=True):
             self.costs[call.id] = cost
             if whole is not None:
                 self.uncached[call.id] = whole.usd

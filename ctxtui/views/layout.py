@@ -25,12 +25,13 @@ class Box(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Wants:
     """What panes would like: lines of the composition, of threads and tools (0: nothing to show); `staged` says that
-    edits are staged, so that their pane stands in place of what the call did."""
+    edits are staged, so that their pane stands in place of what the call did, `coming` that the next call does."""
 
     context: int = 7
     threads: int = 0
     tools: int = 0
     staged: bool = False
+    coming: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,9 +78,7 @@ def _total(what: Coming, room: int) -> Spans:
 
 
 def _life(what: Coming, now: float, room: int) -> Spans:
-    marks = [
-        Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marks, "accent")
-    ]
+    marks = [Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marks, "accent")]
     life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
     lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
     if what.expires is None:

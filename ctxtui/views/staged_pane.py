@@ -30,7 +30,8 @@ class Moment:
 class StagedPane:
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
     `dialect` the provider's dialect that the result was held against; `warnings` are short texts, each with what it is
-    about; `asleep` are edits whose target is not in this context."""
+    about; `asleep` are edits whose target is not in this context, `broken` the cached tokens that are not read
+    any more if the edits are applied now, as the simulated cache has it (None: not known yet)."""
 
     staging: Staging
     usable: int
@@ -40,6 +41,7 @@ class StagedPane:
     thinking_lost: int = 0
     warnings: tuple[tuple[str, str], ...] = ()
     asleep: int = 0
+    broken: int | None = None
 
 
 def edits(count: int) -> str:
@@ -89,7 +91,8 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
     else:
         at = numbers.tokens(staging.break_token)
         of = f"  of {numbers.tokens(staging.cached)} cached, from {at}" if staging.cached else f"  from token {at} on"
-        broken = staging.broken if staging.cached else staging.rewritten
+        known = staging.broken if staging.cached else staging.rewritten
+        broken = known if what.broken is None else what.broken
         parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken), 8), "warn bold")]
         yield _fit([*parts, Span(of, "dim")], room)
 

@@ -121,6 +121,17 @@ class When(Apply):
     name, action, keys, label = "when to apply", "when", ("w",), "when"
 
 
+class Foretell(Command):
+    """What the next call of this context will read, write and cost; again: what this call was charged."""
+
+    name, action, keys, group = "next call or this call", "foretell", ("K",), "calls"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Where the context is known."""
+        return EDITS in at.facts
+
+
 class Undo(Command):
     """Undo the last action on the context, also one of an earlier day."""
 
@@ -157,6 +168,6 @@ class EditLog(Undo):
 
 STAGING: tuple[type[Command], ...] = (
     Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
-    Widen, Replace, Note, Strip, Hoist, Redo,
+    Widen, Replace, Note, Strip, Hoist, Redo, Foretell,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""

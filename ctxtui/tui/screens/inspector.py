@@ -77,6 +77,12 @@ class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, O
         self.say(())
         self._offer()
         self.start()
+        self.set_interval(1.0, self._tick)
+
+    def _tick(self) -> None:
+        """What is left of the cache's lifetime."""
+        if self.panels.coming is not None and self.panels.shows("next-call"):
+            self.panels.next.redraw()
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
         boxes = dict(self.panels.boxes(width, height))
@@ -111,7 +117,7 @@ class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, O
             return
         if study is None or not study.session.threads:
             return
-        if self.panels.show(study, self.view, self.edits_of):
+        if self.panels.show(study, self.view, self.edits_of, self.coming_of):
             self.replan()
             self.call_after_refresh(self.show)
         transcript.changed(node, to_end=to_end)
@@ -132,7 +138,7 @@ class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, O
         study = self.study
         if study is None or self.glimpse is not None or not study.session.threads:
             return
-        if self.panels.show(study, self.view, self.edits_of):
+        if self.panels.show(study, self.view, self.edits_of, self.coming_of):
             self.replan()
             self.call_after_refresh(self.show)
         self.panels.draw_map()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit, Target
     from ctxtui.curation import selection
     from ctxtui.curation.context import Context
+    from ctxtui.lab.coming import Coming
     from ctxtui.runtime import staging_desk
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.runtime.staging_desk import StagingDesk
@@ -47,8 +49,10 @@ class OnEdits(Searching):
 
     desk: StagingDesk | None = None
     every = False
-    moment = 0
+    moment: int | None = None
     noting = False
+    ahead = False
+    """Whether the next call was asked for."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a search is typed `ctrl+r` belongs to it."""
@@ -121,7 +125,24 @@ class OnEdits(Searching):
         if desk is None or desk.study is not self.study or not desk.has_edits(scene.thread, self.marks):
             return None
         staging = desk.staging(scene, frozenset(self.marks))
-        return staging, desk.pane(staging, self.moment)
+        return staging, desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
+
+    def coming_of(self, scene: Scene) -> Coming | None:
+        """The next call, where it is to be shown: at the end of a live session, while what the last call left is still
+        cached, or when it was asked for."""
+        desk = self.desk
+        if desk is None or desk.study is not self.study or not (scene.last or self.ahead):
+            return None
+        found = desk.next_call(scene, self.feed.want, live=self.live)
+        if found is None:
+            return None
+        warm = found.coming.expires is not None and found.coming.expires > time.time()
+        return found.coming if self.ahead or self.live or warm else None
+
+    def action_foretell(self) -> None:
+        """The next call of the context shown, or what this one was charged."""
+        self.ahead = not self.ahead
+        self.show()
 
     # Marking
 
@@ -300,7 +321,8 @@ class OnEdits(Searching):
 
     def action_when(self) -> None:
         """Choose another moment."""
-        self.moment = (self.moment + 1) % 3
+        pane = self.panels.staged.what
+        self.moment = 0 if pane is None else pane.chosen + 1
         self.show()
 
     def action_all_rows(self) -> None:
