@@ -22,6 +22,7 @@ _SHOWN: Final = {
     "colon": ":",
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
+    "dollar_sign": "$",
     "space": "space",
     "escape": "esc",
     "backspace": "bksp",

@@ -96,7 +96,6 @@ class Subscription(Command):
     """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
 
     name, action, keys, group = "paid by subscription or by use", "change('subscription')", ("dollar_sign",), "sessions"
-    shown = "$"
 
     @classmethod
     def available(cls, at: Situation) -> bool:

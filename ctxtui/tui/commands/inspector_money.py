@@ -9,7 +9,6 @@ class Bill(Command):
     """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
 
     name, action, keys, label, group = "bill of the session", "bill", ("dollar_sign",), "bill", "calls"
-    shown = "$"
 
 
 MONEY: tuple[type[Command], ...] = (Bill,)
