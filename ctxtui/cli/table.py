@@ -56,6 +56,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
                 "Mark a session as paid by a subscription: tokens lead.",
             ),
             Entry("archive", "ctxtui.cli.sessions_edit:archive", "Hide a stored session from the lists, or show it."),
+            Entry("scrub", "ctxtui.cli.scrub:scrub", "Write a masked copy of a session into the database."),
             Entry("delete", "ctxtui.cli.sessions_edit:delete", "Delete a stored session and what only it used."),
             Entry("db", "ctxtui.cli.db:db", "Look after the database: info, index, backup, vacuum, prune."),
         ),

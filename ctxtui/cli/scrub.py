@@ -1,0 +1,52 @@
+"""`ctxtui scrub`: a masked copy of a session in the database."""
+
+from __future__ import annotations
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import note, shown, write, write_json
+
+_LEVELS = ("secrets", "personal", "text")
+
+
+@click.command(
+    "scrub",
+    help=f"Write a masked copy of a session into the database; the session itself stays as it is.\n\n"
+    f"NAME is {NAME_HELP}. What was masked is counted. Patterns find much and not all: look at the copy before you "
+    "give it away.\n\n\b\n"
+    "Example: ctxtui scrub 7f3a && ctxtui export 7f3a-scrubbed --to ctxtui -o copy.jsonl",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option(
+    "--mask",
+    type=click.Choice(_LEVELS),
+    default="personal",
+    show_default=True,
+    help="secrets: keys, tokens, passwords; personal: also addresses, user names, images; text: every letter.",
+)
+@click.option("--as", "new", metavar="ID", default="", help="The copy's id (default: the session's, with -scrubbed).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
+    """Write a masked copy."""
+    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.runtime.packaged import mask_rules
+    from ctxtui.runtime.places import database
+    from ctxtui.runtime.pricing import price_of, prices_for
+    from ctxtui.runtime.scrubbing import scrubbed
+    from ctxtui.store.rows import SourceInfo
+    from ctxtui.store.store import Store
+
+    settings = config_of(context).settings
+    session = opened(name, settings).session
+    masker = Masker(mask_rules(), Level(mask))
+    copy = scrubbed(session, new or f"{session.about.id or 'session'}-scrubbed", masker)
+    with Store.open(database(settings.data_dir)) as store:
+        id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
+    if as_json:
+        write_json({"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)})
+    else:
+        write(shown(id_))
+    found = ", ".join(f"{n:,} x {what}" for what, n in masker.report.items()) or "nothing was found to mask"
+    note(f"masked ({mask}): {found}")
