@@ -6,6 +6,8 @@ import pytest
 from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
+from ctxtui.tui.commands import EVERYWHERE
+from ctxtui.tui.commands.inspector import INSPECTOR
 from ctxtui.tui.screens.inspector import InspectorScreen
 from tests.cases.sessions import Story, every_category, use
 from tests.tui.test_inspector import opened, text, until
@@ -133,3 +135,9 @@ async def test_keys_are_in_the_line_of_keys_and_the_help() -> None:
         await pilot.press("enter")
         names = [command.name for command in screen.commands_now()]
         assert "next hit" in names and "next event" not in names
+
+
+def test_no_two_commands_of_the_inspector_share_a_key() -> None:
+    keys = [key for command in (*INSPECTOR, *EVERYWHERE) for key in command.keys]
+    # Events without a search, hits with one; an expression while the search is typed, redo outside it.
+    assert sorted(key for key in set(keys) if keys.count(key) > 1) == ["N", "ctrl+r", "n"]

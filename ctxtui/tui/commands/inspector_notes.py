@@ -31,15 +31,15 @@ class BookmarkCall(_Notes):
 
 
 class WriteNote(Bookmark):
-    """Write a note on the block under the cursor; an empty one is taken away."""
+    """Leave a note on the block under the cursor; an empty one is taken away."""
 
-    name, action, keys = "write note on block", "write_note", ("c",)
+    name, action, keys = "leave a note on block", "write_note", ("l",)
 
 
 class WriteOnCall(_Notes):
-    """Write a note on the call shown."""
+    """Leave a note on the call shown."""
 
-    name, action, keys = "write note on call", "write_on_call", ("C",)
+    name, action, keys = "leave a note on call", "write_on_call", ("L",)
 
 
 class NextMarked(_Notes):
