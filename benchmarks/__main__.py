@@ -10,7 +10,7 @@ from pathlib import Path
 
 ALL = (
     "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database",
-    "record", "stream", "staging",
+    "record", "stream", "staging", "place",
 )  # fmt: skip
 
 

@@ -126,6 +126,8 @@ STRATEGIES: Final = (
 )
 """Every strategy, the default last."""
 DEFAULT: Final = STRATEGIES[-1]
+BEHIND_SYSTEM: Final = ("static prefix", "static + tail")
+"""Strategies that are nothing without a system prompt or tools in the context."""
 
 
 def markable_at(tree: Tree, node: int) -> int:

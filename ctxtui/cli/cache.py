@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import write, write_json
 from ctxtui.runtime.memory import counter_with_memory
 
 
@@ -20,14 +20,18 @@ from ctxtui.runtime.memory import counter_with_memory
     "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
+@click.option("--markers", is_flag=True, help="What other cache markers would have cost, and what each was worth.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def cache(context: click.Context, name: str, as_json: bool) -> None:
+def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> None:
     """Why the cache missed."""
     from ctxtui.runtime.missing import missed
 
     settings = config_of(context).settings
     loaded = opened(name, settings)
+    if markers:
+        _markers(loaded, settings, as_json)
+        return
     with counter_with_memory(settings) as counter:
         found = missed(loaded.session, counter, settings)
         coming = _next(loaded, counter, settings)
@@ -48,6 +52,19 @@ def cache(context: click.Context, name: str, as_json: bool) -> None:
         painter.line(misses.row(one, most, room, here=False, thread=several))
     for line in sentence(coming, time.time()) if coming is not None else ():
         painter.line(line)
+
+
+def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
+    from ctxtui.cli.cache_markers import markers_fields, markers_text
+    from ctxtui.runtime.markers import placings
+
+    with counter_with_memory(settings) as counter:
+        found = placings(loaded.session, counter, settings)
+    if as_json:
+        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_fields(found)})
+        return
+    for line in markers_text(found):
+        write(line)
 
 
 def _gap() -> Any:

@@ -39,3 +39,15 @@ def test_misses_and_the_next_call_as_json(ctxtui: Run, recording: Path) -> None:
 def test_for_people(ctxtui: Run, recording: Path) -> None:
     out = ctxtui("cache", recording).out
     assert "1 miss" in out and "TTL 5m" in out and "next call" in out and "expired" in out
+
+
+def test_other_markers_and_what_they_would_have_cost(ctxtui: Run, recording: Path) -> None:
+    (one,) = ctxtui("cache", recording, "--markers", "--json").json["markers"]
+    assert one["calls"] == 6 and one["unit"] == "USD" and one["inferred"]
+    costs = [tried["cost"] for tried in one["strategies"]]
+    assert costs == sorted(costs) and one["least"]["exact"]
+    assert 0 < one["least"]["cost"] <= costs[0] * 1.000001
+    assert {tried["name"] for tried in one["strategies"]} >= {"none", "automatic", "anchored"}
+    assert any(mark["paid"] for mark in one["markers"])
+    out = ctxtui("cache", recording, "--markers").out
+    assert "least, pauses known" in out and "anchored *" in out and "as recorded" in out

@@ -1,0 +1,87 @@
+"""The part of `ctxtui cache` about markers: what other ones would have cost, and what each was worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ctxtui.cache.place import DEFAULT
+from ctxtui.cache.worth import Worth
+from ctxtui.lab.placing import Placing
+from ctxtui.views import numbers
+
+_NAME = 18
+_MOST = 5
+"""Markers listed one by one."""
+
+
+def markers_fields(found: Sequence[Placing]) -> list[dict[str, Any]]:
+    """``markers`` of ``cache --json``: one object per thread."""
+    return [
+        {
+            "thread": one.thread,
+            "calls": len(one.calls),
+            "unit": "fresh tokens" if one.relative else "USD",
+            "own": one.own,
+            "inferred": one.inferred,
+            "least": {"cost": one.plan.cost, "exact": one.plan.exact, "bound": one.plan.bound},
+            "strategies": [{"name": t.name, "cost": t.cost, "read_share": t.read} for t in one.tried],
+            "markers": [
+                {
+                    "call": mark.call + 1,
+                    "lifetime_seconds": mark.life,
+                    "written_tokens": mark.written,
+                    "reads": mark.reads,
+                    "gain": mark.gain,
+                    "paid": mark.paid,
+                }
+                for mark in one.markers
+            ],
+        }
+        for one in found
+    ]
+
+
+def markers_text(found: Sequence[Placing]) -> Iterator[str]:
+    """A table per thread, and the markers that did not pay."""
+    if not found:
+        yield "Other markers cannot be tried: no thread with several timed calls to a provider that takes markers."
+    for one in found:
+        yield from _table(one, several=len(found) > 1)
+
+
+def _table(one: Placing, several: bool) -> Iterator[str]:
+    where = f"thread {one.thread}, " if several else ""
+    yield f"input of {where}{len(one.calls)} calls under other markers"
+    least = one.plan.cost
+    kind = "least, pauses known" if one.plan.exact else "least found"
+    yield _line(kind, one, least, least, "" if one.plan.exact else f"not below {_cost(one, one.plan.bound)}")
+    for tried in one.tried:
+        name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
+        yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.told}")
+    yield _line("as recorded", one, one.own, least, "by the reported usage")
+    yield f"  * {DEFAULT.name}: {DEFAULT.told}"
+    if not one.static:
+        yield "  system prompt and tools are not recorded: markers behind them cannot be tried"
+    yield from _worth(one)
+
+
+def _line(name: str, one: Placing, cost: float, least: float, note: str) -> str:
+    return f"  {name:{_NAME + 2}} {_cost(one, cost):>10} {cost / least if least else 1.0:7.3f}x  {note}".rstrip()
+
+
+def _cost(one: Placing, cost: float) -> str:
+    return f"{numbers.tokens(round(cost))} tok" if one.relative else numbers.money(cost)
+
+
+def _worth(one: Placing) -> Iterator[str]:
+    marks = one.markers
+    idle = sorted((mark for mark in marks if not mark.paid), key=lambda mark: mark.gain)
+    how = " (inferred)" if one.inferred else ""
+    yield f"  {len(marks)} entries written by its own markers{how}: {len(marks) - len(idle)} paid, {len(idle)} did not"
+    yield from (_idle(one, mark) for mark in idle[:_MOST])
+
+
+def _idle(one: Placing, mark: Worth) -> str:
+    read = f"read {mark.reads} times" if mark.reads else "never read"
+    return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(one, -mark.gain)} lost"
