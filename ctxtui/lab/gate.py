@@ -106,10 +106,11 @@ def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that any call sent: what the model reads as words or arguments."""
+    """Characters of the longest block that any call sent, or will send where there are no calls: what the model reads
+    as words or arguments."""
     tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
-    for call in session.calls.values():
-        node = call.sent_head
+    heads = [call.sent_head for call in session.calls.values()]
+    for node in heads or [thread.tip for thread in session.threads.values()]:
         while node not in sent:
             sent.add(node)
             block = tree[node].block

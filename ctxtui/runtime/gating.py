@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
 from ctxtui.lab.bill import bill
+from ctxtui.lab.chosen import choose
 from ctxtui.lab.figures import figures
 from ctxtui.lab.gate import TOLERANCE, Figures, Limits, Verdict, against, figures_of, verdicts
 from ctxtui.runtime.accounts import Account, account
@@ -62,9 +63,11 @@ def check_file(path: Path, limits: Limits, baseline: Path | None = None, toleran
         return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
 
 
-def _largest(one: Account) -> int | None:
-    """The largest context of any call: as reported, else as counted."""
-    return max((figures(one.book, call).context_tokens for call in one.session.calls.values()), default=None)
+def _largest(one: Account) -> int:
+    """The largest context of any call, as reported, else as counted; of one that is still to be sent where there are no
+    calls."""
+    calls = list(one.session.calls.values()) or [choose(one.session).call]
+    return max(figures(one.book, call).context_tokens for call in calls)
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.core.call import Call
-from ctxtui.core.session import MAIN, Session
+from ctxtui.core import block
+from ctxtui.core.block import Place
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.reading import read
+from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.lab.bill import bill
 from ctxtui.lab.block_costs import ThreadCosts
 from ctxtui.lab.cures import (
@@ -23,9 +28,11 @@ from ctxtui.lab.cures import (
     cures,
     hours,
     minutes,
+    unused_tools,
 )
 from ctxtui.pricing.price import call_rates, price_call
-from tests.lab.money import agent, billed, contexts, costs_of, counted, usages
+from tests.lab.money import MODEL, agent, billed, contexts, costs_of, counted, usages
+from tests.lab.sessions import Script
 
 sizes = st.lists(st.sampled_from([10, 300, 2000, 9000]), min_size=4, max_size=9)
 SHORT, MIDDLE, LONG = 20.0, 1200.0, 9000.0
@@ -98,3 +105,25 @@ def test_a_long_run_names_its_cheapest_cure_and_never_one_that_costs() -> None:
     assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024)[0].kind == MINUTES
     session, costs, calls = session_of([300] * 6, [SHORT] * 6, None)
     assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024)[0].kind == CACHE
+
+
+def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
+    script = Script(MODEL, Fidelity.WIRE)
+    place = Place("tools", "")
+    for name in ("read", "write", "fly"):
+        tool = block.make("tool", {"name": name, "description": name * 400, "input_schema": {}})
+        script.head = script.session.tree.child(script.head, tool, place)
+    use = block.of({"type": "tool_use", "id": "t", "name": "read", "input": {}})
+    for _ in range(4):
+        script.hear(block.text("w" * 4000)).call(use)
+    sent = contexts(script.session)
+    calls = script.session.thread_calls(MAIN)
+    reports = usages(sent, times(calls), "5m")
+    script.session.fold(CallSeen(replace(call, usage=usage)) for call, usage in zip(calls, reports, strict=True))
+    (costs,) = costs_of(script.session)
+    found = unused_tools(costs, counted(script.session).names)
+    idle = {n for n in costs.nodes() if costs.tree[n].place == place and read(costs.tree[n].block).name != "read"}
+    without = [[(node, tokens) for node, tokens in one if node not in idle] for one in sent]
+    saved = billed(reports, calls) - billed(usages(without, times(calls), "5m"), calls)
+    assert found is not None and found.names == ("fly", "write")
+    assert found.saves == pytest.approx(saved, rel=0.02)
