@@ -151,7 +151,7 @@ def _turn_start(messages: Sequence[Json]) -> int:
     for n in range(len(messages) - 1, -1, -1):
         message = members(messages[n])
         if message.get("role") == "user":
-            kinds = {members(block).get("type") for block in _blocks(message)}
+            kinds = {str(members(block).get("type")) for block in _blocks(message)}
             if kinds - {"tool_result"}:
                 return n
     return 0

@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ToolCall
-from ctxtui.offline.instance import instance, type_name
+from ctxtui.offline.instance import instance, required, type_name
 from ctxtui.offline.shape import members
 from ctxtui.offline.wishes import Wish
 from ctxtui.wire.definitions import Definition
@@ -75,9 +75,9 @@ def arguments(wish: Wish, tool: Definition) -> Json:
     if main is not None:
         made[main] = _typed(_what(wish), members(properties[main]))
     place = next((name for name in _PLACE if name in properties and name != main), None)
-    if place is not None and (wish.where or place in _required(tool)):
+    if place is not None and (wish.where or place in required(tool.schema)):
         made[place] = wish.where or (_MEMORY if wish.verb == "remember" else ".")
-    for name in _required(tool):
+    for name in required(tool.schema):
         if name not in made:
             made[name] = instance(properties.get(name, {}), wish.what)
     # In the order of the schema, as a model would.
@@ -91,13 +91,8 @@ def _what(wish: Wish) -> str:
 def _main(verb: str, properties: Mapping[str, Json], schema: Json) -> str | None:
     named = next((name for name in _MAIN[verb] if name in properties), None)
     texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
-    required = [name for name in texts if name in members(schema).get("required", ())]
-    return named or next(iter([*required, *texts]), None)
-
-
-def _required(tool: Definition) -> list[str]:
-    required = members(tool.schema).get("required")
-    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    first = [name for name in texts if name in required(schema)]
+    return named or next(iter([*first, *texts]), None)
 
 
 def _typed(text: str, schema: Mapping[str, Json]) -> Json:
@@ -112,9 +107,9 @@ def _spelled(text: str, tool: Definition) -> Json:
     except ValueError:
         given = {found[1]: next(g for g in found.groups()[1:] if g is not None) for found in _PAIR.finditer(text)}
     if not isinstance(given, dict) or not given:
-        main = next(iter([*_required(tool), *properties]), None)
+        main = next(iter([*required(tool.schema), *properties]), None)
         given = {main: text} if main is not None and text else {}
-    for name in _required(tool):
+    for name in required(tool.schema):
         given.setdefault(name, instance(properties.get(name, {}), text))
     return {name: _number(value, members(properties.get(name))) for name, value in given.items()}
 

@@ -97,7 +97,7 @@ class Server:
                 await asyncio.sleep(fault.seconds)
             refused = _injected(fault)
             begun = time.monotonic()
-            got = refused or serve(desk, self.provider, raw, headers)
+            got = refused or self._served(desk, raw, headers)
             self._note(path, raw, got, fault)
             id_ = self.provider.names.new("req_011C", 20)
             told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_openai_headers(desk, begun)}
@@ -107,6 +107,13 @@ class Server:
             return await send(request, got, told, fault, self.pace)
 
         return handler
+
+    def _served(self, desk: Desk, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
+        try:
+            return serve(desk, self.provider, raw, headers)
+        except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
+            told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
+            return Refusal(told, 500, rule="fault")
 
     def _fate(self, headers: Mapping[str, str]) -> Fault | None:
         named = headers.get(FAULT_HEADER)

@@ -55,7 +55,7 @@ def _inside(content: Json, path: Path) -> Iterator[Refusal]:
 
 
 def _error_only_text(value: Mapping[str, Json], path: Path) -> Iterator[Refusal]:
-    kinds = {members(part).get("type") for part in rows(value.get("content"))}
+    kinds = {str(members(part).get("type")) for part in rows(value.get("content"))}
     if value.get("is_error") is True and kinds - {"text"}:
         message = f"{dotted(path)}.tool_result: all content must be type `text` if `is_error` is true"
         yield Refusal(message, rule="error result not text")

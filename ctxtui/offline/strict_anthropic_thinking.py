@@ -91,7 +91,7 @@ def _opening(messages: Sequence[Json]) -> Iterator[Refusal]:
 
 def _person(message: Json) -> bool:
     value = members(message)
-    kinds = {members(block).get("type") for block in blocks(value.get("content"))}
+    kinds = {str(members(block).get("type")) for block in blocks(value.get("content"))}
     return value.get("role") == "user" and bool(kinds - {"tool_result"})
 
 

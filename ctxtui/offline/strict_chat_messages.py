@@ -113,7 +113,7 @@ def _part(part: Json, path: Path, known: Mapping[str, Fields], role: str) -> Ite
 
 def _call(call: Json, path: Path) -> Iterator[Refusal]:
     kind = members(call).get("type")
-    if kind not in _CALL:
+    if not isinstance(kind, str) or kind not in _CALL:
         if not isinstance(call, dict) or kind is None:
             yield worded(Fault("missing", (*path, "type"), Field(), None))
         else:

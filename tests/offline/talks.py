@@ -35,7 +35,7 @@ def anthropic(**more: Any) -> Body:
             ],
         },
         {"role": "assistant", "content": [{"type": "text", "text": "It says hello."}]},
-        {"role": "user", "content": "Thanks."},
+        {"role": "user", "content": "Thanks. Now read b.txt and find x."},
     ]
     body = {
         "model": "claude-opus-4-8",
@@ -59,7 +59,7 @@ def chat(**more: Any) -> Body:
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "call_1", "content": "hello"},
             {"role": "assistant", "content": "It says hello."},
-            {"role": "user", "content": [{"type": "text", "text": "Thanks."}]},
+            {"role": "user", "content": [{"type": "text", "text": "Thanks. Now read b.txt and find x."}]},
         ],
         "tools": [{"type": "function", "function": inner}],
     }
@@ -82,7 +82,7 @@ def responses(**more: Any) -> Body:
                 "role": "assistant",
                 "content": said,
             },
-            {"role": "user", "content": [{"type": "input_text", "text": "Thanks."}]},
+            {"role": "user", "content": [{"type": "input_text", "text": "Thanks. Now read b.txt and find x."}]},
         ],
         "tools": [tool],
     }

@@ -1,0 +1,113 @@
+"""Whatever is sent: an answer or a refusal, never a fault of the server's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
+from ctxtui.offline.desks import DESKS, serve
+from ctxtui.offline.exchange import Reply
+from ctxtui.offline.issuing import signed
+from ctxtui.offline.json_body import NotJson, parse
+from ctxtui.offline.provider import Provider, SetClock
+from ctxtui.offline.refusal import Refusal
+from tests.offline.talks import anthropic, chat, responses
+from tests.wire.hostile import JSONS, spelled
+
+HEADERS = {"authorization": "Bearer x", "anthropic-version": "2026-10-21", "anthropic-beta": "compact-2026-01-12"}
+PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai_chat", "/v1/responses": "openai_responses"}
+LEGAL = {"/v1/messages": anthropic, "/v1/chat/completions": chat, "/v1/responses": responses}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@given(data=st.data())
+def test_any_body(path: str, data: st.DataObject) -> None:
+    raw = data.draw(spelled(PATHS[path]))
+    try:
+        body = parse(raw) | {"model": "offline", "max_tokens": 100} if data.draw(st.booleans()) else None
+    except NotJson:
+        body = None
+    sent = raw if body is None else json.dumps(body).encode()
+    got = serve(DESKS[path], Provider(clock=SetClock()), sent, HEADERS)
+    assert isinstance(got, Refusal) or got.status == 200
+
+
+@pytest.mark.parametrize("path", PATHS)
+@given(data=st.data())
+def test_a_legal_body_with_something_odd_in_it(path: str, data: st.DataObject) -> None:
+    body = LEGAL[path](model="offline")
+    inner: Any = body
+    # Down to a random place.
+    for _ in range(data.draw(st.integers(0, 5))):
+        keys = list(inner) if isinstance(inner, dict) else list(range(len(inner))) if isinstance(inner, list) else []
+        if not keys:
+            break
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(inner[key], (dict, list)):
+            break
+        inner = inner[key]
+    odd = json.loads(json.dumps(data.draw(JSONS), default=str))
+    if isinstance(inner, dict):
+        inner[data.draw(st.sampled_from([*inner, "type", "content", "id"]))] = odd
+    elif inner:
+        inner[data.draw(st.integers(0, len(inner) - 1))] = odd
+    got = serve(DESKS[path], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
+    assert isinstance(got, (Refusal, Reply))
+
+
+TASKS = st.lists(
+    st.sampled_from(["read a.txt", "find x in y", "then list z", "hello", "say 3 words", "run `ls`", "which port?"]),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(
+    tasks=TASKS,
+    results=st.lists(st.text(max_size=20), min_size=1, max_size=3),
+    model=st.sampled_from(["offline", "claude-opus-4-8", "claude-sonnet-4-5"]),
+)
+def test_what_it_answers_it_takes_back(tasks: list[str], results: list[str], model: tuple[str, str]) -> None:
+    """Conversations that only grow are never refused, thinking and all."""
+    provider = Provider(clock=SetClock())
+    body = anthropic(
+        model=model,
+        messages=[],
+        thinking={"type": "adaptive"} if model != "claude-sonnet-4-5" else {"type": "disabled"},
+    )
+    for task in tasks:
+        body["messages"].append({"role": "user", "content": task})
+        for _ in range(6):
+            got = serve(DESKS["/v1/messages"], provider, json.dumps(body).encode(), HEADERS)
+            assert isinstance(got, Reply), got
+            body["messages"].append({"role": "assistant", "content": got.body["content"]})
+            calls = [block for block in got.body["content"] if block["type"] == "tool_use"]
+            if not calls:
+                break
+            told = [
+                {"type": "tool_result", "tool_use_id": c["id"], "content": results[n % len(results)]}
+                for n, c in enumerate(calls)
+            ]
+            body["messages"].append({"role": "user", "content": told})
+    assert strict_anthropic.refusals(signed(body | {"messages": body["messages"][:-1]})) == []
+
+
+@given(schema=JSONS, inner=JSONS)
+def test_any_schema_of_a_tool(schema: Any, inner: Any) -> None:
+    made = json.loads(json.dumps({"type": "object", "properties": {"path": schema}, "required": inner}, default=str))
+    tool = {"name": "read_file", "input_schema": made}
+    body = anthropic(model="offline", tools=[tool], tool_choice={"type": "any"}, thinking={"type": "disabled"})
+    got = serve(DESKS["/v1/messages"], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
+    assert isinstance(got, (Refusal, Reply))
+
+
+def test_every_validator_takes_anything() -> None:
+    for odd in (None, 3, [], "x", {}, {"model": 3}, {"model": "offline", "messages": 3, "input": 3}):
+        assert strict_anthropic.refusals(odd)
+        assert strict_chat.refusals(odd)
+        assert strict_responses.refusals(odd)
