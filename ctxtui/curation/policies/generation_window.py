@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from ctxtui.core.edit import Edit
+from ctxtui.curation.context import Message
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, Stretch
 from ctxtui.curation.policies.spans import free_runs, summarised
@@ -23,9 +24,9 @@ _SELECTED: Final = re.compile(
 
 def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
     """Once `slack` generations more than `n` are there, put one summary in the place of each stretch of older ones.
-    A generation ends with the user's message that matches `boundary`."""
-    ends = _ends(situation, settings["boundary"])
-    generations = [Stretch(a, b) for a, b in pairwise([_begin(situation, settings["keep_first"]), *ends]) if a < b]
+    A message belongs to the generation that the next of the user's messages names by `boundary`: its first group is the
+    number, without a group each such message closes one."""
+    generations = _generations(situation, settings["boundary"], _begin(situation, settings["keep_first"]))
     whole = [one for one in generations if any(free_runs(situation, NAME, *one))]
     if len(whole) <= settings["n"] + settings["slack"]:
         return
@@ -40,17 +41,34 @@ def _begin(situation: Situation, keep_first: int) -> int:
     return messages[index].start if index < len(messages) else len(situation.context)
 
 
-def _ends(situation: Situation, boundary: str) -> list[int]:
-    """The positions behind the messages that close a generation."""
+def _generations(situation: Situation, boundary: str, begin: int) -> list[Stretch]:
+    """The stretches of one generation each, from the position `begin` on."""
     pattern = re.compile(boundary, re.IGNORECASE)
-    found: list[int] = []
+    found: list[Stretch] = []
+    names: list[str] = []
+    at = begin
     for message in situation.context.messages:
-        if message.role != "user":
+        if message.role != "user" or message.start < begin:
             continue
-        texts = (situation.context.reading(p).text for p in situation.blocks(message.start, message.stop))
-        if any(pattern.search(text[:2_000]) for text in texts):
-            found.append(message.stop)
-    return found
+        name = _name(situation, message, pattern)
+        if name is None:
+            continue
+        if names and names[-1] == name:
+            found[-1] = Stretch(found[-1].start, message.stop)
+        else:
+            found.append(Stretch(at, message.stop))
+            names.append(name or str(len(names)))
+        at = message.stop
+    return [one for one in found if one.start < one.stop]
+
+
+def _name(situation: Situation, message: Message, pattern: re.Pattern[str]) -> str | None:
+    """The generation that a message names; "" where it names one without a number, None where it names none."""
+    for position in situation.blocks(message.start, message.stop):
+        match = pattern.search(situation.context.reading(position).text[:2_000])
+        if match is not None:
+            return match[1] if pattern.groups else ""
+    return None
 
 
 def _told(situation: Situation, number: int, one: Stretch) -> str:
@@ -85,11 +103,11 @@ POLICY = Policy(
     NAME,
     "keep the last n generations of a search, older ones as one message",
     propose,
-    {"n": 2, "slack": 0, "keep_first": 1, "boundary": r"\bgeneration\s+\d+"},
+    {"n": 2, "slack": 0, "keep_first": 1, "boundary": r"\bgeneration\s+(\d+)"},
     {
         "n": "generations kept whole",
         "slack": "generations more before it acts",
         "keep_first": "messages kept at the front",
-        "boundary": "pattern of the message that closes a generation",
+        "boundary": "pattern of the messages that name a generation, its number in a group",
     },
 )

@@ -128,6 +128,12 @@ class Situation:
         return [Stretch(a, b) for a, b in pairwise([*starts, len(nodes)])]
 
     @cached_property
+    def said(self) -> list[Message]:
+        """The messages in which a person says something, also beside tool results."""
+        indexes = dict.fromkeys(self.context.message_of[position] for position in self.context.spoken)
+        return [self.context.messages[index] for index in indexes]
+
+    @cached_property
     def rounds(self) -> list[Stretch]:
         """The rounds: an answer of the assistant's and the results that belong to it, up to the next answer or to what
         a person says."""

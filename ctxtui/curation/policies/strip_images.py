@@ -1,4 +1,4 @@
-"""Images of earlier turns are taken out: the model has seen them."""
+"""Images of earlier messages are taken out: the model has seen them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NAME = "strip_images"
 
 
 def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
-    """Strip the images of all turns but the last `keep`, once there are `slack` of them."""
-    turns = situation.turns
-    limit = turns[-settings["keep"]].start if settings["keep"] and len(turns) >= settings["keep"] else 0
-    limit = limit if settings["keep"] else len(situation.context)
-    found = [p for p in situation.context.images if p < limit and situation.free(p, NAME)]
+    """Strip the images of all messages but the last `keep` that hold any, once there are `slack` of them."""
+    context = situation.context
+    holders = list(dict.fromkeys(context.message_of[p] for p in context.images))
+    kept = set(holders[len(holders) - settings["keep"] :]) if settings["keep"] else set()
+    found = [p for p in context.images if context.message_of[p] not in kept and situation.free(p, NAME)]
     if len(found) >= settings["slack"]:
         for position in found:
             yield edit(situation, NAME, STRIP, [position], {"what": "images"})
@@ -24,8 +24,8 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
 
 POLICY = Policy(
     NAME,
-    "take images of earlier turns out",
+    "take images of earlier messages out",
     propose,
     {"keep": 1, "slack": 1},
-    {"keep": "newest turns whose images stay", "slack": "images before it acts"},
+    {"keep": "newest messages whose images stay", "slack": "images before it acts"},
 )

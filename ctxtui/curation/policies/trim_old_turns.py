@@ -8,8 +8,9 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import REPLACE, Edit
+from ctxtui.core.edit import DROP, REPLACE, Edit
 from ctxtui.curation.compact import values
+from ctxtui.curation.context import Message
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
 from ctxtui.curation.policies.spans import tokens_of
@@ -24,30 +25,34 @@ _FIELD: Final = re.compile(r"\{(\w+)\}")
 
 
 def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
-    """Write the user's texts of turns older than the last `keep` by the `template`, once there are `slack` of them.
+    """Write what a person said in messages older than the last `keep` by the `template`, once there are `slack` of
+    them: one text for all texts of a message.
 
-    Placeholders: ``{turn}`` its number, ``{first}`` its first words, ``{names}`` every ``name`` in its JSON; any other
-    word the JSON under that key.
+    Placeholders: ``{turn}`` the message's number, ``{first}`` its first words, ``{names}`` every ``name`` in its JSON;
+    any other word the JSON under that key.
     """
-    turns = situation.turns
-    old = turns[: max(0, len(turns) - settings["keep"])]
-    found = [(n, p) for n, turn in enumerate(old, 1) for p in _texts(situation, turn.start, turn.stop)]
-    found = [(n, p) for n, p in found if situation.free(p, NAME)]
-    if len({n for n, _ in found}) < settings["slack"]:
+    said = situation.said
+    old = list(enumerate(said[: max(0, len(said) - settings["keep"])], 1))
+    found = [(n, _texts(situation, message)) for n, message in old]
+    found = [(n, texts) for n, texts in found if texts and all(situation.free(p, NAME) for p in texts)]
+    if len(found) < settings["slack"]:
         return
-    for number, position in found:
-        text = filled(settings["template"], number, situation.context.reading(position).text)
-        if situation.size(position) > tokens_of(situation, text) + settings["least"]:
-            yield edit(situation, NAME, REPLACE, [position], {"text": text})
+    for number, texts in found:
+        whole = "\n".join(situation.context.reading(p).text for p in texts)
+        words = filled(settings["template"], number, whole)
+        if sum(map(situation.size, texts)) > tokens_of(situation, words) + settings["least"]:
+            yield edit(situation, NAME, REPLACE, texts[:1], {"text": words})
+            if texts[1:]:
+                yield edit(situation, NAME, DROP, texts[1:])
 
 
-def _texts(situation: Situation, start: int, stop: int) -> list[int]:
-    """The user's own texts between two positions."""
+def _texts(situation: Situation, message: Message) -> list[int]:
+    """The person's own texts in a message."""
     items = situation.context.items
     return [
         p
-        for p in situation.blocks(start, stop)
-        if items[p].place.role == "user" and items[p].block.kind in ("text", "input_text") and not items[p].place.mark
+        for p in situation.blocks(message.start, message.stop)
+        if items[p].block.kind in ("text", "input_text") and not items[p].place.mark
     ]
 
 
@@ -85,8 +90,8 @@ POLICY = Policy(
     {"template": TEMPLATE, "keep": 1, "slack": 1, "least": 20},
     {
         "template": "text with {turn}, {first}, {names} or a JSON key",
-        "keep": "newest turns left whole",
-        "slack": "old turns before it acts",
+        "keep": "newest messages left whole",
+        "slack": "old messages before it acts",
         "least": "tokens that each must save",
     },
 )
