@@ -103,6 +103,9 @@ async def _compatible(base_url: str, provider: str, model: str, env: Mapping[str
     endpoint = Endpoint(kind or provider or "compatible", dialect, url, key, kind, local)
     if dialect == ANTHROPIC:
         endpoint = replace(endpoint, base_url=url.removesuffix("/v1"))
+    elif kind == "ollama" and server is not None and not provider and not url.endswith("/v1"):
+        # Its own API tells more than the one that it offers under /v1.
+        endpoint = server.endpoint
     if server is not None and server.models:
         return _served(endpoint, server.models, model, f"{kind} at {url}")
     if not model:
@@ -234,5 +237,5 @@ def params_for(partner: Partner, answer_tokens: int) -> dict[str, Json]:
         }  # fmt: skip
     if dialect == OLLAMA:
         return {"model": partner.model, "stream": True}
-    limit = "max_tokens" if partner.endpoint.local else "max_completion_tokens"
+    limit = "max_completion_tokens" if partner.endpoint.name.startswith("openai") else "max_tokens"
     return {"model": partner.model, limit: most, "stream": True, "stream_options": {"include_usage": True}}

@@ -1,0 +1,70 @@
+"""Chats through both real SDKs with the strict offline provider, in every dialect, and with the servers it plays."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.session import MAIN
+from ctxtui.offline import Server, offline
+from ctxtui.offline.local import Local, LocalModel
+from ctxtui.runtime.hosting import Host
+from ctxtui.runtime.partner import Wish
+from ctxtui.wire import registry
+from ctxtui.wire.request import Request
+from tests.runtime.chatting import Chat, config
+
+
+async def held(host: Host, words: str) -> Chat:
+    """A chat in which `words` were said and answered."""
+    await asyncio.to_thread(host.open)
+    made = Chat(host)
+    await host.begin(made.heard, lambda call: None, lambda: None)
+    await made.say(words)
+    await made.say("list .")
+    assert await host.close()
+    return made
+
+
+def desk(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("the magic word is xyzzy\n")
+    return work
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-chat"])
+async def test_every_dialect_through_its_sdk(tmp_path: Path, provider: str) -> None:
+    with offline() as running:
+        url = running.url if provider == "anthropic" else running.openai_url
+        wish = Wish(provider, "offline", url)
+        made = await held(Host(wish, config(tmp_path), desk(tmp_path)), "read a.txt and list .")
+        session = made.host.session
+        calls = session.thread_calls(MAIN)
+        assert len(calls) == 4 and all(call.usage is not None for call in calls)
+        posted = [seen for seen in running.server.seen if seen.status == 200 and seen.body]
+        assert [seen.rule for seen in running.server.seen if seen.rule] == [], "nothing was refused"
+        bodies = [seen.body for seen in posted if b'"messages"' in seen.body or b'"input"' in seen.body]
+        spelled = [
+            registry.encode(Request(tuple(session.tree.items(call.sent_head)), call.skeleton))
+            for call in calls
+            if call.skeleton is not None
+        ]
+        assert bodies == spelled
+        answers = b"".join(item.block.body for item in session.tree.items(session.threads[MAIN].tip))
+        assert b"xyzzy" in answers
+
+
+@pytest.mark.parametrize("kind", ["ollama", "llama.cpp", "vllm", "lm studio"])
+async def test_local_servers(tmp_path: Path, kind: str) -> None:
+    with offline(Server(local=Local(kind, (LocalModel(window=8192),)))) as running:
+        wish = Wish("", "", running.url if kind == "ollama" else running.openai_url)
+        host = Host(wish, config(tmp_path, answer_tokens=512), desk(tmp_path))
+        made = await held(host, "read a.txt")
+        partner = host.partner
+        assert partner is not None and partner.window == 8192 and partner.endpoint.kind == kind
+        assert partner.endpoint.dialect == ("ollama_chat" if kind == "ollama" else "openai_chat")
+        answers = b"".join(i.block.body for i in made.host.session.tree.items(made.host.session.threads[MAIN].tip))
+        assert b"xyzzy" in answers
