@@ -26,10 +26,17 @@ class Body:
 
     `source` gives the lines of the content, styled and safe, of any length; `total` is how many there are (None where
     that is not known without reading all). Wrapped lines go on at column `hang`. `find` gives the hits in a line.
+    The first `lead` lines do not count where so many are asked for.
     """
 
     def __init__(
-        self, source: Iterator[Spans], room: int, total: int | None = None, hang: int = 0, find: Find | None = None
+        self,
+        source: Iterator[Spans],
+        room: int,
+        total: int | None = None,
+        hang: int = 0,
+        find: Find | None = None,
+        lead: int = 0,
     ) -> None:
         self._source = source
         self._room = max(1, room)
@@ -37,6 +44,7 @@ class Body:
         self._lines: list[Spans] = []
         self._taken: list[int] = []
         self._find = find
+        self._lead = lead
         self._spots: list[Spot] = []
         self._on: dict[int, list[tuple[int, int]]] = {}
         self._total = total
@@ -58,7 +66,8 @@ class Body:
         return self._spots[nth] if nth < len(self._spots) else None
 
     def height(self, most: int) -> int:
-        """How many lines there are, at most `most`."""
+        """How many lines there are, at most `most` beside those that lead."""
+        most += self._lead
         self._reach(most)
         return min(len(self._lines), most)
 

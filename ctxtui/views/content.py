@@ -26,11 +26,12 @@ _ADDED: Final = frozenset({"new_string", "new_str", "new"})
 @dataclass(frozen=True, slots=True)
 class Content:
     """The lines of a block, made as they are asked for. `total` is their number, None where it is not known; wrapped
-    lines go on at column `hang`."""
+    lines go on at column `hang`. The first `lead` lines are about the block: however few are shown, those are."""
 
     lines: Iterator[Spans]
     total: int | None = None
     hang: int = 0
+    lead: int = 0
 
 
 def raw(block: Block) -> Content:
@@ -171,7 +172,8 @@ def under(head: list[Spans], rest: Content) -> Content:
     """`rest` below the lines of `head`."""
     if not head:
         return rest
-    return Content(chain(head, rest.lines), None if rest.total is None else rest.total + len(head), rest.hang)
+    total = None if rest.total is None else rest.total + len(head)
+    return Content(chain(head, rest.lines), total, rest.hang, len(head))
 
 
 def coming() -> Content:

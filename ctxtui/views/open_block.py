@@ -53,7 +53,7 @@ class Bodies:
         found = self._kept.get(key)
         if found is None:
             got = self._content(scene, ledger, entry, how, room)
-            found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find))
+            found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find, got.lead))
         return found
 
     def forget(self) -> None:

@@ -46,3 +46,9 @@ def test_ten_megabytes_open_as_fast_as_ten_lines() -> None:
     one_line = Body(([Span(line)] for line in safe_text.lines("x" * 10_000_000)), 60, total=1)
     assert one_line.height(12) == 12
     assert time.perf_counter() - begun < 0.1
+
+
+def test_lines_that_lead_are_shown_beside_those_asked_for() -> None:
+    body = Body(iter([[Span(f"line {n}")] for n in range(20)]), 40, total=20, lead=3)
+    assert body.height(6) == 9 and body.more(9) == 11
+    assert Body(iter([[Span("x")]]), 40, lead=3).height(6) == 1
