@@ -29,6 +29,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, as_jso
     """What the next turns bring."""
     from ctxtui.runtime.preflight import preflight as look_ahead
     from ctxtui.runtime.pricing import prices_for
+    from ctxtui.runtime.smallest import smallest
 
     settings = config_of(context).settings
     loaded = opened(name, settings)
@@ -36,15 +37,18 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, as_jso
     with counter_with_memory(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-    found = look_ahead(book, chosen, turns, settings.usable_share, prices_for(settings))
+        prices = prices_for(settings)
+        found = look_ahead(book, chosen, turns, settings.usable_share, prices)
+        usable = found.usable.tokens if found.usable else 0
+        edits = smallest(book, counter, chosen, found.outlook, usable, prices) if usable and chosen.number else None
     if as_json:
-        write_json(_fields(found, loaded.session.about.id or loaded.name))
+        write_json({**_fields(found, loaded.session.about.id or loaded.name), "edits": _edits(edits)})
     else:
         from ctxtui.cli.paint import Painter
-        from ctxtui.views.preflight import lines
+        from ctxtui.views.preflight import cure, lines
 
         painter = Painter(settings.glyphs)
-        for line in lines(found):
+        for line in (*lines(found), *cure(edits)):
             painter.line(line)
 
 
@@ -83,3 +87,19 @@ def _limit(value: Any) -> dict[str, Any] | None:
         return None
     soon, mid, late = value.turns
     return {"tokens": value.tokens, "how": value.how, "turns": {"soonest": soon, "typical": mid, "latest": late}}
+
+
+def _edits(found: Any) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "kinds": found.kinds,
+        "before_tokens": found.before,
+        "after_tokens": found.after,
+        "target_tokens": found.target,
+        "reached": found.reached,
+        "when": found.moment,
+        "once_usd": found.once,
+        "per_call_usd": found.per_call,
+        "quoted_later": found.quoted,
+    }

@@ -120,3 +120,50 @@ def _eaten(what: Ahead) -> Iterator[list[Span]]:
         yield [Span(cells.right(str(one.turn), 5) + "  ", "faint"), Span(words)]
     if len(what.asked) > _SHOWN:
         yield [Span(f"       and {len(what.asked) - _SHOWN} more", "dim")]
+
+
+class Set(Protocol):
+    """A set of edits; see `runtime.smallest.Smallest`."""
+
+    @property
+    def kinds(self) -> dict[str, int]: ...
+    @property
+    def before(self) -> int: ...
+    @property
+    def after(self) -> int: ...
+    @property
+    def target(self) -> int: ...
+    @property
+    def moment(self) -> str: ...
+    @property
+    def once(self) -> float | None: ...
+    @property
+    def per_call(self) -> float | None: ...
+    @property
+    def reached(self) -> bool: ...
+    @property
+    def quoted(self) -> int: ...
+
+
+def cure(found: Set | None) -> Iterator[list[Span]]:
+    """The smallest set of edits that keeps the turns below the usable window."""
+    if found is None:
+        return
+    yield []
+    if not found.kinds:
+        yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.", "ink")]
+        return
+    what = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in found.kinds.items())
+    enough = "stays below it" if found.reached else f"comes to {numbers.tokens(found.after)}, not yet below"
+    yield [
+        Span("To have room: ", "bold"),
+        Span(what, "ink"),
+        Span(f"  (ctxtui curate NAME --policy budget --set target={found.target})", "dim"),
+    ]
+    yield [
+        Span("  context ", "dim"),
+        Span(f"{numbers.tokens(found.before)} → {numbers.tokens(found.after)}", "ink bold"),
+        Span(f", {enough}; {found.moment} {numbers.signed_money(found.once)} once, ", "dim"),
+        Span(f"{numbers.signed_money(found.per_call)} a call", "ink"),
+        Span(f"; {found.quoted} of it quoted later" if found.quoted else "", "warn"),
+    ]

@@ -1,0 +1,70 @@
+"""`ctxtui pins`: the pinned blocks of a session as text, and the hook that keeps them through a compaction."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import note, write, write_json
+
+
+@click.command(
+    "pins",
+    help="Print the pinned blocks of a session; with --hook, have Claude Code read them again after it compacted.\n\n"
+    f"NAME is {NAME_HELP}. Blocks are pinned with `p` in the inspector. --hook shows the change of "
+    ".claude/settings.local.json in the session's directory and asks before it is written.\n\n\b\n"
+    "Example: ctxtui pins last --hook",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option("--hook", is_flag=True, help="Install the SessionStart hook (matcher: compact) that prints them.")
+@click.option("--yes", is_flag=True, help="With --hook: do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool) -> None:
+    """The pinned blocks of a session."""
+    from ctxtui.runtime.overlays import Overlays
+    from ctxtui.runtime.pins import as_text, command, pinned
+
+    settings = config_of(context).settings
+    loaded = opened(name, settings)
+    overlays = Overlays(loaded, settings)
+    edits = [edit for thread in loaded.session.threads for edit in overlays.of(thread).in_force]
+    found = pinned(loaded.session, edits)
+    if hook:
+        _install(Path(loaded.session.about.cwd or "."), command(loaded.session.about.id or name), yes)
+        note(f"{len(found):,} block{'' if len(found) == 1 else 's'} pinned now")
+    elif as_json:
+        fields = [{"digest": one.digest, "tool": one.name, "text": one.text} for one in found]
+        write_json({"session": loaded.session.about.id or loaded.name, "pins": fields})
+    elif found:
+        write(as_text(found).rstrip("\n"))
+    else:
+        note("nothing is pinned: `p` in the inspector pins a block")
+
+
+def _install(folder: Path, run: str, yes: bool) -> None:
+    from ctxtui.core.errors import CtxtuiError
+    from ctxtui.runtime.pins import SETTINGS, hooked, install, settings_of
+
+    if not folder.is_dir():
+        raise CtxtuiError("the session's directory is not here", place=str(folder))
+    before = settings_of(folder)
+    after = hooked(before, run)
+    if after == before:
+        note(f"the hook is there already: {folder / SETTINGS}")
+        return
+    for line in difflib.unified_diff(_lines(before), _lines(after), str(SETTINGS), str(SETTINGS), lineterm="", n=2):
+        write(line)
+    if not yes and not click.confirm(f"Write {folder / SETTINGS}?", default=False, err=True):
+        note("nothing was written")
+        return
+    note(f"written: {install(folder, after)}")
+
+
+def _lines(settings: dict[str, Any]) -> list[str]:
+    return json.dumps(settings, indent=2, ensure_ascii=False).splitlines() if settings else []

@@ -1,0 +1,82 @@
+"""`ctxtui pins`: pinned blocks outlive a client's compaction."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.edit import PIN, make
+from ctxtui.core.errors import Malformed
+from ctxtui.curation.context import Context
+from ctxtui.runtime.config import load
+from ctxtui.runtime.loading import load as open_file
+from ctxtui.runtime.overlays import Overlays
+from ctxtui.runtime.pins import command, hooked
+from tests.cases.claude_code import Script, text
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def recording(home: Path, tmp_path: Path) -> Path:
+    project = tmp_path / "shop"
+    project.mkdir()
+    script = Script(cwd=str(project))
+    script.user("never touch the ledger")
+    script.assistant(text("Understood."), id="msg_1", stop="end_turn")
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(script.dump())
+    return path
+
+
+def pin(recording: Path) -> None:
+    """Pin the first thing that was said, as the inspector does."""
+    settings = load(cwd=recording.parent).settings
+    loaded = open_file(recording)
+    overlays = Overlays(loaded, settings)
+    context = Context(loaded.session.tree, loaded.session.threads["main"].tip)
+    at = next(n for n, item in enumerate(context.items) if b"ledger" in item.block.body and item.block.kind == "text")
+    overlay = overlays.of("main")
+    overlay.stage_all([make(PIN, [context.target(at)])])
+    overlays.save()
+
+
+def test_pinned_blocks_are_printed(ctxtui: Run, recording: Path) -> None:
+    assert "nothing is pinned" in ctxtui("pins", recording).err
+    pin(recording)
+    assert "never touch the ledger" in ctxtui("pins", recording).out
+    assert [one["text"] for one in ctxtui("pins", recording, "--json").json["pins"]] == ["never touch the ledger"]
+
+
+def test_the_hook_is_shown_asked_for_and_prints_the_pins(ctxtui: Run, recording: Path) -> None:
+    pin(recording)
+    settings = recording.parent / "shop" / ".claude" / "settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"model": "opus", "hooks": {"Stop": [{"hooks": []}]}}))
+    ran = ctxtui("pins", recording, "--hook", "--yes")
+    assert ran.code == 0 and '"matcher": "compact"' in ran.out
+    made = json.loads(settings.read_text())
+    assert made["model"] == "opus" and made["hooks"]["Stop"] == [{"hooks": []}]
+    (hook,) = made["hooks"]["SessionStart"]
+    assert hook["matcher"] == "compact"
+    run = shlex.split(hook["hooks"][0]["command"])
+    assert run[:4] == [sys.executable, "-m", "ctxtui", "pins"]
+    printed = subprocess.run([*run[:-1], str(recording)], capture_output=True, text=True, timeout=60)
+    assert "never touch the ledger" in printed.stdout
+    again = ctxtui("pins", recording, "--hook", "--yes")
+    assert "there already" in again.err and json.loads(settings.read_text()) == made
+
+
+def test_without_a_yes_nothing_is_written(ctxtui: Run, recording: Path) -> None:
+    pin(recording)
+    ctxtui("pins", recording, "--hook")
+    assert not (recording.parent / "shop" / ".claude").exists()
+
+
+def test_hooks_of_another_shape_are_left_alone() -> None:
+    with pytest.raises(Malformed):
+        hooked({"hooks": {"SessionStart": "x"}}, command("a"))
