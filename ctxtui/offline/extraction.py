@@ -30,13 +30,19 @@ def closest(question: str, texts: Iterable[tuple[str, str]]) -> list[tuple[str, 
     wanted = keywords(question)
     if not wanted:
         return []
-    lines = [(source, line.strip()) for source, text in texts for line in text.splitlines() if line.strip()]
-    held = [{word.lower() for word in _WORD.findall(line)} for _, line in lines]
+    pattern = re.compile(rf"(?<![a-z0-9_])(?:{'|'.join(map(re.escape, wanted))})(?![a-z0-9_])")
+    lines = [(source, line) for source, text in texts for line in text.splitlines()]
+    held = [_held(line.lower(), wanted, pattern) for _, line in lines]
     common = Counter(word for words in held for word in words)
-    scores = [sum(1 + 1 / common[word] for word in wanted if word in words) for words in held]
+    scores = [sum(1 + 1 / common[word] for word in words) for words in held]
     # Words in front of others, rare words more than frequent ones, the later of two equal lines.
     best = sorted((n for n in range(len(lines)) if scores[n] > 0), key=lambda n: (-scores[n], -n))
-    return [(lines[n][0], cut(lines[n][1])) for n in best[:MOST_LINES]]
+    return [(lines[n][0], cut(lines[n][1].strip())) for n in best[:MOST_LINES]]
+
+
+def _held(line: str, wanted: list[str], pattern: re.Pattern[str]) -> frozenset[str]:
+    # Looking for the letters first is many times as fast as the expression.
+    return frozenset(pattern.findall(line)) if any(word in line for word in wanted) else frozenset()
 
 
 def cut(line: str) -> str:

@@ -52,14 +52,17 @@ class Prefix:
             self._role = role
             self._turn = blake2b(digest_size=_DIGEST)
             self._add("role", role)
-        self._add("block", _bare(block))
-        self._turn.update(canonical.dumps(_bare(block)))
+        self._turn.update(self._add("block", _bare(block)))
         for name in _referred(block):
             if name in self._deferred:
                 self._add("tool", _bare(self._deferred.pop(name)))
 
-    def _add(self, kind: str, value: Json) -> None:
-        self._hash.update(kind.encode() + b"\0" + canonical.dumps(value) + b"\0")
+    def _add(self, kind: str, value: Json) -> bytes:
+        one: Any = blake2b(kind.encode(), digest_size=_DIGEST)
+        _feed(one, value)
+        name: bytes = one.digest()
+        self._hash.update(name)
+        return name
 
 
 def blocks(content: Json) -> list[Json]:
@@ -76,6 +79,27 @@ def whole(body: Mapping[str, Json]) -> Prefix:
         for block in blocks(members(message).get("content")):
             prefix.take(str(message.get("role")), block)
     return prefix
+
+
+def _feed(into: Any, value: Json) -> None:
+    """`value` into a hash, every value in a way of its own; long texts without being written as JSON first."""
+    if isinstance(value, str):
+        data = value.encode("utf-8", "surrogatepass")
+        into.update(b'"%d:' % len(data))
+        into.update(data)
+    elif isinstance(value, dict):
+        into.update(b"{")
+        for key, item in value.items():
+            _feed(into, key)
+            _feed(into, item)
+        into.update(b"}")
+    elif isinstance(value, list):
+        into.update(b"[")
+        for item in value:
+            _feed(into, item)
+        into.update(b"]")
+    else:
+        into.update(canonical.dumps(value) + b",")
 
 
 def _texts(system: Json) -> Iterator[Json]:
