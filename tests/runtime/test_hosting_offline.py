@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.agent import events as ev
+from ctxtui.agent import moments as mo
 from ctxtui.core.session import MAIN
 from ctxtui.offline import Server, offline
 from ctxtui.offline.local import Local, LocalModel
@@ -55,6 +57,25 @@ async def test_every_dialect_through_its_sdk(tmp_path: Path, provider: str) -> N
         assert bodies == spelled
         answers = b"".join(item.block.body for item in session.tree.items(session.threads[MAIN].tip))
         assert b"xyzzy" in answers
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+async def test_the_provider_counts_what_it_then_reports(tmp_path: Path, provider: str) -> None:
+    with offline() as running:
+        url = running.url if provider == "anthropic" else running.openai_url
+        host = Host(Wish(provider, "offline", url), config(tmp_path), desk(tmp_path))
+        await asyncio.to_thread(host.open)
+        made = Chat(host)
+        await host.begin(made.heard, lambda call: None, lambda: None)
+        host.feed(ev.HoldNext())
+        host.feed(ev.Said("hello"))
+        await made.until(lambda: bool(made.moments(mo.Held)))
+        exact = await host.counted(made.moments(mo.Drafted)[-1].draft)
+        host.feed(ev.Released())
+        await made.rest()
+        (call,) = host.session.thread_calls(MAIN)
+        assert call.usage is not None and exact == call.usage.input
+        assert await host.close()
 
 
 @pytest.mark.parametrize("kind", ["ollama", "llama.cpp", "vllm", "lm studio"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.timer import Timer
 
+from ctxtui.core.errors import ProviderError
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.later import later
 from ctxtui.tui.look.pane import Pane
@@ -56,6 +57,7 @@ class TurnSeen(InspectorScreen):
     _counts: Timer | None = None
     _live: LiveCount | None = None
     _draft_sent: Draft | None = None
+    _drafted_last: Draft | None = None
 
     @property
     def host(self) -> Host:
@@ -129,10 +131,22 @@ class TurnSeen(InspectorScreen):
         }
 
     def _drafted(self, moment: mo.Drafted) -> None:
+        self._drafted_last = moment.draft
         self._note("looking at the request")
 
     def _held(self, moment: mo.Held) -> None:
         self._note(f"held: {moment.reason}. ^o sends it, esc takes it back", "held")
+        if self._drafted_last is not None:
+            self.run_worker(self._count_held(self._drafted_last, moment.reason), group="counting held")
+
+    async def _count_held(self, draft: Draft, reason: str) -> None:
+        """A held request has the time to be counted by its provider."""
+        try:
+            exact = await self.host.counted(draft)
+        except ProviderError:
+            return
+        if exact is not None and self.status == "held" and draft is self._drafted_last:
+            self._note(f"held: {reason}; {exact:,} tokens, the provider counts. ^o sends it, esc takes it back", "held")
 
     def _sent(self, moment: mo.Sent) -> None:
         self._draft_sent = moment.draft
