@@ -9,15 +9,18 @@ from typing import Final
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
-from ctxtui.lab.bill import bill
+from ctxtui.lab.bill import Rewrite, bill
 from ctxtui.lab.block_costs import Heavy, ThreadCosts, heaviest, thread_costs
 from ctxtui.lab.book import Book
+from ctxtui.lab.cache_audit import NOT_IN_RECORD
 from ctxtui.lab.cures import cures
+from ctxtui.lab.missed import misses_of
 from ctxtui.lab.spending import Row, by_tool
 from ctxtui.lab.statement import Dear, Statement
 from ctxtui.lab.story import SHORTEST_CACHED
 from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
 from ctxtui.pricing.rates import Rates
+from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.pricing import prices_for
@@ -47,6 +50,7 @@ class Account:
         threads = self.threads()
         session, book = self.session, self.book
         found = bill(book, self.costs, only)
+        found.rewrites = self._explained(found.rewrites)
         readings = Readings(session, book.names)
         whole = found if only is None else bill(book, self.costs)
 
@@ -67,6 +71,14 @@ class Account:
             peak=peak,
             window=window,
         )
+
+    def _explained(self, rewrites: list[Rewrite]) -> list[Rewrite]:
+        """`rewrites` with what the cache's rules say of those whose cause pauses and models do not tell."""
+        if all(one.cause for one in rewrites):
+            return rewrites
+        missed = misses_of(self.book, cached_by(self.book), self.costs, self._rates).found
+        causes = {(one.thread, one.number): one.cause for one in missed if one.cause != NOT_IN_RECORD}
+        return [one if one.cause else replace(one, cause=causes.get((one.thread, one.number), "")) for one in rewrites]
 
     def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[Row]:
         if only is None:

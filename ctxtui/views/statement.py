@@ -180,7 +180,7 @@ def rewrite_lines(what: Statement) -> list[Line]:
 
 
 def _rewrite(one: Rewrite) -> list[Span]:
-    why = _CAUSES[one.cause]
+    why = _CAUSES.get(one.cause, one.cause)
     if one.cause == "pause" and one.pause is not None:
         why = f"after {duration(one.pause).replace('-', ' ')}{'s' if not duration(one.pause).startswith('1-') else ''}"
     where = "" if one.thread == MAIN else f"  {safe_text.one_line(one.thread, 24)}"
