@@ -67,6 +67,7 @@ class Server:
     seen: list[Seen] = field(default_factory=list)
     told: Callable[[Seen], None] | None = None
     local: Local | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def app(self) -> web.Application:
         """The web application."""
@@ -97,7 +98,9 @@ class Server:
                 await asyncio.sleep(fault.seconds)
             refused = _injected(fault)
             begun = time.monotonic()
-            got = refused or self._served(desk, raw, headers)
+            # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
+            async with self.turn:
+                got = refused or await asyncio.to_thread(self._served, desk, raw, headers)
             self._note(path, raw, got, fault)
             id_ = self.provider.names.new("req_011C", 20)
             told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_openai_headers(desk, begun)}
