@@ -192,7 +192,8 @@ def windowed(partner: Partner, config: Config) -> Partner:
                 way_out=f"set it to {known} or less, or take it away",
             )
         return replace(partner, window=wanted, origin=place)
-    if settings.answer_tokens + _SHORTEST > known > 0:
+    asked = config.origins.get("answer_tokens")
+    if asked is not None and asked.kind != "default" and settings.answer_tokens + _SHORTEST > known > 0:
         raise BadConfig(
             f"answer_tokens = {settings.answer_tokens:,} leaves no room in the {known:,} tokens of {partner.model}",
             place=_place(config, "answer_tokens"),
@@ -225,8 +226,9 @@ async def refined(partner: Partner, line: SdkLine, config: Config) -> Partner:
 
 
 def params_for(partner: Partner, answer_tokens: int) -> dict[str, Json]:
-    """The top-level parameters of a chat's requests."""
-    most = min(answer_tokens, partner.most_output or answer_tokens)
+    """The top-level parameters of a chat's requests. An answer gets `answer_tokens`, at most what the model can give
+    and a quarter of its window."""
+    most = min(answer_tokens, partner.most_output or answer_tokens, partner.window // 4 or answer_tokens)
     dialect = partner.endpoint.dialect
     if dialect == ANTHROPIC:
         return {"model": partner.model, "max_tokens": most, "cache_control": {"type": "ephemeral"}, "stream": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
 from textual import events, on
@@ -9,6 +10,7 @@ from textual.app import ComposeResult
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.chat_source import ChatSource
+from ctxtui.runtime.unfinished import unfinished_here
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
 from ctxtui.tui.commands.chat import CHAT, RESTING, RUNNING, USER_ROW
 from ctxtui.tui.commands.inspector import INSPECTOR, Prompt
@@ -60,6 +62,8 @@ class ChatScreen(ChatFigures, Partnered, Talking):
 
     async def _begin(self) -> None:
         host = self.host
+        # Looked up before this chat is on record itself.
+        left = await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.wish.name else ""
         host.overlay = lambda: self.overlay
         host.judge = self.judge
         try:
@@ -76,6 +80,8 @@ class ChatScreen(ChatFigures, Partnered, Talking):
         words = [Span("● ", "ok"), Span(f"{told}{why}", "dim")]
         if host.recovered:
             words.append(Span("; went on where the chat ended", "dim"))
+        if left:
+            words.append(Span(f"; the last chat here ended in a turn: ctxtui chat --continue {left}", "warn"))
         if host.lost:
             words.append(Span(f"; not carried over: {', '.join(host.lost)}", "warn"))
         self.say(words)

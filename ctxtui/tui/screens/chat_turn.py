@@ -49,6 +49,7 @@ class TurnSeen(InspectorScreen):
     """Where the session comes from."""
     status = ""
     """What the turn does, in a word or two."""
+    hosted = True
     along = True
     """Whether the view goes along with the chat: until the user looks elsewhere."""
     _dirty = False

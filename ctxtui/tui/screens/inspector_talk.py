@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+from textual.message import Message
+
 from ctxtui.tui.messages import Talk
 from ctxtui.tui.screens.inspector_desk import Desk
+from ctxtui.tui.screens.inspector_feed import Complete
 from ctxtui.views.span import Span
+
+CHAT = "ctxtui chat"
+"""The client of sessions that ctxtui hosted."""
+
+
+class Unfinished(Message):
+    """What is open is a chat that ended in the middle of a turn."""
 
 
 class Forking(Desk):
-    """The part of the Inspector that goes on from a call."""
+    """The part of the Inspector that goes on from a call, and offers it where a chat ended in the middle."""
+
+    def on_complete(self, message: Complete) -> None:
+        """All is read: was this a chat that broke off?"""
+        loaded = self.loaded
+        if loaded is not None and loaded.path is None and loaded.session.about.client == CHAT and not self.hosted:
+            self.run_worker(lambda: self._look_for_rest(loaded.name), thread=True, group="unfinished")
+
+    hosted = False
+    """Whether the session is being hosted here."""
+
+    def _look_for_rest(self, id_: str) -> None:
+        from ctxtui.runtime.unfinished import is_unfinished
+
+        settings = getattr(self.source, "settings", None)
+        if settings is not None and is_unfinished(id_, settings):
+            self.post_message(Unfinished())
+
+    def on_unfinished(self, message: Unfinished) -> None:
+        """Offer to go on."""
+        told = Span("this chat ended in the middle of a turn: ", "ink")
+        self.say([Span("▲ ", "warn"), told, Span("f", "accent bold"), Span(" goes on", "ink")])
 
     def action_talk_here(self) -> None:
         """A chat from the call shown; from the end of the record where that is in view."""

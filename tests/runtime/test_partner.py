@@ -1,0 +1,116 @@
+"""Whom a chat talks to: by flags, settings, keys and running servers; and whose window counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
+from ctxtui.providers.endpoint import Endpoint
+from ctxtui.providers.line import SdkLine
+from ctxtui.runtime import partner as partners
+from ctxtui.runtime.config import Config, load
+from ctxtui.runtime.partner import Partner, Wish, choose, params_for, refined, windowed
+from tests.providers.served import served
+from tests.providers.test_local import LLAMA_CPP, OLLAMA, VLLM
+
+KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o"}
+
+
+def config(tmp_path: Path, text: str = "", *flags: str) -> Config:
+    (tmp_path / "ctxtui.toml").write_text(text)
+    return load(flags, cwd=tmp_path, env={"CTXTUI_HOME": str(tmp_path)})
+
+
+@pytest.fixture(autouse=True)
+def no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def none(env: Any) -> list[Any]:
+        return []
+
+    monkeypatch.setattr(partners, "_servers", none)
+
+
+@pytest.mark.parametrize(
+    "wish, env, name, model",
+    [
+        (Wish(), KEYS, "anthropic", "claude-sonnet-5-5"),
+        (Wish(), {"OPENAI_API_KEY": "o"}, "openai", "gpt-6.1-terra"),
+        (Wish(model="gpt-5.4"), KEYS, "openai", "gpt-5.4"),
+        (Wish(model="claude-opus-5-5"), KEYS, "anthropic", "claude-opus-5-5"),
+        (Wish(provider="openai-chat"), KEYS, "openai", "gpt-6.1-terra"),
+        (Wish(), {}, "offline", "offline"),
+        (Wish(provider="offline"), KEYS, "offline", "offline"),
+    ],
+)
+async def test_what_is_chosen(tmp_path: Path, wish: Wish, env: dict[str, str], name: str, model: str) -> None:
+    found = await choose(wish, config(tmp_path), env)
+    assert (found.endpoint.name, found.model) == (name, model)
+    assert found.window > 0
+
+
+@pytest.mark.parametrize(
+    "wish, env, said",
+    [
+        (Wish(provider="anthropic"), {}, "ANTHROPIC_API_KEY"),
+        (Wish(provider="ollama"), {}, "does not answer"),
+        (Wish(provider="nobody"), {}, "there are anthropic"),
+        (Wish(model="claude-opus-5-5"), {}, "no key"),
+        (Wish(base_url="http://127.0.0.1:1/v1"), {}, "--model"),
+    ],
+)
+async def test_what_is_not_there_says_the_way_out(tmp_path: Path, wish: Wish, env: dict[str, str], said: str) -> None:
+    with pytest.raises(CtxtuiError) as caught:
+        await choose(wish, config(tmp_path), env)
+    assert said in str(caught.value)
+    assert isinstance(caught.value, NotFound | BadConfig)
+
+
+async def test_settings_choose_and_flags_win(tmp_path: Path) -> None:
+    made = config(tmp_path, 'model = "claude-haiku-5-5"\n')
+    assert (await choose(Wish(), made, KEYS)).model == "claude-haiku-5-5"
+    assert (await choose(Wish(model="gpt-5.4"), made, KEYS)).model == "gpt-5.4"
+
+
+@pytest.mark.parametrize("routes, kind, window", [(LLAMA_CPP, "llama.cpp", 8192), (VLLM, "vllm", 16384)])
+async def test_a_server_by_its_address(tmp_path: Path, routes: dict[str, Any], kind: str, window: int) -> None:
+    async with served(routes) as server:
+        found = await choose(Wish(base_url=f"{server.root}/v1"), config(tmp_path), {})
+    assert (found.endpoint.kind, found.window, found.endpoint.local) == (kind, window, True)
+
+
+async def test_ollama_by_its_address_is_spoken_to_in_its_own_dialect(tmp_path: Path) -> None:
+    async with served({**OLLAMA, "/v1/models": {"data": [{"id": "warm:7b", "owned_by": "library"}]}}) as server:
+        found = await choose(Wish(base_url=server.root), config(tmp_path), {})
+        assert (found.endpoint.dialect, found.model, found.window) == ("ollama_chat", "warm:7b", 8192)
+        under_v1 = await choose(Wish(base_url=f"{server.root}/v1"), config(tmp_path), {})
+        assert under_v1.endpoint.dialect == "openai_chat"
+
+
+def test_a_window_above_the_models_own_names_file_value_maximum_and_fix(tmp_path: Path) -> None:
+    made = config(tmp_path, 'theme = "dark"\n[windows]\n"claude-opus-4-5" = 500000\n')
+    with pytest.raises(BadConfig) as caught:
+        windowed(Partner(Endpoint("anthropic", "anthropic"), "claude-opus-4-5"), made)
+    said = str(caught.value)
+    assert "ctxtui.toml:" in said and "500,000" in said and "200,000" in said and "set it to 200000 or less" in said
+
+
+def test_the_window_in_force(tmp_path: Path) -> None:
+    small = config(tmp_path, '[windows]\n"tiny" = 2000\n')
+    local = Partner(Endpoint("llama.cpp", "openai_chat", local=True), "tiny", 4096, "llama.cpp")
+    assert windowed(local, small).window == 2000
+    assert windowed(local, config(tmp_path)).window == 4096
+    assert params_for(local, 8192)["max_tokens"] == 1024, "a small window keeps room for what is asked"
+    with pytest.raises(BadConfig, match="leaves no room"):
+        windowed(local, config(tmp_path, "", "answer_tokens=4000"))
+
+
+async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -> None:
+    listed = {"data": [{"id": "claude-x", "max_input_tokens": 300_000, "max_tokens": 2000}, {"id": "claude-y"}]}
+    async with served({"/v1/models": listed}) as server:
+        line = SdkLine(Endpoint("anthropic", "anthropic", server.root, "k"))
+        found = await refined(Partner(line.endpoint, "claude-x"), line, config(tmp_path))
+        await line.close()
+    assert (found.window, found.origin, found.models) == (300_000, "anthropic", ("claude-x", "claude-y"))
+    assert params_for(found, 8192)["max_tokens"] == 2000
