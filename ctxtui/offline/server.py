@@ -96,11 +96,8 @@ class Server:
             fault = self._fate(headers)
             if fault is not None and fault.kind == SLOW:
                 await asyncio.sleep(fault.seconds)
-            refused = _injected(fault)
             begun = time.monotonic()
-            # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
-            async with self.turn:
-                got = refused or await asyncio.to_thread(self._served, desk, raw, headers)
+            got = _injected(fault) or await self._served(desk, raw, headers)
             self._note(path, raw, got, fault)
             id_ = self.provider.names.new("req_011C", 20)
             told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_openai_headers(desk, begun)}
@@ -111,9 +108,11 @@ class Server:
 
         return handler
 
-    def _served(self, desk: Desk, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
+    async def _served(self, desk: Desk, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
         try:
-            return serve(desk, self.provider, raw, headers)
+            # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
+            async with self.turn:
+                return await asyncio.to_thread(serve, desk, self.provider, raw, headers)
         except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
             told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
             return Refusal(told, 500, rule="fault")
