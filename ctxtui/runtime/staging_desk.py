@@ -135,19 +135,29 @@ class StagingDesk:
             tuple(_warnings(tag)),
             len(applied.asleep),
             tag.broken,
+            tag.breaks_at,
         )
 
-    def _price(self, staging: Staging, coming: Next) -> PriceTag:
+    def _price(self, staging: Staging, coming: Next) -> PriceTag | None:
+        """The tag of what is staged; None while a block of it is being counted."""
         overlay, model = self._overlays.of(staging.scene.thread or "main"), staging.scene.call.model
         key = (id(staging.applied), id(coming), overlay.version)
         if self._tag is None or self._tag[0] != key:
             rules = rules_for(staging.applied.context.dialect, self.study.book.card(model))
             before = apply(staging.applied.context, overlay.applied, rules)
 
-            def count(block: Block) -> int:
-                return self.study.tokens_of(model, block) or 0
+            waiting: list[Block] = []
 
-            self._tag = key, price_tag(before, staging.applied, coming.asked, count, self._literals)
+            def count(block: Block) -> int:
+                found = self.study.tokens_of(model, block)
+                if found is None:
+                    waiting.append(block)
+                return found or 0
+
+            tag = price_tag(before, staging.applied, coming.asked, count, self._literals)
+            if waiting:
+                return None
+            self._tag = key, tag
         return self._tag[1]
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:

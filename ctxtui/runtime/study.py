@@ -53,6 +53,9 @@ class Study:
     def tokens_of(self, model: str, block: Block) -> int | None:
         """Tokens of a block that stands in no context yet, as `model` counts it; None while it is being counted."""
         found = self._own.get((model, block.digest))
+        if found is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
+            # Counted with its context: nothing has to be asked for.
+            found = self._own[model, block.digest] = self.book.measure(model)(block)
         if found is None:
             self._wanted[model, block.digest] = block
             return None

@@ -31,7 +31,8 @@ class StagedPane:
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
     `dialect` the provider's dialect that the result was held against; `warnings` are short texts, each with what it is
     about; `asleep` are edits whose target is not in this context, `broken` the cached tokens that are not read
-    any more if the edits are applied now, as the simulated cache has it (None: not known yet)."""
+    any more if the edits are applied now, as the simulated cache has it (None: not known yet), and `breaks_at` the raw
+    position where the prompt parts from the one without them."""
 
     staging: Staging
     usable: int
@@ -42,6 +43,7 @@ class StagedPane:
     warnings: tuple[tuple[str, str], ...] = ()
     asleep: int = 0
     broken: int | None = None
+    breaks_at: int | None = None
 
 
 def edits(count: int) -> str:
@@ -101,7 +103,7 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
     if not what.moments:
         return
     wide = room >= 44
-    once, call, back = (10, 10, 12) if wide else (8, 8, 7)
+    once, call, back = (10, 10, 12) if wide else (8, 7, 8)
     name = max(1, room - once - call - back - 2)
     heads = ("once", "per call", "pays back") if wide else ("once", "a call", "pays")
     yield [

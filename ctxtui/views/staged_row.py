@@ -21,6 +21,8 @@ def draw(row: Row, grid: Grid, cursor: str, fate: Fate | None, sign: Span | None
     breakpoint); `broken`: it lies behind the place where the cached prefix ends."""
     gutter = GUTTER["write"].span if broken and row.gutter.text.strip() and not (fate and fate.out) else row.gutter
     words = _struck(row.words, fate) if fate is not None and fate.out else row.words
+    if sign is not None and sign.text == MARK["breakpoint"].glyph:
+        gutter, sign = sign, None
     mark = fate.mark if fate is not None else sign
     before, after, bar = _figures(row, fate, grid)
     line = [

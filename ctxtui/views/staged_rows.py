@@ -76,6 +76,7 @@ class StagedRows:
         staging = self._staging
         context, applied = staging.applied.context, staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.news)}
+        touched |= {staging.breaks_at} if staging.breaks_at is not None else set()
         touched |= {context.position(node) for node in staging.marked if self._holds(node)}
         keep: set[int] = set()
         for at in touched:
@@ -95,7 +96,7 @@ class StagedRows:
 
     def _build(self, shown: Sequence[int], kept: Sequence[int]) -> None:
         staging = self._staging
-        nodes, breaks = staging.applied.context.nodes, staging.applied.breaks_at
+        nodes, breaks = staging.applied.context.nodes, staging.breaks_at
         waiting = list(staging.news)[::-1]
         row = 0
         for at in (*kept, len(nodes)):

@@ -88,6 +88,15 @@ class Staging:
     edits: tuple[Edit, ...] = ()
     marked: frozenset[int] = frozenset()
     head: int = ROOT
+    parts_at: int | None = None
+    """Where the prompt parts from the one without edits as the provider reads it: perhaps further in front than the
+    first change (thinking that is no longer read); None: where the first change is."""
+
+    @property
+    def breaks_at(self) -> int | None:
+        """The first raw position from which the prefix is another one; None where nothing changes."""
+        own = self.applied.breaks_at
+        return own if own is None or self.parts_at is None else min(own, self.parts_at)
 
     def fate(self, node: int) -> Fate | None:
         """What becomes of `node`; None where it stays as it is."""
@@ -181,7 +190,7 @@ class Staging:
     @cached_property
     def break_token(self) -> int | None:
         """The token at which the sent prefix parts from the raw one; None where it does not."""
-        at = self.applied.breaks_at
+        at = self.breaks_at
         if at is None:
             return None
         nodes = self.applied.context.nodes
@@ -232,7 +241,7 @@ class Staging:
 
     def behind(self, node: int) -> bool:
         """Whether `node` lies where the cached prefix cannot be read any more."""
-        breaks = self.applied.breaks_at
+        breaks = self.breaks_at
         return breaks is not None and self.scene.session.tree[node].depth - 1 >= breaks
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -125,7 +126,10 @@ class OnEdits(Searching):
         if desk is None or desk.study is not self.study or not desk.has_edits(scene.thread, self.marks):
             return None
         staging = desk.staging(scene, frozenset(self.marks))
-        return staging, desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
+        pane = desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
+        if pane.breaks_at is not None:
+            staging = replace(staging, parts_at=pane.breaks_at)
+        return staging, replace(pane, staging=staging)
 
     def coming_of(self, scene: Scene) -> Coming | None:
         """The next call, where it is to be shown: at the end of a live session, while what the last call left is still
