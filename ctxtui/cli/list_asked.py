@@ -76,15 +76,15 @@ class Asked:
         notes = Notebook(self.loaded, self.settings).read()
         price = price_of(prices_for(self.settings))
 
-        def usd(call: Call) -> float | None:
+        def cost(call: Call) -> tuple[float | None, bool]:
             if call.usage is None or call.usage.cost is not None:
-                return call.usage.cost if call.usage else 0.0
-            cost = price(call)
-            return cost.usd if cost is not None else None
+                return (call.usage.cost if call.usage else 0.0), True
+            found = price(call)
+            return (found.usd if found is not None else None), True
 
         return phases(
             calls,
             begun(session, calls, self.rule, notes),
             lambda call: figures(self.book, call).context_tokens,
-            usd,
+            cost,
         )

@@ -38,7 +38,7 @@ class Start(NamedTuple):
 class Phase:
     """One phase: calls `first` to `last` (from 1). Tokens: `before` is the context of the call before it (0 for the
     first), `end` that of its last call, `peak` its largest, `sent` all input and `answered` all output in it, `usd`
-    what its calls cost (None where that is not known)."""
+    what its calls cost: None where a price is not known, or, if not `priced`, not known yet."""
 
     name: str
     first: int
@@ -50,6 +50,7 @@ class Phase:
     answered: int
     usd: float | None
     own: bool = False
+    priced: bool = True
 
     @property
     def calls(self) -> int:
@@ -110,13 +111,14 @@ def merged(one: Iterable[Start], own: Iterable[Start]) -> list[Start]:
     return [by_call[call] for call in sorted(by_call)]
 
 
-def phases(
-    calls: Sequence[Call], begun: Sequence[Start], tokens: Input, usd: Callable[[Call], float | None]
-) -> list[Phase]:
-    """The phases of a thread's `calls`. What comes before the first start is a phase without a name.
+Cost = Callable[[Call], tuple[float | None, bool]]
+"""Gives what a call cost in USD (None where its price is not known, 0 where it has no report), and whether that is
+worked out."""
 
-    `tokens` gives a call's context, `usd` its cost (None: not known; 0.0 where it has no report).
-    """
+
+def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
+    """The phases of a thread's `calls`; `tokens` gives a call's context. What comes before the first start is a phase
+    without a name."""
     if not calls:
         return []
     every = list(begun) if begun and begun[0].call == 1 else [Start(1, ""), *begun]
@@ -124,21 +126,22 @@ def phases(
     found = []
     for at, start in enumerate(every):
         last = every[at + 1].call - 1 if at + 1 < len(every) else len(calls)
-        mine = calls[start.call - 1 : last]
-        costs = [usd(call) for call in mine]
-        known = [cost for cost in costs if cost is not None]
+        mine, there = calls[start.call - 1 : last], sizes[start.call - 1 : last]
+        costs = [cost(call) for call in mine]
+        known = [usd for usd, _ in costs if usd is not None]
         found.append(
             Phase(
                 start.name,
                 start.call,
                 last,
-                sizes[start.call - 2] if start.call > 1 else 0,
-                sizes[last - 1],
-                max(sizes[start.call - 1 : last]),
-                sum(sizes[start.call - 1 : last]),
-                sum(call.usage.output for call in mine if call.usage),
-                sum(known) if len(known) == len(costs) else None,
-                start.own,
+                before=sizes[start.call - 2] if start.call > 1 else 0,
+                end=there[-1],
+                peak=max(there),
+                sent=sum(there),
+                answered=sum(call.usage.output for call in mine if call.usage),
+                usd=sum(known) if len(known) == len(costs) else None,
+                own=start.own,
+                priced=all(priced for _, priced in costs),
             )
         )
     return found

@@ -39,7 +39,7 @@ def draw(row: Phase, most: int, room: int, *, here: bool, shown: bool) -> list[S
         "peak": numbers.tokens(row.peak),
         "sent": numbers.tokens(row.sent),
         "answered": numbers.tokens(row.answered),
-        "cost": numbers.money(row.usd),
+        "cost": numbers.money(row.usd) if row.priced else numbers.NONE,
     }
     columns = [Span(f"{figures[name]:>{wide}}", "ink" if name in ("growth", "cost") else "dim")
                for name, wide in _shown(room)]  # fmt: skip

@@ -21,7 +21,7 @@ def table(session: Session, rule: str) -> list[Phase]:
         found = re.search(rule, text)
         return found[0] if found else ""
 
-    return phases(calls, starts(session.tree, calls, rule, search), reported, lambda call: 0.5)
+    return phases(calls, starts(session.tree, calls, rule, search), reported, lambda call: (0.5, True))
 
 
 def reported(call: Call) -> int:
@@ -76,9 +76,11 @@ def test_phases_cover_the_calls_and_their_growth_adds_up(cuts: set[int], sizes: 
     calls = rounds(12).thread_calls(MAIN)
     by_id = {call.id: size for call, size in zip(calls, sizes, strict=True)}
     begun = [Start(n, f"p{n}") for n in sorted(cuts)]
-    rows = phases(calls, begun, lambda call: by_id[call.id], lambda call: None if call.id == "c1" else 1.0)
+    rows = phases(
+        calls, begun, lambda call: by_id[call.id], lambda call: (None if call.id == "c1" else 1.0, call.id != "c1")
+    )
     assert [row.first for row in rows] == [1, *sorted(cuts)]
     assert sum(row.calls for row in rows) == 12 and sum(row.growth for row in rows) == sizes[-1]
     assert sum(row.sent for row in rows) == sum(sizes) and max(row.peak for row in rows) == max(sizes)
-    assert rows[0].usd is None and all(row.usd == row.calls for row in rows[1:])
-    assert phases([], begun, lambda call: 0, lambda call: 0.0) == []
+    assert rows[0].usd is None and not rows[0].priced and all(row.usd == row.calls for row in rows[1:])
+    assert phases([], begun, lambda call: 0, lambda call: (0.0, True)) == []

@@ -38,7 +38,7 @@ async def test_threads_are_listed_with_their_figures_and_one_goes_there_and_back
 
 async def test_tools_are_listed_by_server() -> None:
     async with opened(every_category(), (80, 24)) as (screen, pilot):
-        await pilot.press("K")
+        await pilot.press("A")
         await until(pilot, lambda: "mcp" in seen(screen))
         shown = seen(screen)
         assert "built-in" in shown and "mcp puppeteer" in shown and "Bash" in shown

@@ -23,7 +23,7 @@ class Threads(Command):
 class Tools(Command):
     """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
 
-    name, action, keys, group = "tools by server", "tools", ("K",), "lists"
+    name, action, keys, group = "tools by server", "tools", ("A",), "lists"
 
 
 class Weights(Command):

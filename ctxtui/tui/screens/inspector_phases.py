@@ -52,10 +52,10 @@ class Phasing(Noting):
         def tokens(call: Call) -> int:
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
 
-        def usd(call: Call) -> float | None:
+        def cost(call: Call) -> tuple[float | None, bool]:
             if call.usage is None or call.usage.cost is not None:
-                return call.usage.cost if call.usage else 0.0
-            cost = costs.get(call.id)
-            return cost.usd if cost is not None else None
+                return (call.usage.cost if call.usage else 0.0), True
+            found = costs.get(call.id)
+            return (found.usd if found is not None else None), call.id in costs
 
-        return phases(calls, begun(study.session, calls, self.source.phase_rule, self._kept), tokens, usd)
+        return phases(calls, begun(study.session, calls, self.source.phase_rule, self._kept), tokens, cost)

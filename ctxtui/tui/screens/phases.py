@@ -20,6 +20,9 @@ from ctxtui.views.span import Span, Spans
 NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""
 
+_EVERY: Final = 0.5
+"""Seconds between looks at whether more is priced."""
+
 
 class PhasesScreen(Overlay[int | None]):
     """The phases as `make` works them out; `number` is the call shown. Closes with the number of a call, or `NAME`."""
@@ -49,6 +52,9 @@ class PhasesScreen(Overlay[int | None]):
 
     def on_mount(self) -> None:
         """Work the table out."""
+        self._begin()
+
+    def _begin(self) -> None:
         self.run_worker(lambda: self.post_message(self._made()), thread=True)
 
     def _made(self) -> Made:
@@ -58,13 +64,16 @@ class PhasesScreen(Overlay[int | None]):
             return self.Made((), error)
 
     def on_phases_screen_made(self, message: Made) -> None:
-        """Show it, the phase of the call shown under the cursor."""
-        rows = message.rows
+        """Show it, the phase of the call shown under the cursor; again until all of it is priced."""
+        rows, first = message.rows, self.pane.rows is None
         self._most = max((row.growth for row in rows), default=0)
         self.pane.noted = phases.summary(rows)
         if message.error is not None:
             self.pane.told = [Span("✗ ", "crit"), Span(f"setting phases: {message.error}", "crit")]
-        self.pane.show(rows, cursor=next((i for i, row in enumerate(rows) if row.last >= self._number), 0))
+        at = next((i for i, row in enumerate(rows) if row.last >= self._number), 0)
+        self.pane.show(rows, cursor=at if first else None)
+        if not all(row.priced for row in rows):
+            self.set_timer(_EVERY, self._begin)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """To its first call."""
