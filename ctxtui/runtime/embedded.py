@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
@@ -16,9 +17,10 @@ PACE: Final = 300.0
 async def start(partner: Partner) -> tuple[Partner, Callable[[], Awaitable[None]]]:
     """The partner at the address where the provider listens now, and what ends it."""
     # Imported here: a chat with a real provider needs none of it.
-    from ctxtui.offline import Server, serving
+    from ctxtui.offline import Server, offline
 
-    stack = AsyncExitStack()
-    running = await stack.enter_async_context(serving(Server(pace=PACE)))
+    stack = ExitStack()
+    # In a thread and event loop of its own: the screen's is not kept waiting.
+    running = await asyncio.to_thread(stack.enter_context, offline(Server(pace=PACE)))
     endpoint = replace(partner.endpoint, base_url=running.url)
-    return replace(partner, endpoint=endpoint), stack.aclose
+    return replace(partner, endpoint=endpoint), lambda: asyncio.to_thread(stack.close)
