@@ -26,7 +26,8 @@ class CacheAudited:
 
     `previous` is the input of the call whose context it extends: a hit reads more than half of it. `cause` says what
     was foretold to be lost, of a miss that nothing in the recording explains it is ``not in the record``; `evidence`
-    is what the recording shows about a miss. `inferred`: the client's markers are not recorded.
+    is what the recording shows about a miss. `inferred`: the client's markers are not recorded. `what` names the tool,
+    parameter or model that was lost to.
     """
 
     thread: str
@@ -41,6 +42,7 @@ class CacheAudited:
     cause: str
     evidence: str
     inferred: bool
+    what: str = ""
 
     @property
     def within(self) -> bool:
@@ -85,7 +87,7 @@ def _audited(forecast: CacheForecast, call: Call, number: int, provider: str, pa
     usage = call.usage
     assert usage is not None
     missed = usage.cache_read * 2 <= forecast.held
-    known = forecast.alarm and forecast.cause
+    known, cause = forecast.alarm and forecast.cause.name, forecast.cause.name
     return CacheAudited(
         call.thread,
         number,
@@ -96,9 +98,10 @@ def _audited(forecast: CacheForecast, call: Call, number: int, provider: str, pa
         forecast.floor,
         forecast.ceiling,
         usage.cache_read,
-        NOT_IN_RECORD if missed and not known else forecast.cause,
+        NOT_IN_RECORD if missed and not known else cause,
         past.of(forecast, usage) if missed else "",
         forecast.inferred,
+        forecast.cause.what,
     )
 
 

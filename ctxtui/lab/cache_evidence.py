@@ -41,12 +41,16 @@ class Evidence:
         return told or self._unexplained(forecast, usage)
 
     def _told(self, forecast: CacheForecast) -> str:
-        call, base = forecast.call, forecast.base
-        match forecast.cause:
+        call, (name, by, what) = forecast.call, forecast.cause
+        match name:
             case "expired":
-                return f"{_span(forecast.by)} after its lifetime had ended"
+                return f"{_span(by)} after its lifetime had ended"
             case "model":
-                return f"another model: {base.model} → {call.model}"
+                return f"another model: {what}"
+            case "tools":
+                return f"other tools: {what}"
+            case "parameter":
+                return f"another parameter: {what}"
             case "resume":
                 return "the client was started anew: its system prompt is another one"
             case "compaction":
@@ -55,14 +59,10 @@ class Evidence:
                 far = next((r.by for r in forecast.outcome.reasons if r.kind == LOOKBACK), None)
                 reach = f"; what is left of it lies {far:.0f} positions beyond the lookback" if far else ""
                 return f"a person spoke, so the thinking before was taken out{reach}"
-            case "no marker":
-                return "no marker in the request: nothing is cached"
-            case "below minimum":
-                return f"{forecast.by:.0f} tokens below the shortest prefix that is cached"
             case "content":
-                shared = self._tree.common(base.sent_head, call.sent_head)
+                shared = self._tree.common(forecast.base.sent_head, call.sent_head)
                 return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"
-        return ""
+        return _about_markers(name, by)
 
     def _unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
         found = self._what_was_read(forecast, usage)
@@ -85,6 +85,21 @@ class Evidence:
             where = "" if same.thread == call.thread else " of another thread"
             return f"only {read} tokens were read, as at call {self._numbers[same.id]}{where}"
         return f"{read} tokens were read, and no recorded call ended there"
+
+
+def _about_markers(name: str, by: float) -> str:
+    match name:
+        case "marker missing":
+            return "no marker in the request: nothing is cached"
+        case "marker moved":
+            return f"its last marker stands {by:.0f} positions in front of what was cached"
+        case "lookback":
+            return f"what was cached lies {by:.0f} positions beyond the lookback"
+        case "below minimum":
+            return f"{by:.0f} tokens below the shortest prefix that is cached"
+        case "not yet readable":
+            return f"sent {_span(by)} before the answer that wrote it began"
+    return ""
 
 
 def _span(seconds: float) -> str:

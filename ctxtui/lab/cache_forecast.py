@@ -11,35 +11,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ctxtui.cache import outcome as why
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import Outcome
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.lab.cache_band import Shortfalls
+from ctxtui.lab.cache_cause import AFTER_ASIDE, FROM_OUTSIDE, MODEL, RESUME, Cause, inferred, recorded
 from ctxtui.lab.cache_habit import Clock, Habit
 from ctxtui.lab.cache_prompts import CachePrompts
 from ctxtui.lab.forecast import Forecast, Forecaster
 from ctxtui.tokens.cumulate import Cumulated
 
-EXPIRED: Final = "expired"
-MODEL: Final = "model"
-RESUME: Final = "resume"
-COMPACTION: Final = "compaction"
-STRIPPED: Final = "thinking stripped"
-CONTENT: Final = "content"
-
-_FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
-"""Causes after which only what other traffic keeps warm is left."""
-_AFTER_ASIDE: Final = ("", STRIPPED)
-"""What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
-_SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +35,8 @@ class CacheForecast:
     """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
 
     `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base
-    left is lost: ``expired``, ``model``, ``resume``, ``compaction``, ``thinking stripped``, ``content``,
-    ``no marker``, ``below minimum``; "" where nothing is. `by` is how many seconds too late, or tokens too short.
-    `inferred`: the markers are not recorded, the client's habit was followed. `outcome` is what the simulator makes
-    of the call.
+    left is lost (see `cache_cause.Cause`), "" where nothing is. `inferred`: the markers are not recorded, the client's
+    habit was followed. `outcome` is what the simulator makes of the call.
     """
 
     call: Call
@@ -59,8 +45,7 @@ class CacheForecast:
     read: int
     floor: int
     ceiling: int
-    cause: str
-    by: float
+    cause: Cause
     inferred: bool
     outcome: Outcome
 
@@ -110,25 +95,26 @@ class CacheForecaster:
         self._habits: dict[tuple[str, str], Habit] = {}
         self._clocks: dict[str, Clock] = {}
         self._shortfalls: dict[str, Shortfalls] = {}
+        self._left: dict[str, Outcome] = {}
 
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
         """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
         at = self._clock(call).at(call)
         made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
         outcome = self._simulator.ask(made, at)
-        cause, by = self._cause(foretold, outcome, at)
-        whole = min(max(self._read(foretold, outcome, cause), 0), foretold.predicted)
+        cause = self._cause(foretold, outcome, at)
+        whole = min(max(self._read(foretold, outcome, cause.name), 0), foretold.predicted)
         habit, rules = self._habit(call), made.rules
         read = whole
-        if rules.engine == "automatic" and not cause and habit.lags:
+        if rules.engine == "automatic" and not cause.name and habit.lags:
             read = min(whole, habit.behind)
         floor, ceiling = read, read
         if rules.engine == "automatic":
             floor = min(read, self._shortfall(call).floor(whole))
             ceiling = max(read, counted(rules, foretold.predicted, foretold.predicted))
-        inferred = rules.engine == "anthropic" and not self._prompts.recorded(call)
+        guessed = rules.engine == "anthropic" and not self._prompts.recorded(call)
         return CacheForecast(
-            call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, by, inferred, outcome
+            call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, guessed, outcome
         )
 
     def asking(self, call: Call, total: int) -> tuple[Simulator, Prompt, float]:
@@ -152,13 +138,15 @@ class CacheForecaster:
                 self._told(forecast, foretold, habit, usage.cache_read)
             if self._prompts.reported(call, first=forecast is None):
                 made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
-                self._simulator.send(made, clock.latest(call), began=clock.at(call))
+                sent = self._simulator.send(made, clock.latest(call), began=clock.at(call))
+                if self._prompts.recorded(call):
+                    self._left[call.id] = sent
         clock.tick(call)
 
     def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
         """What the report says of the client's habit and of the provider's cache."""
-        missed, cause = read * 2 <= forecast.held, forecast.cause
-        if missed and cause in _FROM_OUTSIDE:
+        missed, cause = read * 2 <= forecast.held, forecast.cause.name
+        if missed and cause in FROM_OUTSIDE:
             habit.cold = read
         elif missed and read and cause:
             habit.warm = read
@@ -167,52 +155,32 @@ class CacheForecaster:
             habit.read(read, expected, not cause)
             if not cause:
                 self._shortfall(forecast.call).learn(read, expected)
-        elif foretold.step.asked and not missed and cause in _AFTER_ASIDE:
+        elif foretold.step.asked and not missed and cause in AFTER_ASIDE:
             answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
             habit.aside(read - expected > max(answer / 2, 0))
 
-    def _cause(self, foretold: Forecast, outcome: Outcome, at: float) -> tuple[str, float]:
-        """What part of what the base left is lost to, and by how many seconds."""
-        call, step, rules = foretold.call, foretold.step, outcome.prompt.rules
-        base = step.base
-        if base.model != call.model:
-            return MODEL, 0.0
-        late = next((reason.by for reason in outcome.reasons if reason.kind == why.EXPIRED), None)
-        late = self._late(call, rules, at) if late is None else late
-        if late is not None:
-            return EXPIRED, late
-        anew = call.epoch != base.epoch
-        if anew and call.epoch.start is EpochStart.RESUME and step.asked:
-            return RESUME, 0.0
-        for reason in outcome.reasons:
-            if reason.kind in (why.NO_MARKER, why.MINIMUM) and not self._habit(call).caches:
-                return reason.kind, reason.by
-        hit = outcome.hit
-        if hit is not None and self._tree[hit.node].depth >= self._tree[base.sent_head].depth - 1:
-            return "", 0.0
-        if anew and call.epoch.start in _SHRUNK:
-            return COMPACTION, 0.0
-        return (STRIPPED if rules.strips and step.asked else CONTENT), 0.0
-
-    def _late(self, call: Call, rules: Rules, at: float) -> float | None:
-        """Seconds since everything of the thread has expired; None where it has not."""
-        last = self._clock(call).last  # the latest it can have been
-        if last is None or rules.engine not in ("anthropic", "automatic"):
-            return None
-        life = rules.seconds(self._habit(call).life) if rules.engine == "anthropic" else rules.retention
-        return at - last - life if at - last > life else None
+    def _cause(self, foretold: Forecast, outcome: Outcome, at: float) -> Cause:
+        """What part of what the base left is lost to."""
+        call, step = foretold.call, foretold.step
+        left = self._left.get(step.base.id)
+        if left is None or not self._prompts.recorded(call):
+            return inferred(self._tree, call, step, outcome, at, self._clock(call), self._habit(call))
+        before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
+        return recorded(self._tree, before, now, left, outcome)
 
     def _read(self, foretold: Forecast, outcome: Outcome, cause: str) -> int:
         """Tokens read, if everything goes as it should."""
         rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
-        if cause in _FROM_OUTSIDE:
+        if self._prompts.recorded(foretold.call):
+            return outcome.read
+        if cause in FROM_OUTSIDE:
             return max(outcome.read, 0 if cause == MODEL else habit.cold) if cause != RESUME else habit.cold
-        if rules.engine == "anthropic" and step.asked and habit.asks_aside and cause in _AFTER_ASIDE:
+        if rules.engine == "anthropic" and step.asked and habit.asks_aside and cause in AFTER_ASIDE:
             new = round(self._prompts.tokens(foretold.call)(step.added))
             return max(outcome.read, foretold.predicted - new)
         if outcome.hit is not None and outcome.read >= (habit.warm or 0):
             return outcome.read
-        if not habit.caches or self._prompts.recorded(foretold.call):
+        if not habit.caches:
             return outcome.read
         if habit.warm is not None:
             return habit.warm

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ctxtui.cache.explain import Sent
 from ctxtui.cache.markers import Markers, markers
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import Prompt, prompt
@@ -87,6 +88,12 @@ class CachePrompts:
     def recorded(self, call: Call) -> bool:
         """Whether the markers of `call` are on record."""
         return self._markers(call, self._rules(call)) is not None
+
+    def sent(self, call: Call, made: Prompt) -> Sent:
+        """A call whose request is on record, as it was sent; `made` is its prompt."""
+        assert call.skeleton is not None
+        params = Request((), call.skeleton).params
+        return Sent(made, call.sent_head, call.skeleton.dialect, call.model, params)
 
     def _markers(self, call: Call, rules: Rules) -> Markers | None:
         if call.skeleton is None:

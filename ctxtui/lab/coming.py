@@ -110,5 +110,5 @@ def coming(
         len(asked.prompt.marks),
         forecast.floor if forecast is not None else usage.cache_read,
         forecast.ceiling if forecast is not None else usage.cache_read,
-        forecast.cause if forecast is not None else "",
+        forecast.cause.name if forecast is not None else "",
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.cache.explain import parting
+from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET, parting
 from ctxtui.cache.rules import Rules
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call, EpochStart
@@ -23,7 +23,8 @@ from ctxtui.pricing.rates import Rates
 
 TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
 COMPACTION, RESTART, STRIPPED, UNKNOWN = "compaction", "client restarted", "thinking stripped", NOT_IN_RECORD
-"""Causes, as they are shown."""
+PARAMETER = "parameter changed"
+"""Causes, as they are shown; those about markers are `cache.explain`'s."""
 
 _CAUSE: Final = {
     "expired": TTL,
@@ -34,6 +35,9 @@ _CAUSE: Final = {
     "thinking stripped": STRIPPED,
     "content": CONTENT,
     "changed": CONTENT,
+    "tools": TOOLS,
+    "parameter": PARAMETER,
+    **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
 }
 _SHOWN: Final = 4_000
 """Characters of a block that are taken along to be compared word by word."""
@@ -167,7 +171,7 @@ def _missed(
         _shared(book, call, head),
         (base.usage.input, usage.input),
         cause,
-        _what(call, base, cause),
+        _what(call, base, cause) or (row.what if row is not None else ""),
         late,
         life,
         row.alarm if row is not None else False,

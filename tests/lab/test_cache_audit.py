@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.core import block
-from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
 from ctxtui.lab import asking
@@ -17,6 +19,8 @@ from ctxtui.lab.cache_audit import NOT_IN_RECORD, CacheAudited, cache_audited, c
 from ctxtui.lab.cache_forecast import CacheForecast, usage_of
 from ctxtui.lab.cache_habit import ASKED_AT, Clock, Habit, sent_at
 from ctxtui.runtime.packaged import cache_rules, model_table
+from ctxtui.wire import anthropic
+from tests.cache.bodies import Desk
 from tests.lab.audits import OPUS4, OPUS45, Provider, report, result, speech, tool
 from tests.lab.sessions import Script, book, thinking
 
@@ -226,11 +230,11 @@ def test_the_next_call_reads_what_is_left_until_it_expires() -> None:
         last = talk.call()
     assert last.started is not None and last.usage is not None
     soon = after(talk, last.started + 20)
-    assert soon.read == last.usage.cache_read + last.usage.cache_write and not soon.cause
+    assert soon.read == last.usage.cache_read + last.usage.cache_write and not soon.cause.name
     usage = usage_of(soon)
     assert usage.input == soon.input and usage.cache_read == soon.read and usage.write_5m > 0
     late = after(talk, last.started + 301)
-    assert late.read == 0 and late.cause == "expired" and usage_of(late).input == late.input
+    assert late.read == 0 and late.cause.name == "expired" and usage_of(late).input == late.input
 
 
 def test_the_forecast_of_the_next_call_is_the_one_that_is_audited() -> None:
@@ -240,3 +244,60 @@ def test_the_forecast_of_the_next_call_is_the_one_that_is_audited() -> None:
     soon = after(talk, talk.script.clock + 10)
     talk.call()
     assert talk.rows()[-1].predicted == soon.read
+
+
+# --- requests on record: markers and parameters are known -------------------------------------------------------------
+
+
+def wired(*bodies: dict[str, object]) -> list[CacheAudited]:
+    """An audit of recorded request bodies, ten seconds apart, against a provider that does as the simulator says; the
+    last one reads nothing."""
+    desk = Desk()
+    script = Script(desk.model)
+    for n, body in enumerate(bodies):
+        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        made = desk.of(sent)[0]
+        outcome = desk.simulator.send(made, 1000.0 + 10 * n)
+        usage = outcome.usage(output=5)
+        if n == len(bodies) - 1:
+            usage = Usage(fresh=usage.fresh, write_5m=usage.cache_read + usage.cache_write, output=5)
+        script.head = script.session.tree.extend(0, sent.items)
+        call = script.call(usage=usage)
+        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))
+    return audit(script)
+
+
+def request(*texts: str, marked: bool = True, tools: tuple[str, ...] = ("read",), **more: object) -> dict[str, object]:
+    said = [{"type": "text", "text": words} for words in texts]
+    if marked:
+        said[-1]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
+    kinds = [{"name": name, "description": "d", "input_schema": {}} for name in tools]
+    return {"tools": kinds, "messages": [{"role": "user", "content": said}], **more}
+
+
+LONG = "words " * 900 + "#3000"
+
+
+@pytest.mark.parametrize(
+    ("last", "cause", "evidence"),
+    [
+        (request(LONG, "b", "c", tools=("read", "grep")), "tools", "other tools: grep added"),
+        (request(LONG, "b", "c", tool_choice={"type": "any"}), "parameter", "another parameter: tool_choice"),
+        (request(LONG, "b", "c", marked=False), "marker missing", "no marker in the request: nothing is cached"),
+        (request("else " + LONG, "b", "c"), "content", "the context parts from that of the call before it at block 3"),
+        (
+            request(LONG, "b", *(f"{n}" for n in range(30)), "c"),
+            "lookback",
+            "what was cached lies 12 positions beyond the lookback",
+        ),
+    ],
+)
+def test_the_cause_of_a_recorded_request_is_named(last: dict[str, object], cause: str, evidence: str) -> None:
+    row = wired(request(LONG), request(LONG, "b"), last)[-1]
+    assert (row.cause, row.evidence) == (cause, evidence)
+    assert row.missed and row.alarm and not row.inferred
+
+
+def test_a_recorded_request_that_should_have_hit_is_not_in_the_record() -> None:
+    row = wired(request(LONG), request(LONG, "b"), request(LONG, "b", "c"))[-1]
+    assert row.missed and not row.alarm and row.cause == NOT_IN_RECORD
