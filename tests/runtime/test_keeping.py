@@ -53,6 +53,12 @@ def test_each_change_imports_first_and_shows_on_the_shelf(shelf: Shelf) -> None:
     keeper.archive(one, False)
     (one,) = own(shelf)
     assert not one.archived
+    assert keeper.subscription(one, True) == "paid by a subscription: tokens lead"
+    (one,) = own(shelf)
+    assert one.subscription
+    keeper.subscription(one, False)
+    (one,) = own(shelf)
+    assert not one.subscription
     assert "the recording is untouched" in keeper.delete(one)
     (one,) = own(shelf)
     assert one.stored == "" and one.title != "the flaky test"

@@ -109,6 +109,9 @@ class Keeper:
         """As `runtime.keeping`."""
         return self._note("tag", one.key, *tags)
 
+    def subscription(self, one: SessionSummary, on: bool) -> str:
+        return self._note("subscription", one.key, on)
+
     def archive(self, one: SessionSummary, archived: bool) -> str:
         """As `runtime.keeping`."""
         return self._note("archive", one.key, archived)
@@ -332,10 +335,12 @@ async def test_tags_archive_and_import() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, app, "95 %")
-        for keys in (["t", *"x y", "enter"], ["a"], ["i"]):
+        for keys in (["t", *"x y", "enter"], ["dollar_sign"], ["a"], ["i"]):
             await pilot.press(*keys)
             await until(pilot, app, "✓ done that")
-        assert app.keeper.asked == [("tag", "alpha", "x", "y"), ("archive", "alpha", True), ("import", "alpha")]
+        tagged, *rest = app.keeper.asked
+        assert tagged == ("tag", "alpha", "x", "y")
+        assert rest == [("subscription", "alpha", True), ("archive", "alpha", True), ("import", "alpha")]
 
 
 async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
