@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.violation import Violation, listed, roles
+from ctxtui.curation.violation import (
+    EMPTY,
+    FIRST,
+    IMAGES,
+    LAST,
+    PAIR,
+    RESULTS_FIRST,
+    SYSTEM,
+    THINKING,
+    Violation,
+    listed,
+    roles,
+)
 
 _ROLES: Final = frozenset({"user", "assistant", "system"})
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
@@ -37,26 +49,40 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
             yield from _content(message.get("content"), f"$.messages[{n}].content")
             if not runs or runs[-1].role != message.get("role"):
                 runs.append(_Run(message.get("role")))
-            parts = listed(message.get("content"))
+            content = message.get("content")
+            parts = [{"type": "text"}] if isinstance(content, str) else listed(content)
             found = [(f"$.messages[{n}].content[{m}]", p) for m, p in enumerate(parts) if isinstance(p, dict)]
             runs[-1].parts += found
     compaction = bool(runs) and any(part.get("type") == "compaction" for _, part in runs[0].parts[:1])
     if runs and runs[0].role != "user" and not compaction:
-        yield Violation("$.messages[0].role", "the first message must be the user's")
+        yield Violation("$.messages[0].role", "the first message must be the user's", FIRST)
     yield from _pairs(runs)
     yield from _turns(runs)
+    yield from _ending(body)
     yield from _systems(body, runs)
     yield from _system_prompt(body.get("system"))
     images = sum(part.get("type") == "image" for run in runs for _, part in run.parts)
     if images > _IMAGES:
-        yield Violation("$.messages", f"{images} images, the most is {_IMAGES}")
+        yield Violation("$.messages", f"{images} images, the most is {_IMAGES}", IMAGES)
 
 
 def prefilled(body: dict[str, Json]) -> Iterator[Violation]:
     """A conversation that ends with the assistant, which models from 4.6 on refuse."""
     messages = listed(body.get("messages"))
     if messages and isinstance(messages[-1], dict) and messages[-1].get("role") == "assistant":
-        yield Violation(f"$.messages[{len(messages) - 1}]", "the conversation must end with a user message")
+        yield Violation(f"$.messages[{len(messages) - 1}]", "the conversation must end with a user message", LAST)
+
+
+def _ending(body: dict[str, Json]) -> Iterator[Violation]:
+    """A prefilled answer must not end with white space (facts §1, older models)."""
+    messages = listed(body.get("messages"))
+    last = messages[-1] if messages and isinstance(messages[-1], dict) else {}
+    content = last.get("content")
+    end = listed(content)[-1] if listed(content) else content
+    text = end.get("text") if isinstance(end, dict) else end
+    if last.get("role") == "assistant" and isinstance(text, str) and text.strip() and text != text.rstrip():
+        path = f"$.messages[{len(messages) - 1}]"
+        yield Violation(path, "the last answer must not end with white space", LAST)
 
 
 def _turns(runs: Sequence[_Run]) -> Iterator[Violation]:
@@ -65,15 +91,15 @@ def _turns(runs: Sequence[_Run]) -> Iterator[Violation]:
         for m, (path, part) in enumerate(run.parts):
             kind = part.get("type")
             if kind in _THINKING and run.role != "assistant":
-                yield Violation(path, "only the assistant thinks")
+                yield Violation(path, "only the assistant thinks", THINKING)
             elif kind == "thinking" and not isinstance(part.get("signature"), str):
-                yield Violation(f"{path}.signature", "thinking must be signed")
+                yield Violation(f"{path}.signature", "thinking must be signed", THINKING)
             elif kind == "redacted_thinking" and not part.get("data"):
-                yield Violation(f"{path}.data", "redacted thinking must hold its data")
+                yield Violation(f"{path}.data", "redacted thinking must hold its data", THINKING)
             if kind == "compaction" and part.get("content") == "":
                 yield Violation(f"{path}.content", "a compaction must not be empty")
             if kind in _THINKING and m == len(run.parts) - 1 and run.role == "assistant" and n < len(runs) - 1:
-                yield Violation(path, "the last block of an assistant message must not be thinking")
+                yield Violation(path, "the last block of an assistant message must not be thinking", THINKING)
 
 
 def _systems(body: dict[str, Json], runs: Sequence[_Run]) -> Iterator[Violation]:
@@ -85,9 +111,9 @@ def _systems(body: dict[str, Json], runs: Sequence[_Run]) -> Iterator[Violation]
         path = paths.get(id(run), "$.messages")
         before, after = runs[n - 1] if n else None, runs[n + 1] if n + 1 < len(runs) else None
         if before is None or not (before.role == "user" or _ends_with_server_result(before)):
-            yield Violation(path, "a system message must follow a user message")
+            yield Violation(path, "a system message must follow a user message", SYSTEM)
         if after is not None and after.role != "assistant":
-            yield Violation(path, "a system message must be last or be followed by the assistant")
+            yield Violation(path, "a system message must be last or be followed by the assistant", SYSTEM)
 
 
 def _ends_with_server_result(run: _Run) -> bool:
@@ -108,22 +134,22 @@ def _system_prompt(system: Json) -> Iterator[Violation]:
         if not isinstance(part, dict) or part.get("type") != "text":
             yield Violation(f"$.system[{n}]", "the system prompt is made of texts")
         elif not str(part.get("text") or "").strip():
-            yield Violation(f"$.system[{n}].text", "text must not be empty")
+            yield Violation(f"$.system[{n}].text", "text must not be empty", EMPTY)
 
 
 def _content(content: Json, path: str) -> Iterator[Violation]:
     if isinstance(content, str):
         if not content.strip():
-            yield Violation(path, "text must not be empty")
+            yield Violation(path, "text must not be empty", EMPTY)
     elif not isinstance(content, list) or not content:
-        yield Violation(path, "content must not be empty")
+        yield Violation(path, "content must not be empty", EMPTY)
     for m, part in enumerate(listed(content)):
         if not isinstance(part, dict) or not isinstance(part.get("type"), str):
             yield Violation(f"{path}[{m}]", "a content part must be an object with a type")
         elif part["type"] == "text" and not str(part.get("text") or "").strip():
-            yield Violation(f"{path}[{m}].text", "text must not be empty")
+            yield Violation(f"{path}[{m}].text", "text must not be empty", EMPTY)
         elif part["type"] == "tool_use" and not isinstance(part.get("input"), dict):
-            yield Violation(f"{path}[{m}].input", "a call's input must be an object")
+            yield Violation(f"{path}[{m}].input", "a call's input must be an object", PAIR)
 
 
 def _pairs(runs: Sequence[_Run]) -> Iterator[Violation]:
@@ -144,18 +170,18 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[Violation]:
 
 def _call(run: _Run, path: str, id_: str, answered: set[Json], seen: set[str]) -> Iterator[Violation]:
     if run.role != "assistant":
-        yield Violation(path, "only the assistant calls tools")
+        yield Violation(path, "only the assistant calls tools", PAIR)
     elif id_ not in answered:
-        yield Violation(path, f"call {id_!r} has no result in the message after it")
+        yield Violation(path, f"call {id_!r} has no result in the message after it", PAIR)
     if not id_ or id_ in seen:
-        yield Violation(f"{path}.id", "ids of calls must be unique")
+        yield Violation(f"{path}.id", "ids of calls must be unique", PAIR)
     seen.add(id_)
 
 
 def _answer(run: _Run, path: str, id_: str, asked: set[Json], other: bool) -> Iterator[Violation]:
     if run.role != "user":
-        yield Violation(path, "tool results belong into user messages")
+        yield Violation(path, "tool results belong into user messages", PAIR)
     elif id_ not in asked:
-        yield Violation(path, f"no call {id_!r} in the message before")
+        yield Violation(path, f"no call {id_!r} in the message before", PAIR)
     elif other:
-        yield Violation(path, "tool results must stand first in their message")
+        yield Violation(path, "tool results must stand first in their message", RESULTS_FIRST)

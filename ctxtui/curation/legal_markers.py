@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.curation.rules import MOST_MARKERS
-from ctxtui.curation.violation import Violation, listed
+from ctxtui.curation.violation import MARKERS, Violation, listed
 
 _KEY: Final = "cache_control"
 _TTLS: Final = ("5m", "1h")
@@ -25,17 +25,17 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
             continue
         ttl = block[_KEY].get("ttl", "5m") if isinstance(block[_KEY], dict) else None
         if ttl not in _TTLS:
-            yield Violation(f"{path}.{_KEY}", "ttl must be 5m or 1h")
+            yield Violation(f"{path}.{_KEY}", "ttl must be 5m or 1h", MARKERS)
         elif ttl == "1h" and short:
-            yield Violation(f"{path}.{_KEY}", f"a marker of 1h must not stand behind one of 5m ({short})")
+            yield Violation(f"{path}.{_KEY}", f"a marker of 1h must not stand behind one of 5m ({short})", MARKERS)
         short = short or (path if ttl == "5m" else "")
         if block.get("type") in _UNMARKED:
-            yield Violation(f"{path}.{_KEY}", f"{block['type']} takes no marker")
+            yield Violation(f"{path}.{_KEY}", f"{block['type']} takes no marker", MARKERS)
         elif block.get("type") == "text" and not str(block.get("text") or "").strip():
-            yield Violation(f"{path}.{_KEY}", "an empty text takes no marker")
+            yield Violation(f"{path}.{_KEY}", "an empty text takes no marker", MARKERS)
     count = sum(block[_KEY] is not None for _, block in marked) + (body.get(_KEY) is not None)
     if count > MOST_MARKERS:
-        yield Violation("$", f"{count} cache markers, the most is {MOST_MARKERS}")
+        yield Violation("$", f"{count} cache markers, the most is {MOST_MARKERS}", MARKERS)
 
 
 def _blocks(body: dict[str, Json]) -> Iterator[_Found]:

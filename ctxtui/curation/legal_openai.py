@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.violation import Violation, listed, roles
+from ctxtui.curation.violation import EMPTY, PAIR, REASONING, Violation, listed, roles
 
 _CHAT_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant"})
@@ -32,18 +32,18 @@ def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
             if id_ in open_:
                 open_.remove(id_)
             else:
-                yield Violation(path, f"no call {id_!r} before this answer")
+                yield Violation(path, f"no call {id_!r} before this answer", PAIR)
             continue
         if open_:
-            yield Violation(path, f"calls without answer before this message: {', '.join(open_)}")
+            yield Violation(path, f"calls without answer before this message: {', '.join(open_)}", PAIR)
         calls = listed(message.get("tool_calls"))
         open_ = [str(call.get("id")) for call in calls if isinstance(call, dict)]
         if message.get("tool_calls") == []:
             yield Violation(f"{path}.tool_calls", "must not be empty")
         if message.get("content") in (None, []) and not calls and not message.get("function_call"):
-            yield Violation(f"{path}.content", "content is required")
+            yield Violation(f"{path}.content", "content is required", EMPTY)
     if open_:
-        yield Violation("$.messages", f"calls without answer at the end: {', '.join(open_)}")
+        yield Violation("$.messages", f"calls without answer at the end: {', '.join(open_)}", PAIR)
 
 
 def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
@@ -65,7 +65,7 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
         kind, id_ = item.get("type", "message"), str(item.get("call_id") or item.get("id"))
         follower = given[n + 1] if n + 1 < len(given) else None
         if kind == "reasoning" and whole and (not isinstance(follower, dict) or follower.get("type") in _OUTPUTS):
-            yield Violation(path, "reasoning without the item that followed it")
+            yield Violation(path, "reasoning without the item that followed it", REASONING)
         if kind == "compaction_trigger" and follower is not None:
             yield Violation(path, "a compaction trigger must be the last item")
         if kind == "message":
@@ -73,13 +73,13 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
         elif kind in _CALLS.values():
             calls[kind, id_] = path
         elif kind in _CALLS and calls.pop((_CALLS[kind], id_), None) is None and whole:
-            yield Violation(path, f"no call {id_!r} before this output")
+            yield Violation(path, f"no call {id_!r} before this output", PAIR)
     for (_, id_), path in calls.items():
-        yield Violation(path, f"call {id_!r} has no output")
+        yield Violation(path, f"call {id_!r} has no output", PAIR)
 
 
 def _message(item: dict[str, Json], path: str) -> Iterator[Violation]:
     if item.get("role") not in _ROLES:
         yield Violation(f"{path}.role", f"no such role: {item.get('role')!r}")
     if not item.get("content"):
-        yield Violation(f"{path}.content", "content is required")
+        yield Violation(f"{path}.content", "content is required", EMPTY)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.violation import Violation, listed
+from ctxtui.curation.violation import TOOL, Violation, listed
 
 _ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _OPENAI: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
@@ -57,9 +57,9 @@ def _names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[Violat
     seen: set[str] = set()
     for path, name in named:
         if not isinstance(name, str) or not pattern.match(name):
-            yield Violation(path, f"{name!r} is no name for a tool: letters, digits, _ and - only")
+            yield Violation(path, f"{name!r} is no name for a tool: letters, digits, _ and - only", TOOL)
         elif name in seen:
-            yield Violation(path, f"two tools are named {name!r}")
+            yield Violation(path, f"two tools are named {name!r}", TOOL)
         else:
             seen.add(name)
 

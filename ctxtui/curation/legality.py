@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.curation import legal_anthropic, legal_markers, legal_openai, legal_text, legal_tools
-from ctxtui.curation.violation import Violation
+from ctxtui.curation.violation import SIZE, Violation
 
 _Check = Callable[[dict[str, Json]], Iterator[Violation]]
 
@@ -43,5 +43,5 @@ def check(dialect: str, body: bytes | Json, *, prefill: bool = True) -> list[Vio
         found += legal_anthropic.prefilled(value)
     most = MOST_BYTES.get(dialect)
     if most and isinstance(body, bytes) and len(body) > most:
-        found.append(Violation("$", f"the request is {len(body):,} bytes, the most is {most:,}"))
+        found.append(Violation("$", f"the request is {len(body):,} bytes, the most is {most:,}", SIZE))
     return found

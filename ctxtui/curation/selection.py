@@ -9,6 +9,7 @@ from typing import Final
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import category_of
 from ctxtui.core.edit import (
+    ANNOTATE,
     BREAKPOINT,
     DROP,
     EXTERNALIZE,
@@ -190,3 +191,28 @@ def reworded(context: Context, in_force: Sequence[Edit], at: int, text: str) -> 
 def note(context: Context, at: int, text: str) -> Edit:
     """The edit that puts a note in behind position `at`."""
     return make(NOTE, [context.target(at)], {"text": text, "where": "after"})
+
+
+def keeping(context: Context, in_force: Sequence[Edit], literal: str) -> Edit | None:
+    """The summary that took `literal` away, saying it word for word; None where no summary did."""
+    for edit in reversed(in_force):
+        if edit.kind != SUMMARIZE or literal in str(edit.given.get("text") or ""):
+            continue
+        covered = (context.find(target) for target in edit.targets)
+        if any(at is not None and literal in _said(context, at) for at in covered):
+            text = str(edit.given.get("text") or "").rstrip("\n")
+            return make(SUMMARIZE, edit.targets, {**edit.given, "text": f"{text}\n- kept: {literal}"})
+    return None
+
+
+def _said(context: Context, at: int) -> str:
+    got = context.reading(at)
+    return f"{got.text}\n{got.arguments}"
+
+
+def annotated(context: Context, in_force: Sequence[Edit], at: int, rating: str, text: str = "") -> Edit | None:
+    """A rating or remark about the summary that stands at position `at`; None where none does."""
+    for edit in reversed(in_force):
+        if edit.kind == SUMMARIZE and any(context.find(target) == at for target in edit.targets):
+            return make(ANNOTATE, edit.targets, {"rating": rating, "text": text, "of": edit.id})
+    return None

@@ -64,7 +64,9 @@ def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[in
         closed = _closed(context, wanted, rules)
         clash = closed.unsettled or _clash(wanted, closed.closure, pinned)
         if clash is None and rules.keeps_last_thinking and closed.broken is None:
-            clash = thinking.latest(context, wanted.fate, closed.closure, closed.inserts)
+            # A repair takes out what cannot stay as it is.
+            own = {p for p, (_, edit) in wanted.fate.items() if edit.author != REPAIR}
+            clash = thinking.latest(context, own, closed.closure, closed.inserts)
         if clash is None:
             return _applied(context, wanted, closed.closure, closed.inserts, pinned)
         if clash.cause in wanted.fate and clash is not closed.unsettled:

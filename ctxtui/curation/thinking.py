@@ -38,7 +38,7 @@ def _hollow(context: Context, position: int) -> bool:
 
 def latest(context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
     """A change in the latest answers in front of thinking that stays, or thinking taken out in front of what stays:
-    the position whose edit must be held."""
+    the position whose edit must be held. `changed` are the positions whose edits may be held."""
     kept = thinks = False
     for index in _last_run(context, closure, inserts):
         message = context.messages[index]
@@ -47,7 +47,7 @@ def latest(context: Context, changed: Container[int], closure: Closure, inserts:
         for position in range(message.stop - 1, message.start - 1, -1):
             gone = closure.removed.get(position)
             is_thinking = context.items[position].block.kind in THINKING
-            if gone is not None and (thinks or (kept and is_thinking)):
+            if gone is not None and gone.cause in changed and (thinks or (kept and is_thinking)):
                 return Gone(gone.cause, LATEST)
             if gone is None and thinks and position in changed:
                 return Gone(position, LATEST)

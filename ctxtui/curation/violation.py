@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 
 
 class Violation(NamedTuple):
-    """One thing the provider would refuse: where it is (a JSON path), and what is wrong with it."""
+    """One thing the provider would refuse: where it is (a JSON path), what is wrong with it, and which rule it breaks
+    ("" for one that nothing here mends)."""
 
     path: str
     message: str
+    rule: str = ""
+
+
+PAIR: Final = "pair"
+RESULTS_FIRST: Final = "results first"
+FIRST: Final = "first"
+LAST: Final = "last"
+EMPTY: Final = "empty"
+THINKING: Final = "thinking"
+SYSTEM: Final = "system"
+MARKERS: Final = "markers"
+TOOL: Final = "tool"
+TEXT: Final = "text"
+IMAGES: Final = "images"
+REASONING: Final = "reasoning"
+SIZE: Final = "size"
+RULES: Final = (
+    PAIR, RESULTS_FIRST, FIRST, LAST, EMPTY, THINKING, SYSTEM, MARKERS, TOOL, TEXT, IMAGES, REASONING, SIZE,
+)  # fmt: skip
+"""The rules that a mend is known for."""
 
 
 def listed(value: Json) -> list[Json]:

@@ -1,0 +1,159 @@
+"""Repair: sessions broken in every way are taken again, and a pasted error leads to the block that it is about."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from ctxtui.core import canonical
+from ctxtui.curation import violation as rule
+from ctxtui.curation.apply import apply
+from ctxtui.curation.errors_told import BOUND, TOO_LONG, told
+from ctxtui.curation.faults import faults
+from ctxtui.curation.outgoing import outgoing
+from ctxtui.curation.repair import repair
+from ctxtui.curation.rules import rules_for
+from ctxtui.runtime.packaged import model_table
+from tests.curation.conversations import context_of
+from tests.curation.shaped import SHAPES
+from tests.curation.test_random_edits import STRICT
+
+Body = dict[str, Any]
+
+
+def _messages(body: Body) -> list[Any]:
+    found: list[Any] = body.get("messages") or body["input"]
+    return found
+
+
+def lose_one(rng: Random, body: Body) -> None:
+    messages = _messages(body)
+    if len(messages) > 2:
+        del messages[rng.randrange(1, len(messages))]
+
+
+def lose_the_end(rng: Random, body: Body) -> None:
+    messages = _messages(body)
+    del messages[rng.randrange(2, max(3, len(messages))) :]
+
+
+def empty_text(rng: Random, body: Body) -> None:
+    parts = [p for m in _messages(body) for p in _parts(m) if "text" in p]
+    if parts:
+        rng.choice(parts)["text"] = " "
+
+
+def nul(rng: Random, body: Body) -> None:
+    parts = [p for m in _messages(body) for p in _parts(m) if "text" in p]
+    if parts:
+        rng.choice(parts)["text"] += "\x00\ud800"
+
+
+def text_first(rng: Random, body: Body) -> None:
+    for message in _messages(body):
+        parts = _parts(message)
+        if parts and parts[0].get("type") == "tool_result":
+            message["content"].insert(0, {"type": "text", "text": "before"})
+            return
+
+
+def between(rng: Random, body: Body) -> None:
+    for n, message in enumerate(_messages(body)):
+        if any(p.get("type") == "tool_use" for p in _parts(message)) or message.get("tool_calls"):
+            _messages(body).insert(n + 1, {"role": "user", "content": "wait, in between"})
+            return
+
+
+def many_markers(rng: Random, body: Body) -> None:
+    if "system" in body:
+        texts = [p for m in body["messages"] for p in _parts(m) if p.get("type") == "text" and p["text"].strip()]
+        for part in texts[:6]:
+            part["cache_control"] = {"type": "ephemeral"}
+
+
+def unsigned(rng: Random, body: Body) -> None:
+    for message in body.get("messages", ()):
+        for part in _parts(message):
+            if part.get("type") == "thinking":
+                part.pop("signature", None)
+                return
+
+
+def twice(rng: Random, body: Body) -> None:
+    body["tools"].append(body["tools"][0])
+
+
+def _parts(message: Any) -> list[Any]:
+    content = message.get("content") if isinstance(message, dict) else None
+    return [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
+
+
+BREAKS = (lose_one, lose_the_end, empty_text, nul, text_first, between, many_markers, unsigned, twice)
+
+
+@pytest.mark.parametrize("dialect", sorted(SHAPES))
+def test_what_was_broken_is_taken_again(dialect: str) -> None:
+    mended, left = 0, []
+    for seed in range(120):
+        rng = Random(f"broken {dialect} {seed}")
+        body = json.loads(json.dumps(SHAPES[dialect](rng)))
+        body["model"] = body["model"].replace("claude-opus-5-5", "claude-opus-4-8").replace("sonnet-5-5", "sonnet-4-5")
+        for _ in range(rng.randint(1, 3)):
+            rng.choice(BREAKS)(rng, body)
+        context, request = context_of(body, dialect)
+        card = model_table().card(body["model"])
+        rules = rules_for(dialect, card)
+        found = repair(context, rules, prefill=card.prefill)
+        applied = apply(context, found.edits, rules)
+        if applied.refused or not context.messages:
+            continue
+        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], prefill=card.prefill)
+        strict = [f"{r.rule}: {r.message[:60]}" for r in STRICT[dialect](canonical.loads(out.body))]
+        mended += bool(found.edits) and not strict
+        if strict or found.left:
+            left.append((seed, strict[:2], found.left[:2]))
+    assert not left, f"{len(left)}: {left[:5]}"
+    assert mended > 40
+
+
+def test_a_legal_context_needs_nothing() -> None:
+    for dialect, shape in SHAPES.items():
+        body = shape(Random(1))
+        context, _ = context_of(body, dialect)
+        assert repair(context, rules_for(dialect)).edits == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "rule_", "position"),
+    [
+        ("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_0_0_0",
+         rule.PAIR, True),
+        ("No tool output found for function call call_abc.", rule.PAIR, False),
+        ("messages.0.content.0.text: text content blocks must be non-empty", rule.EMPTY, True),
+        ("messages.3.content.0: Invalid `signature` in `thinking` block", BOUND, True),
+        ("This model does not support assistant message prefill. The conversation must end with a user message.",
+         rule.LAST, False),
+        ("A maximum of 4 blocks with cache_control may be provided. Found 5.", rule.MARKERS, False),
+        ('{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}', TOO_LONG, False),
+        ("messages.1.content.0.image.source: image exceeds 10 MB maximum", rule.IMAGES, True),
+        ("Item 'rs_1' of type 'reasoning' was provided without its required following item.", rule.REASONING, False),
+        ("the weather is fine", None, False),
+    ],
+)  # fmt: skip
+def test_a_pasted_error_names_its_rule(text: str, rule_: str | None, position: bool) -> None:
+    context, _ = context_of(SHAPES["anthropic"](Random(5)), "anthropic")
+    fault = told(context, text)
+    assert (fault.violation.rule if fault else None) == rule_
+    assert (fault is not None and fault.position >= 0) == position or not position
+
+
+def test_faults_name_the_block() -> None:
+    body: Body = {
+        "model": "claude-opus-4-5", "max_tokens": 5,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": " "}]}],
+    }  # fmt: skip
+    context, _ = context_of(body, "anthropic")
+    assert [(f.violation.rule, f.position) for f in faults(apply(context, []))] == [(rule.EMPTY, 2)]
