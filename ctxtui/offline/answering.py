@@ -12,7 +12,7 @@ from ctxtui.offline.conversation import Conversation, Heard, named
 from ctxtui.offline.extraction import closest, cut, paths
 from ctxtui.offline.fitting import call_for
 from ctxtui.offline.instance import instance
-from ctxtui.offline.wishes import Wish, wishes
+from ctxtui.offline.wishes import Wish, is_pronoun, wishes
 
 SELF: Final = "I am no model: this is ctxtui's offline provider"
 SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=value`"
@@ -67,11 +67,14 @@ def _next_calls(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> li
 
 
 def _resolved(wish: Wish, talk: Conversation) -> Wish:
-    """A wish about "it": the first path that came back."""
+    """A wish about "it": the first path that came back; to look in "it", the last one that was asked for."""
     if not wish.refers:
         return wish
-    found = paths([heard.text for heard in talk.heard])
-    return replace(wish, what=found[0] if found else wish.what)
+    came = paths([heard.text for heard in talk.heard])
+    asked = paths([heard.arguments for heard in talk.heard])
+    what = came[0] if came and is_pronoun(wish.what) else wish.what
+    where = (asked or came or [wish.where])[-1] if is_pronoun(wish.where) else wish.where
+    return replace(wish, what=what, where=where)
 
 
 def _said(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> str:

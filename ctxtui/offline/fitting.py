@@ -16,7 +16,8 @@ from ctxtui.wire.definitions import Definition
 
 _NAMES: Final = {
     "read": "read open view cat get fetch show load editor".split(),
-    "find": "grep search find glob rg query lookup".split(),
+    "find": "grep search rg query lookup find locate".split(),
+    "files": "find glob locate files search ls".split(),
     "list": "list ls dir tree".split(),
     "run": "run bash shell exec execute command terminal python sh".split(),
     "remember": "remember memory note notes save store memorize".split(),
@@ -25,11 +26,14 @@ _NAMES: Final = {
 _MAIN: Final = {
     "read": "path file_path filepath filename file uri url name id".split(),
     "find": "pattern query regex text q search needle term name keyword".split(),
+    "files": "pattern glob name query path".split(),
     "list": "path dir directory folder root".split(),
     "run": "command cmd code script input".split(),
     "remember": "text note content memory fact value file_text insight".split(),
     "write": "content text file_text contents body".split(),
 }
+"""By verb: words in the names of the tools that do it, the likeliest first; and the argument that says what."""
+
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
 _MEMORY: Final = "/memories/notes.md"
 _PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
@@ -56,7 +60,8 @@ def _score(wish: Wish, tool: Definition) -> int:
         return 0
     parts = [part for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
     words = [part.lower() for part in parts]
-    score = 6 * (wish.word.lower() in words) + 4 * any(word in names for word in words)
+    rank = min((names.index(word) for word in words if word in names), default=len(names))
+    score = 3 * (wish.word.lower() in words) + 2 * (len(names) - rank)
     told = set(re.findall(r"[a-z]+", tool.description.lower()))
     score += 2 * bool(told & {*names, *(f"{name}s" for name in names)}) if not score else 0
     if not score:

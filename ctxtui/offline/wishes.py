@@ -35,13 +35,16 @@ _PRONOUN: Final = re.compile(
 )
 _PARALLEL: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
 _FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
+_FILES: Final = re.compile(r"(?:\w+\s+)?files?\s", re.I)
+_GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
 _PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing to do: `verb` (read, find ...), the `word` that said it, `what` and `where`. Wishes of one `step`
-    (from 0) can be done at once; `refers` means that `what` is what an earlier step returned."""
+    """One thing to do: `verb` (read, find in texts, files by name ...), the `word` that said it, `what` and `where`.
+    Wishes of one `step` (from 0) can be done at once; `refers` means that one of them is what an earlier step was about
+    or returned."""
 
     verb: str
     word: str
@@ -106,10 +109,18 @@ def _wish(verb: str, word: str, rest: str) -> Wish:
         return Wish(verb, word, name, re.sub(r"^(?:tool\s+)?(?:with|for|on)?\s*", "", more))
     parted = _WHERE.match(rest)
     what, where = (parted[1], parted[2]) if parted and verb in ("find", "write", "list") else (rest, "")
+    by_name = bool(_FILES.match(what))
     what, where = _LEAD.sub("", what.strip() + " ").strip(), _LEAD.sub("", where.strip() + " ").strip()
     if verb == "list":
         what, where = where or what, ""
-    return Wish(verb, word, what, where, refers=bool(_PRONOUN.match(what)))
+    elif verb == "find" and (by_name or _GLOB.search(what)):
+        verb = "files"
+    return Wish(verb, word, what, where, refers=bool(_PRONOUN.match(what) or _PRONOUN.match(where)))
+
+
+def is_pronoun(text: str) -> bool:
+    """Whether `text` stands for something said before."""
+    return bool(_PRONOUN.match(text))
 
 
 def _back(text: str, held: list[str]) -> str:

@@ -35,6 +35,9 @@ from ctxtui.wire.definitions import Definition
         ("write `hi there` to out.txt", [("write", "hi there", "out.txt", 0)]),
         ("use the tool get_weather with city=Paris", [("call", "get_weather", "city=Paris", 0)]),
         ("read a.txt. Then find port in it", [("read", "a.txt", "", 0), ("find", "port", "it", 1)]),
+        ("find files named conf", [("files", "conf", "", 0)]),
+        ("find *.py in src", [("files", "*.py", "src", 0)]),
+        ("look for conf.toml", [("files", "conf.toml", "", 0)]),
         ("good morning", []),
         ("", []),
     ],
@@ -72,7 +75,8 @@ TOOLS = [
     [
         (Wish("read", "open", "a.txt"), ("read_file", {"path": "a.txt"})),
         (Wish("list", "list", ""), ("list_dir", {"path": "."})),
-        (Wish("find", "find", "*.py", "src"), ("find", {"pattern": "*.py", "path": "src"})),
+        (Wish("files", "find", "*.py", "src"), ("find", {"pattern": "*.py", "path": "src"})),
+        (Wish("find", "find", "port", "a.txt"), ("grep", {"pattern": "port", "path": "a.txt"})),
         (Wish("find", "grep", "TODO"), ("grep", {"pattern": "TODO", "path": "."})),
         (Wish("run", "run", "make"), ("bash", {"command": "make", "timeout": 0})),
         (Wish("remember", "remember", "x is 1"), ("save_insight", {"insight": "x is 1"})),
@@ -96,8 +100,8 @@ def talk(task: str, *heard: Heard, tools: list[Definition] | None = None) -> Con
 def test_steps_one_after_the_other() -> None:
     task = "find port then read it and run `ls`"
     first = answer(talk(task), Manner())
-    assert [c.name for c in first.calls] == ["find"]
-    found = Heard("find", "{}", "src/conf.py:3: port = 8080")
+    assert [c.name for c in first.calls] == ["grep"]
+    found = Heard("grep", "{}", "src/conf.py:3: port = 8080")
     second = answer(talk(task, found), Manner())
     assert [(c.name, c.arguments) for c in second.calls] == [
         ("read_file", {"path": "src/conf.py"}),
@@ -106,6 +110,12 @@ def test_steps_one_after_the_other() -> None:
     done = answer(talk(task, found, Heard("read_file", "{}", "x"), Heard("bash", "{}", "no such file", True)), Manner())
     assert not done.calls
     assert "bash {} failed: no such file" in done.text
+
+
+def test_looking_in_it() -> None:
+    read = Heard("read_file", '{"path":"a.txt"}', "port = 8080 in src/conf.py")
+    found = answer(talk("read a.txt then find port in it", read), Manner())
+    assert [(c.name, c.arguments) for c in found.calls] == [("grep", {"pattern": "port", "path": "a.txt"})]
 
 
 def test_only_the_context_is_known() -> None:
