@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +11,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.dependence import Literals
+from ctxtui.curation.dependence import Literals, Lost, Quote
 from ctxtui.curation.price_tag import EXPIRY, PriceTag, price_tag
 from ctxtui.curation.price_tag import Moment as Priced
 from ctxtui.curation.rules import rules_for
@@ -137,6 +137,11 @@ class StagingDesk:
             tag.broken,
             tag.breaks_at,
         )
+
+    def broken(self, staging: Staging, coming: Next) -> tuple[Sequence[Quote], Sequence[Lost]]:
+        """The literals that later blocks quote, and those that summaries lost."""
+        tag = self._price(staging, coming)
+        return (tag.quotes, tag.lost) if tag is not None else ((), ())
 
     def _price(self, staging: Staging, coming: Next) -> PriceTag | None:
         """The tag of what is staged; None while a block of it is being counted."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.core.session import Session
+from ctxtui.curation import selection
+from ctxtui.tui.screens.breaks import BreaksScreen
 from ctxtui.tui.screens.edit_log import EditLogScreen
 from ctxtui.tui.screens.inspector import InspectorScreen
 from tests.cases.sessions import Story, long_session, use
@@ -170,3 +172,26 @@ async def test_ten_thousand_blocks_are_staged_at_once() -> None:
         assert screen.panels.staging is not None
         await pilot.press("z", "z", "u")
         assert screen.panels.staging is None
+
+
+async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay, desk = screen.overlay, screen.desk
+        assert overlay is not None and desk is not None
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "The cart is fine")
+        await pilot.press("v", "s")
+        scene = screen.panels.scene
+        assert scene is not None
+        context = screen.context_of(scene)
+        edit = selection.keeping(context, overlay.in_force, "line of code")
+        assert edit is not None and str(edit.given["text"]).endswith("- kept: line of code")
+        await until(pilot, lambda: desk.next_call(scene, screen.feed.want) is not None)
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(pilot.app.screen, BreaksScreen))
+        await pilot.press("escape", "z")
+        at(screen, "first question")
+        screen.action_rate("good")
+        assert [one.kind for one in overlay.staged][-1] == "annotate"

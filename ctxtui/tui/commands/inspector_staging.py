@@ -121,6 +121,24 @@ class When(Apply):
     name, action, keys, label = "when to apply", "when", ("w",), "when"
 
 
+class Breaks(Apply):
+    """What staged edits break: literals that later blocks quote, literals that a summary lost; `enter` keeps one."""
+
+    name, action, keys, label = "what it breaks", "breaks", ("l",), "breaks"
+
+
+class RateGood(_Edit):
+    """Rate the summary that stands for this block as good."""
+
+    name, action = "rate summary: good", "rate('good')"
+
+
+class RatePoor(_Edit):
+    """Rate the summary that stands for this block as poor."""
+
+    name, action = "rate summary: poor", "rate('poor')"
+
+
 class Foretell(Command):
     """What the next call of this context will read, write and cost; again: what this call was charged."""
 
@@ -169,5 +187,6 @@ class EditLog(Undo):
 STAGING: tuple[type[Command], ...] = (
     Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
     Widen, Replace, Note, Strip, Hoist, Redo, Foretell,
+    Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""

@@ -329,6 +329,42 @@ class OnEdits(Searching):
         self.moment = 0 if pane is None else pane.chosen + 1
         self.show()
 
+    def action_breaks(self) -> None:
+        """Show what is broken; a literal that a summary lost can be kept."""
+        scene, desk, staging = self.panels.scene, self.desk, self.panels.staging
+        found = (
+            desk.next_call(scene, self.feed.want, live=self.live) if desk is not None and scene is not None else None
+        )
+        if desk is None or scene is None or staging is None or found is None:
+            return
+        from ctxtui.tui.screens.breaks import BreaksScreen
+
+        def keep(literal: str | None) -> None:
+            overlay = self.overlay
+            if literal is None or overlay is None:
+                return
+            edit = selection.keeping(self.context_of(scene), overlay.in_force, literal)
+            if edit is None:
+                self.say([Span("no summary took this away: u takes the edit back", "dim")])
+            else:
+                self.stage_now([edit], "summarize")
+
+        self.app.push_screen(BreaksScreen(*desk.broken(staging, found)), keep)
+
+    def action_rate(self, rating: str) -> None:
+        """Rate the summary that stands for the block under the cursor."""
+        scene, overlay, node = self.panels.scene, self.overlay, self.panels.transcript.node
+        if scene is None or overlay is None or not node or not self._ready():
+            return
+        context = self.context_of(scene)
+        edit = selection.annotated(context, overlay.in_force, context.position(node), rating)
+        if edit is None:
+            self.say([Span("no summary stands for this block", "dim")])
+        else:
+            overlay.stage_all([edit])
+            self.say([Span("✓ ", "ok"), Span(f"the summary is rated {rating}; E lists it", "ink")])
+            self.edited()
+
     def action_all_rows(self) -> None:
         """All rows, or only what the edits touch."""
         self.every = not self.every
