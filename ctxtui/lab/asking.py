@@ -9,10 +9,11 @@ from typing import NamedTuple
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Skeleton
 from ctxtui.lab.book import Book
 from ctxtui.lab.cache_forecast import CacheForecast, CacheForecaster
 from ctxtui.lab.forecast import Forecaster
+from ctxtui.wire.request import Request
 
 
 class Asking(NamedTuple):
@@ -50,11 +51,19 @@ def following(book: Book, rules: Callable[[Call], Rules], call: Call, head: int,
         first_byte=None,
         ended=None,
         usage=None,
-        skeleton=None,
+        skeleton=_bare(call.skeleton),
     )
     foretold = inputs.forecast(coming)
     forecast = reads.forecast(coming, foretold) if foretold is not None else None
     return Asking(*reads.asking(coming, foretold.predicted if foretold else _counted(book, coming)), forecast)
+
+
+def _bare(skeleton: Skeleton | None) -> Skeleton | None:
+    """What is known beforehand of how the next request is written: its parameters, where its marker sets itself."""
+    if skeleton is None or "cache_control" not in Request((), skeleton).params:
+        return None
+    parts = {key: value for key, value in skeleton.parts.items() if key in ("frame", "styles")}
+    return Skeleton(skeleton.dialect, parts)
 
 
 def _replayed(

@@ -152,7 +152,9 @@ class TurnSeen(InspectorScreen):
     def _sent(self, moment: mo.Sent) -> None:
         self._draft_sent = moment.draft
         partner = self.host.partner
-        name = f"{partner.model} of {partner.endpoint.name}" if partner is not None else "the provider"
+        name = "the provider"
+        if partner is not None:
+            name = "the offline provider" if partner.is_offline else f"{partner.model} of {partner.endpoint.name}"
         self._note(f"{name} was asked" + (f", attempt {moment.attempt}" if moment.attempt > 1 else ""))
         if self.study is not None and partner is not None:
             self._live = self.chat.live_count(self.study, partner.model)
