@@ -1,0 +1,124 @@
+"""From chosen blocks to the edits that a key asks for, and facts drawn from a record."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core import block
+from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.edit import DROP, SUMMARIZE, make
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.context import Context
+from ctxtui.curation.facts import facts, told
+from ctxtui.curation.selection import (
+    between,
+    breakpoint_step,
+    edits,
+    reworded,
+    runs,
+    standing,
+    text_at,
+    widened,
+)
+
+
+def message(role: str, *parts: Block) -> list[Item]:
+    place = Place("messages", role)
+    return [Item(block.header(role), place), *(Item(part, place) for part in parts)]
+
+
+def use(id_: str, name: str, **given: object) -> Block:
+    return block.of({"type": "tool_use", "id": id_, "name": name, "input": given})
+
+
+def result(id_: str, text: str) -> Block:
+    return block.of({"type": "tool_result", "tool_use_id": id_, "content": text})
+
+
+@pytest.fixture
+def context() -> Context:
+    tree = Tree()
+    items = [
+        *message("user", block.text("make the cart faster")),
+        *message("assistant", use("t1", "Read", file_path="src/cart.py"), use("t2", "Read", file_path="src/shop.py")),
+        *message("user", result("t1", "x = 1\n" * 400), result("t2", "y = 2")),
+        *message("assistant", use("t3", "Edit", file_path="src/cart.py", new_string="x = 2")),
+        *message("user", result("t3", "ok")),
+        *message("assistant", use("t4", "Bash", command="pytest && git commit -m 'faster cart'")),
+        *message("user", result("t4", "E  ValueError: bad\n==== 3 passed, 1 failed in 2s ====")),
+        *message("assistant", block.text("The cart is faster now.")),
+        *message("user", block.text("thanks")),
+    ]
+    return Context(tree, tree.extend(ROOT, items))
+
+
+def at(context: Context, words: str) -> int:
+    return next(n for n, item in enumerate(context.items) if words.encode() in item.block.body)
+
+
+def nothing(name: str, data: bytes) -> None:
+    raise AssertionError("nothing is kept outside")
+
+
+def test_facts_come_from_the_record_alone(context: Context) -> None:
+    found = facts(context, range(len(context)))
+    assert found.asked == ["make the cart faster", "thanks"]
+    assert found.written == ["src/cart.py"] and found.read == ["src/cart.py", "src/shop.py"]
+    assert found.tests == ["3 passed, 1 failed in 2s"] and found.errors == ["E  ValueError: bad"]
+    assert found.commits == ["faster cart"] and found.answered == "The cart is faster now."
+    words = told(found, "turn 1")
+    assert words.startswith("[Summary of turn 1") and "- files written: src/cart.py" in words
+    assert "- files read: src/shop.py" in words, "what was written is not told twice"
+
+
+def test_a_range_leaves_headers_out_and_runs_are_cut_where_something_is_left(context: Context) -> None:
+    first, last = at(context, "make the cart"), at(context, "y = 2")
+    chosen = between(context, last, first)
+    assert all(context.items[p].block.kind != "header" for p in chosen)
+    assert runs(context, chosen) == [chosen]
+    assert [len(run) for run in runs(context, [chosen[0], chosen[-1]])] == [1, 1]
+    (edit,) = edits(context, "summarize", chosen, nothing)
+    assert edit.kind == SUMMARIZE and len(edit.targets) == last - first + 1
+    assert len(edits(context, "summarize", [chosen[0], chosen[-1]], nothing)) == 2
+
+
+def test_widening_goes_round(context: Context) -> None:
+    here = at(context, "y = 2")
+    chosen, names = frozenset([here]), []
+    for _ in range(5):
+        wider, name = widened(context, here, chosen)
+        chosen = frozenset(wider)
+        names.append(name)
+    assert names == ["this message", "turn 1", "all of its category", "this block", "this message"]
+
+
+def test_a_key_takes_back_what_stands(context: Context) -> None:
+    here = at(context, "y = 2")
+    drop = make(DROP, [context.target(here)])
+    assert standing(context, [drop], DROP, [here]) == [drop]
+    assert standing(context, [drop], DROP, [here, here + 1]) == [], "one of them is not dropped yet"
+
+
+def test_truncating_and_externalizing_skip_what_would_gain_nothing(context: Context) -> None:
+    long, short = at(context, "x = 1"), at(context, "y = 2")
+    assert [edit.targets for edit in edits(context, "truncate", [long, short], nothing)] == [(context.target(long),)]
+    kept: dict[str, bytes] = {}
+    (edit,) = edits(context, "externalize", [long], kept.__setitem__)
+    assert kept[str(edit.given["name"])].startswith(b"x = 1") and str(edit.given["name"]).startswith("Read_")
+
+
+def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
+    chosen = between(context, at(context, "make the cart"), at(context, "y = 2"))
+    (summary,) = edits(context, "summarize", chosen, nothing)
+    node, text, kind = text_at(context, [summary], chosen[1])
+    assert node == chosen[1] and kind == SUMMARIZE and text == summary.given["text"]
+    assert reworded(context, [summary], chosen[1], "shorter").targets == summary.targets
+    plain = at(context, "thanks")
+    assert reworded(context, [summary], plain, "bye").kind == "replace"
+
+
+def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:
+    log, here = [], at(context, "thanks")
+    for _ in range(4):
+        log.append(breakpoint_step(context, log, here))
+    assert [edit.given.get("ttl") for edit in log] == ["5m", "1h", None, "5m"]
