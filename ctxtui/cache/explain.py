@@ -34,13 +34,18 @@ COMPACTION: Final = "compaction"
 NOT_IN_RECORD: Final = "not in the record"
 
 _DIAGNOSES: Final = {
-    MODEL: "model_changed",
-    TOOLS: "tools_changed",
-    CONTENT: "messages_changed",
-    COMPACTION: "messages_changed",
-    STRIPPED: "messages_changed",
-    PARAMETER: "unavailable",
-}
+    MODEL: ("model_changed",),
+    TOOLS: ("tools_changed",),
+    CONTENT: ("messages_changed", "input_changed"),
+    COMPACTION: ("messages_changed", "context_compacted"),
+    STRIPPED: ("messages_changed", "input_changed"),
+    PARAMETER: (
+        "unavailable", "text_format_changed", "reasoning_effort_changed", "verbosity_changed", "service_tier_changed",
+        "prompt_cache_key_changed",
+    ),
+}  # fmt: skip
+"""What Anthropic and OpenAI call each cause (facts §3, §4)."""
+_DIAGNOSED: Final = frozenset({"system_changed"}.union(*_DIAGNOSES.values()))
 
 
 class Sent(NamedTuple):
@@ -104,13 +109,17 @@ def _after(tree: Tree, shared: int, head: int) -> int:
     return found
 
 
-def agrees(cause: Why, diagnosis: str) -> bool | None:
-    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause; None where it cannot tell."""
-    if diagnosis in ("", "previous_message_not_found") or cause.cause not in _DIAGNOSES:
+def agrees(cause: str, section: str, diagnosis: str) -> bool | None:
+    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause, found in `section`; None where
+    it cannot tell."""
+    if diagnosis not in _DIAGNOSED or cause not in _DIAGNOSES:
         return None
-    if cause.cause == CONTENT and cause.section == "system":
-        return diagnosis == "system_changed"
-    return _DIAGNOSES[cause.cause] == diagnosis
+    if diagnosis == "unavailable":
+        # Another parameter differs, or what it was compared with is too long ago.
+        return True if cause == PARAMETER else None
+    if cause == CONTENT and section == "system":
+        return diagnosis in ("system_changed", "input_changed")
+    return diagnosis in _DIAGNOSES[cause]
 
 
 class _Case(NamedTuple):

@@ -33,7 +33,8 @@ class Spot:
     """A place in a prompt where a prefix may end: just after the block of tree node `node`, said by `role`.
 
     `key` names the prefix (16 bytes), `before` is the place before it (None in front of everything), `number` counts
-    positions from 1. `opens`: the block opens a message, so what is before it ends one.
+    positions from 1. `opens`: the block opens a message, so what is before it ends one. `served`: it is the result of a
+    tool that the provider runs.
     """
 
     key: bytes
@@ -43,6 +44,7 @@ class Spot:
     section: str = "tools"
     role: str = ""
     opens: bool = False
+    served: bool = False
 
     def __repr__(self) -> str:
         return f"Spot({self.number}, node {self.node})"
@@ -108,13 +110,16 @@ class Chain:
         thought = node.category == _THINKING and not heads
         if (bare and thought) or (section == "tools" and not self._bounded and outside(block)):
             return before
+        if block.kind == "compaction" and not self._bounded:
+            before = _front(before)
         said = header_key(block.value()) if heads else block.digest.encode()
         key = before.key if section == before.section else self._entered(before, section)
         told = self._places.get((section, role)) or self._told(section, role)
         digest = blake2b(key + told + said, digest_size=KEY_BYTES).digest()
         counts = THINKING_IS_POSITION or not thought
         opens = self._bounded and (heads or self._alone(node))
-        return Spot(digest, before, node.id, before.number + counts, section, role, opens)
+        served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
+        return Spot(digest, before, node.id, before.number + counts, section, role, opens, served)
 
     def _told(self, section: str, role: str) -> bytes:
         found = self._places[section, role] = f"{section}\0{role}\0".encode()
@@ -133,6 +138,13 @@ class Chain:
         if section == "messages":
             key = mixed(key, self._seed.messages)
         return key
+
+
+def _front(spot: Spot) -> Spot:
+    """The place before all messages: what a provider's own compaction stands for is not read any more (facts §3)."""
+    while spot.section == "messages" and spot.before is not None:
+        spot = spot.before
+    return spot
 
 
 def header_key(value: canonical.Json) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxtui.cache.engines.automatic import counted
+from ctxtui.cache.explain import agrees
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
 from ctxtui.cache.rules import Rules
 from ctxtui.core.call import Call
@@ -38,7 +39,17 @@ class Evidence:
     def of(self, forecast: CacheForecast, usage: Usage) -> str:
         """Why `forecast.call`, whose report is `usage`, missed what the call before it had left."""
         told = self._told(forecast) if forecast.alarm else ""
-        return told or self._unexplained(forecast, usage)
+        return (told or self._unexplained(forecast, usage)) + self._diagnosed(forecast)
+
+    def _diagnosed(self, forecast: CacheForecast) -> str:
+        """What the provider itself says about the miss, where the recording has it."""
+        said = diagnosis(forecast.call)
+        if not said:
+            return ""
+        shared = self._tree.common(forecast.base.sent_head, forecast.call.sent_head)
+        after = next(iter(self._tree.path(forecast.call.sent_head, shared)), shared)
+        same = agrees(forecast.cause.name, self._tree[after].place.section, said)
+        return f"; the provider says {said}" + ("" if same is None else ", as found here" if same else ", unlike here")
 
     def _told(self, forecast: CacheForecast) -> str:
         call, (name, by, what) = forecast.call, forecast.cause
@@ -85,6 +96,16 @@ class Evidence:
             where = "" if same.thread == call.thread else " of another thread"
             return f"only {read} tokens were read, as at call {self._numbers[same.id]}{where}"
         return f"{read} tokens were read, and no recorded call ended there"
+
+
+def diagnosis(call: Call) -> str:
+    """The provider's own reason for a cache miss, as its answer gave it; "" where it gave none (facts §3, §4)."""
+    found = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
+    for key in ("cache_miss_reason", "cache_miss"):
+        if isinstance(found, dict) and isinstance(found.get(key), dict):
+            found = found[key]
+    reason = (found.get("reason") or found.get("type")) if isinstance(found, dict) else None
+    return reason if isinstance(reason, str) and reason != "cache_hit" else ""
 
 
 def _about_markers(name: str, by: float) -> str:

@@ -79,7 +79,7 @@ class CachePrompts:
             marks = [(node, lasts) for node in nodes if node != ROOT]
         if not known:
             marks = [(node, math.inf) for node, _ in marks]
-        answer = call.response_head if answered and rules.answers else None
+        answer = call.response_head if answered and (rules.answers or rules.engine == "anthropic") else None
         counts = self._counts(call.model)
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
         base = self._seed(call, rules)

@@ -420,3 +420,39 @@ def test_asking_changes_nothing_and_a_copy_goes_its_own_way() -> None:
     desk.send(3, message)
     desk.simulator = desk.simulator.copy()
     assert desk.ask(4, message).read == 2000
+
+
+# --- what the provider does by itself ---------------------------------------------------------------------------------
+
+
+def test_results_of_served_tools_are_entries() -> None:
+    desk = Desk()
+    start = [user(text(BIG, "1h"))]
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    grown = [*start, assistant(use, found, text("so ..."), text("and")), user(text("thanks", "5m"))]
+    first = desk.ask(0, start)
+    whole = desk.prompt(grown[:2])[0]
+    desk.simulator.take(first._replace(prompt=first.prompt._replace(answer=whole.last)))
+    # It reads up to the search result, which was written for five minutes although the marker says an hour.
+    assert desk.ask(10, grown).read == 2200
+    assert desk.ask(301, grown).read == 2000
+    # Without a marker nothing is written.
+    bare = Desk()
+    plain = [user(text(BIG))]
+    asked = bare.ask(0, plain)
+    bare.simulator.take(asked._replace(prompt=asked.prompt._replace(answer=bare.prompt(grown[:2])[0].last)))
+    assert bare.ask(10, grown).read == 0
+
+
+def test_what_a_compaction_stands_for_is_not_in_the_prompt() -> None:
+    desk = Desk()
+    system = [text("sys#1000", "")]
+    summary = {"type": "compaction", "content": "what was said", "signature": "s"}
+    kept = [user(text("long#9000")), assistant(dict(summary), text("go on")), user(text("next", ""))]
+    dropped = [assistant(dict(summary), text("go on")), user(text("next", ""))]
+    desk.send(0, kept, system=system)
+    assert desk.ask(1, dropped, system=system).hit is not None
+    assert desk.prompt(kept, system=system)[0].last.key == desk.prompt(dropped, system=system)[0].last.key
+    # The system prompt is read on, what stood before the summary is not.
+    assert desk.prompt([user(text("long#9000")), user(text("next", ""))], system=system)[0].last.number == 3

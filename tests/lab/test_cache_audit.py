@@ -249,7 +249,7 @@ def test_the_forecast_of_the_next_call_is_the_one_that_is_audited() -> None:
 # --- requests on record: markers and parameters are known -------------------------------------------------------------
 
 
-def wired(*bodies: dict[str, object]) -> list[CacheAudited]:
+def wired(*bodies: dict[str, object], extra: dict[str, object] | None = None) -> list[CacheAudited]:
     """An audit of recorded request bodies, ten seconds apart, against a provider that does as the simulator says; the
     last one reads nothing."""
     desk = Desk()
@@ -263,7 +263,7 @@ def wired(*bodies: dict[str, object]) -> list[CacheAudited]:
             usage = Usage(fresh=usage.fresh, write_5m=usage.cache_read + usage.cache_write, output=5)
         script.head = script.session.tree.extend(0, sent.items)
         call = script.call(usage=usage)
-        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))
+        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE, extra=extra or {})))
     return audit(script)
 
 
@@ -301,3 +301,19 @@ def test_the_cause_of_a_recorded_request_is_named(last: dict[str, object], cause
 def test_a_recorded_request_that_should_have_hit_is_not_in_the_record() -> None:
     row = wired(request(LONG), request(LONG, "b"), request(LONG, "b", "c"))[-1]
     assert row.missed and not row.alarm and row.cause == NOT_IN_RECORD
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"diagnostics": {"cache_miss_reason": {"type": "tools_changed"}}}, "tools_changed, as found here"),
+        ({"diagnostics": {"cache_miss_reason": {"type": "model_changed"}}}, "model_changed, unlike here"),
+        ({"prompt_cache_diagnostics": {"cache_miss": {"reason": "tools_changed"}}}, "tools_changed, as found here"),
+        ({"diagnostics": {"cache_miss_reason": {"type": "unavailable"}}}, "unavailable"),
+        ({"diagnostics": None}, ""),
+    ],
+)
+def test_the_providers_own_diagnosis_is_held_against_ours(said: dict[str, object], words: str) -> None:
+    row = wired(request(LONG), request(LONG, "b"), request(LONG, "b", "c", tools=("grep",)), extra=said)[-1]
+    assert row.cause == "tools"
+    assert row.evidence.endswith(words and f"; the provider says {words}")

@@ -105,8 +105,14 @@ class Anthropic:
         return entry is not None and entry[1] <= at <= entry[0] + GRACE
 
     def take(self, outcome: Outcome, began: float) -> None:
-        """The request was sent and its answer `began` (Unix seconds): from then on others can read what it wrote."""
+        """The request was sent and its answer `began` (Unix seconds): from then on others can read what it wrote.
+
+        Where the request had a marker, each result of a tool that the provider ran in the answer is an entry too, for
+        the shortest lifetime.
+        """
         entries, at = self.entries, outcome.at
+        if outcome.prompt.answer is not None and outcome.prompt.marks:
+            self._serve(outcome.prompt, at, began)
         for key in outcome.renewed:
             until, ready, life = entries[key]
             if at + life > until:
@@ -119,3 +125,12 @@ class Anthropic:
                 # A second request wrote the same prefix before the first one's answer began.
                 until, ready, old = before
                 entries[key] = (max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)
+
+    def _serve(self, prompt: Prompt, at: float, began: float) -> None:
+        assert prompt.answer is not None
+        life = min(prompt.rules.lives.values())
+        for spot in prompt.answer.back():
+            if spot.number <= prompt.last.number:
+                return
+            if spot.served:
+                self.entries[spot.key] = (at + life, began, life)
