@@ -9,7 +9,8 @@ from operator import add, sub
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
-from ctxtui.core.reading import Reading, read
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import Reading, read, read_value
 from ctxtui.tokens.chat import tool_tokens
 from ctxtui.tokens.media import media_tokens
 
@@ -46,7 +47,8 @@ class Features(NamedTuple):
 
 NOTHING: Final = Features()
 
-_SYMBOLS: Final = re.compile("[\u2000-\u2bff]+")
+# U+2000 to U+2BFF as UTF-8: four times as quick to find as in a text.
+_SYMBOLS: Final = re.compile(rb"\xe2[\x80-\xaf][\x80-\xbf](?:\xe2[\x80-\xaf][\x80-\xbf])*")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
@@ -71,12 +73,13 @@ def features_of(block: Block, count: Count, card: ModelCard) -> Features:
         return NOTHING
     if block.kind == TOOL:
         return _definition(block, count, card)
-    got = read(block)
+    value = block.value()
+    got = read_value(block.kind, value)
     words = count(got.text) if got.text else 0
     if block.kind == HEADER:
         return Features(text=words, messages=1)
     if block.kind in _THINKING:
-        return _thinking(block, got, words, card)
+        return _thinking(value, got, words, card)
     image = float(sum(media_tokens(one, card) for one in got.media))
     if got.arguments:
         return Features(text=words, json=count(got.name) + count(got.arguments), image=image, calls=1)
@@ -86,15 +89,17 @@ def features_of(block: Block, count: Count, card: ModelCard) -> Features:
 
 
 def _symbols(text: str) -> int:
-    return 0 if text.isascii() else len(_SYMBOLS.findall(text))
+    if text.isascii():
+        return 0
+    data = text.encode("utf-8", "surrogatepass")
+    return len(_SYMBOLS.findall(data)) if b"\xe2" in data else 0
 
 
 def _beyond(characters: int, card: ModelCard) -> int:
     return max(0, characters - card.hidden_envelope)
 
 
-def _thinking(block: Block, got: Reading, words: int, card: ModelCard) -> Features:
-    value = block.value()
+def _thinking(value: Json, got: Reading, words: int, card: ModelCard) -> Features:
     signature = value.get("signature") if isinstance(value, Mapping) else None
     cipher = max(got.hidden, len(signature) if isinstance(signature, str) else 0)
     hidden = _beyond(cipher, card)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -169,3 +170,9 @@ def test_measured_framing_of_codex_calls(count: Count, table: ModelTable) -> Non
     total = plus(of(call, count, table, "gpt-5.5"), of(done, count, table, "gpt-5.5"))
     words = count("shell") + count('{"cmd": "ls"}') + count("a.py b.py")
     assert tokens(total, weights) == words + 20
+
+
+@given(st.text(st.sampled_from("ab é→⿯⯿\u2000\u1fff\u2c00\ud800数"), max_size=30))
+def test_symbols_are_runs_of_characters_from_2000_to_2bff(text: str) -> None:
+    made = blocks.of({"type": "tool_result", "tool_use_id": "t", "content": text})
+    assert features_of(made, len, ModelTable(()).card("")).symbols == len(re.findall("[\u2000-\u2bff]+", text))

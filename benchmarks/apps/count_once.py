@@ -1,0 +1,65 @@
+"""Counts a recording once and prints the seconds of processor time: ``count_once.py bare|figures|all|again PATH DB``.
+
+The vocabulary is built before the clock starts. `figures` is every figure of every block and call, `all` that and the
+reading of the file and its full-text index, `again` the figures with the counts that the database remembers.
+"""
+
+import gc
+import sys
+import time
+from pathlib import Path
+
+from ctxtui.core.reading import read
+from ctxtui.core.session import Session
+from ctxtui.lab.search import VERSION, words_of
+from ctxtui.runtime.books import book_for
+from ctxtui.runtime.counting import Counter, _encoding, count_all
+from ctxtui.runtime.loading import load
+from ctxtui.runtime.settings import Settings
+from ctxtui.store.store import Store
+from ctxtui.store.texts import Unit
+from ctxtui.tokens.features import Features
+
+how, path, place = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+gc.set_threshold(20_000, 20, 100)  # as the program has it
+encoding = _encoding("o200k_base")
+
+
+def counted(session: Session, counter: Counter) -> None:
+    """Every figure of every block."""
+    book = book_for(session, counter, Settings())
+    count_all(book, counter)
+
+
+def recalled(store: Store) -> Counter:
+    """A counter that remembers."""
+
+    def recall(way: str, digests: list[str]) -> dict[str, Features]:
+        return {digest: Features(*one) for digest, one in store.load_counts(digests, way).items()}
+
+    return Counter(recall=recall)
+
+
+with Store.open(place) as store:
+    begun = time.process_time()
+    session = load(path).session
+    if how != "all":
+        readings = [read(one) for one in session.tree.blocks.values()]
+        texts = [text for got in readings for text in (got.name, got.text, got.arguments) if text]
+        begun = time.process_time()
+    if how == "bare":
+        for text in texts:
+            encoding.encode_ordinary(text)
+    elif how == "again":
+        counted(session, recalled(store))
+    else:
+        counter = Counter()
+        counted(session, counter)
+        if how == "all":
+            store.texts.add(Unit(str(path)), map(words_of, session.tree.blocks.values()), VERSION)
+        else:
+            took = time.process_time() - begun
+            for way, new in counter.unsaved().items():
+                store.save_counts(new, way)
+            begun = time.process_time() - took
+    print(time.process_time() - begun)
