@@ -60,21 +60,22 @@ def curate(
     steps = _steps(policies, given)
     edits = _edits(edits_file)
     loaded = opened(name, settings)
-    found = _curated(loaded, (thread, number or 0), steps, edits, flags["after"], settings)
+    found = curated_from(loaded, (thread, number or 0), steps, edits, flags["after"], settings)
     from ctxtui.cli import curate_out
 
-    data, lost, violations, output = _written(found, loaded, form or "", output, flags["dry_run"])
+    data, lost, violations, output = written(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
         write_json(curate_out.fields(found, lost, violations, data, form or found.form))
     elif data:
-        _emit(data, output)
+        emit(data, output)
     for line in curate_out.lines(found, lost, violations):
         note(line)
 
 
-def _curated(
+def curated_from(
     loaded: Loaded, which: tuple[str, int], steps: list[Step], edits: list[Edit], after: bool, settings: Any
 ) -> Curation:
+    """A call's context, counted, under `edits` and `steps`; `which` is its thread and number."""
     from ctxtui.runtime.books import book_for
     from ctxtui.runtime.counting import count_all
     from ctxtui.runtime.memory import counter_with_memory
@@ -149,7 +150,7 @@ def _edits(path: Path | None) -> list[Edit]:
     return loads(path.read_bytes(), f"{path}:")
 
 
-def _written(
+def written(
     found: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
 ) -> tuple[bytes, list[str], list[Violation], Path | None]:
     """What is written (nothing, if `dry`), what it lost, what the provider would refuse, and where it goes."""
@@ -176,7 +177,8 @@ def _lacking(found: Curation) -> bool:
     return transcript and not any(item.place.section in ("system", "tools") for item in found.context.items)
 
 
-def _emit(data: bytes, output: Path | None) -> None:
+def emit(data: bytes, output: Path | None) -> None:
+    """Print `data`, or write it to a new file of mode 0600."""
     if output is None or output == Path("-"):
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -48,6 +48,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
             Entry("import", "ctxtui.cli.imports:import_", "Copy recordings into ctxtui's own database; twice is once."),
             Entry("export", "ctxtui.cli.export:export", "Write one context as a request body, or a session as JSONL."),
             Entry("curate", "ctxtui.cli.curate:curate", "Print a request under edits and policies, with its price."),
+            Entry("repair", "ctxtui.cli.repair:repair", "Mend a session that its provider refuses, into a new file."),
             Entry("share", "ctxtui.cli.share:share", "Write one call as a page to give away, secrets masked."),
             Entry("rename", "ctxtui.cli.sessions_edit:rename", "Give a stored session another title."),
             Entry("tag", "ctxtui.cli.sessions_edit:tag", "Add or remove tags of a stored session."),

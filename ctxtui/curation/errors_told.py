@@ -34,7 +34,7 @@ _SAYS: Final = (
     (r"null|\\u0000|surrogate|invalid (?:unicode|utf)|no low surrogate|not valid json", rule.TEXT),
 )  # fmt: skip
 _SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
-_ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]{2,}")
+_ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
 
 
 def told(context: Context, text: str) -> Fault | None:

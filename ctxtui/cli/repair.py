@@ -1,0 +1,123 @@
+"""`ctxtui repair`: a session that its provider refuses, mended into a new file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import note, write_json
+from ctxtui.core.edit_json import to_json
+from ctxtui.views.safe_text import one_line
+
+if TYPE_CHECKING:
+    from ctxtui.curation.faults import Fault
+    from ctxtui.runtime.loaded import Loaded
+    from ctxtui.runtime.repairing import Diagnosis
+
+
+@click.command(
+    "repair",
+    help="Find what the provider would refuse in a session's next request, and write a mended one: for a recording of "
+    "Claude Code or Codex a file that the tool resumes, else the request. The recording itself is never touched.\n\n"
+    f"NAME is {NAME_HELP}. --error takes the API's error as text: it names the block that it is about.\n\n\b\n"
+    'Example: ctxtui repair last --error "messages.3: tool_use ids were found without tool_result" -o .',
+)
+@click.argument("name", metavar="ID|FILE", type=SessionName())
+@click.option("--error", metavar="TEXT", default="", help="The API's error, pasted.")
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("--to", "form", help="Format to write (default: the tool's own where it can be resumed).")
+@click.option("--dry-run", is_flag=True, help="Write nothing: only say what is wrong and what mends it.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1) instead of the mended file.")
+@click.pass_context
+def repair(
+    context: click.Context,
+    /,
+    name: str,
+    error: str,
+    thread: str,
+    form: str | None,
+    output: Path | None,
+    **flags: bool,
+) -> None:
+    """Mend a session that its provider refuses."""
+    from ctxtui.runtime.books import table_for
+    from ctxtui.runtime.repairing import diagnosed
+
+    settings = config_of(context).settings
+    loaded = opened(name, settings)
+    found = diagnosed(loaded.session, table_for(settings).card(_model(loaded)), thread=thread, error=error)
+    for line in _lines(found, loaded):
+        note(line)
+    if flags["as_json"]:
+        write_json(_fields(found, loaded))
+    elif found.mended.edits and not flags["dry_run"]:
+        _write(found, loaded, form, output, settings)
+
+
+def _model(loaded: Loaded) -> str:
+    return loaded.session.model
+
+
+def _lines(found: Diagnosis, loaded: Loaded) -> list[str]:
+    mended = found.mended
+    if found.too_long:
+        return ["the context is too long: `ctxtui curate ... --after --policy budget` makes it fit"]
+    if not mended.faults:
+        return ["nothing to mend: the provider would take the next request"]
+    told = [f"wrong: {_where(found, loaded, fault)}" for fault in mended.faults[:20]]
+    told += [f"mend: {edit.kind} {len(edit.targets)} block{'s' * (len(edit.targets) != 1)}" for edit in mended.edits]
+    told += [f"left: {_where(found, loaded, fault)}" for fault in mended.left[:20]]
+    return told
+
+
+def _where(found: Diagnosis, loaded: Loaded, fault: Fault) -> str:
+    from ctxtui.runtime.repairing import line_of
+
+    words = f"{one_line(fault.violation.message)} @ {fault.violation.path}"
+    if fault.position < 0:
+        return words
+    block = found.context.items[fault.position].block
+    line = line_of(loaded.session, found.context, fault.position)
+    return f"{words}, block {fault.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
+
+
+def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
+    from ctxtui.runtime.repairing import line_of
+
+    def fault(one: Fault) -> dict[str, Any]:
+        known = one.position >= 0
+        return {
+            "path": one.violation.path,
+            "message": one.violation.message,
+            "rule": one.violation.rule,
+            "block": one.position + 1 if known else None,
+            "digest": found.context.items[one.position].block.digest if known else None,
+            "after_line": line_of(loaded.session, found.context, one.position) or None if known else None,
+        }
+
+    return {
+        "session": loaded.session.about.id,
+        "thread": found.chosen.thread,
+        "faults": [fault(one) for one in found.mended.faults],
+        "edits": [to_json(edit) for edit in found.mended.edits],
+        "left": [fault(one) for one in found.mended.left],
+        "too_long": found.too_long,
+    }
+
+
+def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
+    from ctxtui.cli.curate import curated_from, emit, written
+
+    curation = curated_from(
+        loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), True, settings
+    )
+    own = loaded.session.about.source.replace(" ", "-")
+    wanted = form or (own if own in ("claude-code", "codex") and loaded.path is not None else "")
+    data, lost, _, place = written(curation, loaded, wanted, output, False)
+    emit(data, place)
+    for line in lost:
+        note(f"not carried over: {line}")

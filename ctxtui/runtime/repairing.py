@@ -1,0 +1,82 @@
+"""What a provider would refuse in a session's next request, and the mends for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import ASSISTANT, Context
+from ctxtui.curation.errors_told import BOUND, TOO_LONG, told
+from ctxtui.curation.faults import Fault, faults
+from ctxtui.curation.repair import Mended, all_thinking, repair
+from ctxtui.curation.rules import Rules, rules_for
+from ctxtui.lab.chosen import Chosen, choose
+from ctxtui.tokens.models import ModelCard
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A session's next request: its `context`, the `rules` of its model, and what mends it. `too_long` says that an
+    error told so: no mend but fewer tokens helps."""
+
+    chosen: Chosen
+    context: Context
+    rules: Rules
+    mended: Mended
+    too_long: bool = False
+
+
+def diagnosed(session: Session, card: ModelCard, *, thread: str = "", error: str = "") -> Diagnosis:
+    """What would be refused in the next request of a thread; with `error` also what that text names."""
+    chosen = choose(session, thread)
+    context = next_context(session, chosen)
+    rules = rules_for(context.dialect, card)
+    fault = told(context, error) if error else None
+    more: list[Edit] = []
+    if fault is not None and fault.violation.rule == BOUND:
+        more = all_thinking(context, max(0, fault.position))
+    known = [fault] if fault is not None and not more else []
+    prefill = card.prefill or _answered(context)
+    found = repair(context, rules, more, prefill=prefill, told=known)
+    if more and fault is not None:
+        found = Mended((*more, *found.edits), (fault, *found.faults), found.left)
+    return Diagnosis(chosen, context, rules, found, fault is not None and fault.violation.rule == TOO_LONG)
+
+
+def next_context(session: Session, chosen: Chosen) -> Context:
+    """The context that the next request of a thread begins with: up to where its record ends."""
+    call, tip = chosen.call, session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
+    head = tip if session.tree.holds(tip, call.response_head) else call.response_head or call.raw_head
+    return Context.of_call(session.tree, call, head)
+
+
+def _answered(context: Context) -> bool:
+    """Whether the context ends with an answer, which the next thing that a person says will follow."""
+    return bool(context.messages) and context.messages[-1].role in ASSISTANT
+
+
+def is_sick(session: Session, card: ModelCard) -> bool:
+    """Whether the main thread's next request would be refused as it is recorded; for lists of sessions."""
+    chosen = choose(session)
+    if chosen.call.raw_head == ROOT:
+        return False
+    context = next_context(session, chosen)
+    found: Sequence[Fault] = faults(apply(context, ()), prefill=card.prefill or _answered(context))
+    return any(fault.violation.rule for fault in found)
+
+
+def line_of(session: Session, context: Context, position: int) -> int:
+    """The line of the recording near which the block at `position` was recorded (from 1; 0 where it is not known): that
+    of the last call which did not have it yet."""
+    node = context.nodes[position]
+    before: Call | None = None
+    for call in session.calls.values():
+        if session.tree.holds(call.raw_head, node):
+            break
+        before = call
+    return before.line if before is not None else 0

@@ -1,0 +1,79 @@
+"""`ctxtui repair`: from a fault, or a pasted error, to the block, the mend and the new file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.offline import strict_anthropic
+from tests.cli.conftest import Run
+from tests.pty_app import plant
+from tests.transcripts.resumable import claude_code_faults
+
+USE = {"type": "tool_use", "id": "toolu_1", "name": "run", "input": {"command": "ls"}}
+
+
+@pytest.fixture
+def sick(tmp_path: Path) -> Path:
+    """A request whose call has no result, with an empty text before it."""
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "text", "text": " "}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, USE]},
+        {"role": "user", "content": "and?"},
+    ]
+    tool = {"name": "run", "description": "runs", "input_schema": {"type": "object"}}
+    path = tmp_path / "sick.json"
+    path.write_text(json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "tools": [tool], "messages": messages}))
+    return path
+
+
+def test_a_sick_request_becomes_one_that_is_taken(ctxtui: Run, sick: Path) -> None:
+    assert strict_anthropic.refusals(json.loads(sick.read_text()))
+    ran = ctxtui("repair", sick)
+    assert ran.code == 0 and strict_anthropic.refusals(ran.json) == []
+    assert "wrong: text must not be empty @ $.messages[0].content[1].text, block 4 (text)" in ran.err
+    assert "call 'toolu_1' has no result" in ran.err and "mend: drop 1 block" in ran.err
+
+
+def test_json_names_faults_and_mends(ctxtui: Run, sick: Path) -> None:
+    found = ctxtui("repair", sick, "--json", "--dry-run").json
+    assert [(one["rule"], one["block"]) for one in found["faults"]] == [("empty", 4), ("pair", 7)]
+    assert {edit["author"] for edit in found["edits"]} == {"repair"} and found["left"] == []
+
+
+def test_a_pasted_error_names_its_block(ctxtui: Run, sick: Path) -> None:
+    error = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"
+    found = ctxtui("repair", sick, "--error", error, "--json").json
+    assert (found["faults"][0]["rule"], found["faults"][0]["block"]) == ("pair", 7)
+    assert found["faults"][0]["message"].startswith("messages.1: `tool_use` ids")
+    long = ctxtui("repair", sick, "--error", "prompt is too long: 9 > 8", "--json")
+    assert long.json["too_long"] and "--policy budget" in long.err
+
+
+def test_a_recording_becomes_a_file_that_its_tool_resumes(
+    ctxtui: Run, home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recording = plant(home, tmp_path, messages=40)
+    lines = recording.read_bytes().splitlines(keepends=True)
+    used = next(n for n, line in enumerate(lines) if b'"tool_use"' in line)
+    # Cut off behind a call: the client ended before the result was written.
+    recording.write_bytes(b"".join(lines[: used + 1]))
+    before = recording.read_bytes()
+    out = tmp_path / "out"
+    out.mkdir()
+    ran = ctxtui("repair", recording, "-o", out)
+    assert ran.code == 0 and "has no result" in ran.err
+    (made,) = out.iterdir()
+    assert recording.read_bytes() == before
+    assert claude_code_faults(made.read_bytes(), before, made.stem) == []
+    assert b'"tool_use"' not in made.read_bytes()
+    assert "nothing to mend" in ctxtui("repair", made).err
+
+
+def test_a_sound_session_needs_nothing(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    recording = plant(home, tmp_path, messages=40)
+    ran = ctxtui("repair", recording)
+    assert (ran.code, ran.out) == (0, "") and "nothing to mend" in ran.err
