@@ -8,8 +8,8 @@ from ctxtui.cli.paint import Painter
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.lab.spending import Row
 from ctxtui.views import cells, numbers, safe_text
+from ctxtui.views.bill_words import LABEL
 from ctxtui.views.span import Span
-from ctxtui.views.statement import LABEL
 
 _NAME = 44
 

@@ -21,7 +21,7 @@ from ctxtui.core.session import Session
 from ctxtui.lab.bill import PARTS, dearest
 from ctxtui.lab.statement import Statement
 from ctxtui.runtime.settings import Settings
-from ctxtui.views import safe_text
+from ctxtui.views import bill_words, safe_text
 from ctxtui.views import statement as drawn
 from ctxtui.views.span import Span
 
@@ -120,7 +120,7 @@ def as_fields(what: Statement) -> dict[str, Any]:
     bill = what.bill
     return {
         "total_usd": bill.usd,
-        "prices": drawn.LABEL,
+        "prices": bill_words.LABEL,
         "subscription": what.subscription,
         "parts": [{"name": name, "usd": bill.parts[name].usd, "tokens": bill.parts[name].tokens} for name in PARTS],
         "carried_in_full": {"usd": bill.in_full.usd, "tokens": bill.in_full.tokens},
@@ -132,19 +132,19 @@ def as_fields(what: Statement) -> dict[str, Any]:
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(bill.threads.items(), key=lambda item: -item[1])),
         "subagents_share": bill.subagents,
-        "cures": [{**asdict(cure), "words": drawn.cure_words(cure)} for cure in drawn.worthwhile(what)],
+        "cures": [{**asdict(cure), "words": bill_words.cure_words(cure)} for cure in bill_words.worthwhile(what)],
         "time": [row._asdict() for row in what.times],
         "sessions": what.sessions,
         "calls": len(what.calls),
         "unpriced_calls": bill.unpriced,
-        "sentence": drawn.sentence(what),
+        "sentence": bill_words.sentence(what),
     }
 
 
 def _print(painter: Painter, what: Statement) -> None:
     room = width()
-    painter.line(drawn.head(what))
-    for words in safe_text.wrap(drawn.sentence(what), room - 2):
+    painter.line(bill_words.head(what))
+    for words in safe_text.wrap(bill_words.sentence(what), room - 2):
         painter.line([Span(" " + words)])
     for title, aside, lines in drawn.sections(what, room):
         painter.line([])

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
-from ctxtui.core.usage import Usage
 from ctxtui.lab.book import Book
 from ctxtui.lab.resent import Resent, Sending
 from ctxtui.lab.running import Running
+from ctxtui.lab.split import NOTHING, Sum, split_of
 from ctxtui.lab.story import SHORTEST_CACHED, cause_of, held_by, lifetime
 from ctxtui.pricing.price import Cost, known_usd
 
@@ -24,20 +24,6 @@ writes`: input sent for the first time. `other`: web searches and passes of the 
 without a list price, by the figure in their record, which cannot be split."""
 CHANGED: Final = "changed"
 """Cause of a rewrite: something before it in the context was changed by the client."""
-
-
-class Sum(NamedTuple):
-    """Money (USD) and tokens of one part."""
-
-    usd: float = 0.0
-    tokens: int = 0
-
-    def plus(self, usd: float, tokens: int) -> Sum:
-        """With so much more."""
-        return Sum(self.usd + usd, self.tokens + tokens)
-
-
-NOTHING: Final = Sum()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +84,6 @@ class Bill:
         self.unreported += other.unreported
         for model, count in other.unpriced.items():
             self.unpriced[model] = self.unpriced.get(model, 0) + count
-
-
-class Split(NamedTuple):
-    """One call's input as money and tokens: carried, rewritten, sent first."""
-
-    carry: Sum
-    rewrite: Sum
-    first: Sum
 
 
 def bill(book: Book, costs: Mapping[str, Cost | None], only: frozenset[str] | None = None) -> Bill:
@@ -180,46 +158,12 @@ def _lost(call: Call, resent: Resent, before: Call | None) -> int:
     return lost if lost >= SHORTEST_CACHED and (written or now.cache_read * 2 <= held) else 0
 
 
-def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> Split:
-    """A call's input split by what was `resent` and how much of that the cache had `lost`; the parts add up to the
-    input's cost. What was read comes first in the context, then what was written, then what was neither."""
-    read, written = usage.cache_read, usage.cache_write
-    kept = max(resent.kept, read)
-    again = kept - read
-    moved = min(resent.moved, usage.input - kept)
-    cheap = min(again, written)
-    rates = (cost.write / written if written else 0.0, cost.fresh / usage.fresh if usage.fresh else 0.0)
-    again_usd = cheap * rates[0] + (again - cheap) * rates[1]
-    rest, rest_usd = usage.input - kept, cost.write + cost.fresh - again_usd
-    moved_usd = rest_usd * moved / rest if rest else 0.0
-    unread, unread_usd = again + moved, again_usd + moved_usd
-    lost = min(lost, unread)
-    lost_usd = unread_usd * lost / unread if unread else 0.0
-    return Split(
-        Sum(cost.read + unread_usd - lost_usd, read + unread - lost),
-        Sum(lost_usd, lost),
-        Sum(rest_usd - moved_usd, rest - moved),
-    )
-
-
 def _rewrite(call: Call, resent: Resent, tokens: int, usd: float | None, at: _Context) -> Rewrite:
     before = at.before
     assert before is not None
     pause = call.started - before.started if call.started is not None and before.started is not None else None
     cause = cause_of(before, call, pause, at.ttl) or (CHANGED if resent.changed else "")
     return Rewrite(at.thread, at.number, tokens, usd, cause, pause)
-
-
-def to_the_cent(amounts: Sequence[float], decimals: int = 2) -> list[float]:
-    """`amounts` rounded so that what is shown adds up to the rounded sum: the largest remainders round up."""
-    unit = 10**decimals
-    scaled = [amount * unit for amount in amounts]
-    whole = [int(amount // 1) for amount in scaled]
-    short = round(sum(scaled)) - sum(whole)
-    order = sorted(range(len(scaled)), key=lambda i: whole[i] - scaled[i])
-    for index in order[: max(0, short)]:
-        whole[index] += 1
-    return [amount / unit for amount in whole]
 
 
 def dearest(rewrites: Iterable[Rewrite]) -> list[Rewrite]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ctxtui.core.call import Call
 from ctxtui.lab.bill import Bill
-from ctxtui.lab.cures import Cure
+from ctxtui.lab.cure import Cure
 from ctxtui.lab.latency import Latency, latencies
 from ctxtui.lab.spending import Row, merged
 

@@ -15,21 +15,9 @@ from ctxtui.core.reading import read
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.lab.bill import bill
 from ctxtui.lab.block_costs import ThreadCosts
-from ctxtui.lab.cures import (
-    CACHE,
-    CLEAR,
-    HOUR,
-    KEPT,
-    LEAST,
-    MINUTES,
-    PLACEHOLDER,
-    cached,
-    cleared,
-    cures,
-    hours,
-    minutes,
-    unused_tools,
-)
+from ctxtui.lab.clearing import KEPT, LEAST, PLACEHOLDER, cleared
+from ctxtui.lab.cure import CACHE, CLEAR, HOUR, MINUTES
+from ctxtui.lab.cures import cached, cures, hours, minutes, unused_tools
 from ctxtui.pricing.price import call_rates, price_call
 from tests.lab.money import MODEL, agent, billed, contexts, costs_of, counted, usages
 from tests.lab.sessions import Script

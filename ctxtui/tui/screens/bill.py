@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.lab.statement import Statement
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views import safe_text, statement
+from ctxtui.views import bill_words, safe_text, statement
 from ctxtui.views.span import Span, Spans
 from ctxtui.views.statement import Line
 
@@ -76,8 +76,8 @@ class BillPane(Pane):
 
 def lines(what: Statement, room: int) -> list[Line]:
     """Every line of the page: head, sum, sections."""
-    out = [Line(statement.head(what))]
-    out += [Line([Span(f" {words}", "ink")]) for words in safe_text.wrap(statement.sentence(what), max(20, room - 3))]
+    out = [Line(bill_words.head(what))]
+    out += [Line([Span(f" {words}", "ink")]) for words in safe_text.wrap(bill_words.sentence(what), max(20, room - 3))]
     for title, note, rows in statement.sections(what, room - 1):
         aside = [Span(f"  {note}", "faint")] if note else []
         out += [Line([]), Line([Span(f" {title}", "accent bold"), *aside]), *rows]
