@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,7 +26,9 @@ from ctxtui.views.home import SAMPLES
 from ctxtui.views.home_row import is_empty
 
 if TYPE_CHECKING:
+    from ctxtui.core.call import Call
     from ctxtui.runtime.accounts import Account
+    from ctxtui.runtime.counting import Counter
 
 
 @click.command(
@@ -85,7 +88,9 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     return Spent(merged(rows) if by else [], total, recorded_sum, listed, tuple(versions), tuple(failed))
 
 
-def _accounts(names: list[str], settings: Settings, counter: Any, failed: list[Any], *, counts: bool) -> Any:
+def _accounts(
+    names: list[str], settings: Settings, counter: Counter, failed: list[tuple[str, CtxtuiError]], *, counts: bool
+) -> Iterator[tuple[str, Account]]:
     from ctxtui.runtime.accounts import account, priced
     from ctxtui.runtime.books import book_for
 
@@ -101,7 +106,7 @@ def _accounts(names: list[str], settings: Settings, counter: Any, failed: list[A
             yield name, priced(session, book_for(session, counter, settings), settings)
 
 
-def _rows(account: Account, calls: list[Any], own: frozenset[str], by: str) -> list[Row]:
+def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> list[Row]:
     session = account.session
     if by in (CATEGORY, TOOL):
         costs = {id_: found if id_ in own else None for id_, found in account.costs.items()}
@@ -111,7 +116,7 @@ def _rows(account: Account, calls: list[Any], own: frozenset[str], by: str) -> l
         )
         unpriced = summed(by_call(calls, account.costs)).unpriced
         return [*shared, *([Row(UNKNOWN, None, unpriced=unpriced)] if unpriced else [])]
-    namers = {
+    namers: dict[str, Callable[[Call], str]] = {
         MODEL: lambda call: call.model or UNKNOWN,
         THREAD: lambda call: session.threads[call.thread].label or call.thread,
         DAY: lambda call: day_of(call.started),
