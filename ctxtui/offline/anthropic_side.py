@@ -88,8 +88,10 @@ def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
         "stop_sequence": said.stop or None,
         "stop_details": None,
         "usage": usage,
-        **_beside(asked, checked),
+        **_beside(provider, asked, checked),
     }
+    if asked.body.get("diagnostics") is not None:
+        provider.diagnoses.remember(message["id"], asked.body)
     provider.limits.note(now, outcome.fresh + outcome.written, usage["output_tokens"])
     headers = provider.limits.anthropic(now)
     broken = named_event("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
@@ -190,13 +192,12 @@ def _usage(asked: Asked, outcome: Outcome, said: Answer, content: list[dict[str,
     }
 
 
-def _beside(asked: Asked, checked: Checked) -> dict[str, Json]:
+def _beside(provider: Provider, asked: Asked, checked: Checked) -> dict[str, Json]:
     beside: dict[str, Json] = {}
     if CONTROLS in betas_of(asked):
         beside["input_transformations"] = checked.transformations
     if asked.body.get("context_management") is not None:
         beside["context_management"] = {"applied_edits": []}
     if asked.body.get("diagnostics") is not None:
-        first = members(asked.body["diagnostics"]).get("previous_message_id") is None
-        beside["diagnostics"] = None if first else {"cache_miss_reason": {"type": "unavailable"}}
+        beside["diagnostics"] = provider.diagnoses.of(asked.body)
     return beside

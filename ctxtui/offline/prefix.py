@@ -28,7 +28,7 @@ class Prefix:
         self._hash: Any = blake2b(digest_size=_DIGEST)
         self._role = ""
         self._turn: Any = blake2b(digest_size=_DIGEST)
-        self._add("tools", [_bare(tool) for tool in self._tools if not tool.get("defer_loading")])
+        self._add("tools", [bare(tool) for tool in self._tools if not tool.get("defer_loading")])
         for text in _texts(body.get("system")):
             self._add("system", text)
 
@@ -52,10 +52,10 @@ class Prefix:
             self._role = role
             self._turn = blake2b(digest_size=_DIGEST)
             self._add("role", role)
-        self._turn.update(self._add("block", _bare(block)))
+        self._turn.update(self._add("block", bare(block)))
         for name in _referred(block):
             if name in self._deferred:
-                self._add("tool", _bare(self._deferred.pop(name)))
+                self._add("tool", bare(self._deferred.pop(name)))
 
     def _add(self, kind: str, value: Json) -> bytes:
         one: Any = blake2b(kind.encode(), digest_size=_DIGEST)
@@ -104,20 +104,21 @@ def _feed(into: Any, value: Json) -> None:
 
 def _texts(system: Json) -> Iterator[Json]:
     for block in blocks(system):
-        yield _bare(block)
+        yield bare(block)
 
 
-def _bare(value: Json) -> Json:
+def bare(value: Json) -> Json:
+    """A block without what is no content: markers, nulls, the query of an address, the spelling of a result."""
     if not isinstance(value, dict):
         return value
-    bare = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
-    content = bare.get("content")
-    if bare.get("type") == "tool_result" and content is not None:
-        bare["content"] = [_bare(item) for item in blocks(content)]
-    source = members(bare.get("source"))
+    kept = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
+    content = kept.get("content")
+    if kept.get("type") == "tool_result" and content is not None:
+        kept["content"] = [bare(item) for item in blocks(content)]
+    source = members(kept.get("source"))
     if source.get("type") == "url" and isinstance(source.get("url"), str):
-        bare["source"] = {"type": "url", "url": source["url"].partition("?")[0]}
-    return bare
+        kept["source"] = {"type": "url", "url": source["url"].partition("?")[0]}
+    return kept
 
 
 def _referred(block: Json) -> Iterator[str]:

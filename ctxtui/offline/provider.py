@@ -10,6 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import Answer
 from ctxtui.offline.answering import Manner, answer
 from ctxtui.offline.conversation import Conversation
+from ctxtui.offline.diagnostics import Diagnoses
 from ctxtui.offline.ledger import Ledger
 from ctxtui.offline.limits import Limits
 from ctxtui.offline.names import Names
@@ -56,6 +57,7 @@ class Provider:
     ledger: Ledger = field(default_factory=Ledger)
     kept: dict[str, Kept] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
+    diagnoses: Diagnoses = field(default_factory=Diagnoses)
     ahead: float = 0.0
     names: Names = field(init=False)
 

@@ -80,6 +80,7 @@ class Server:
         else:
             self._add_hosted(app)
         app.router.add_get("/", self._greeting)
+        app.router.add_route("*", "/{path:.*}", self._nowhere)
         return app
 
     def _add_hosted(self, app: web.Application) -> None:
@@ -180,6 +181,12 @@ class Server:
     def _unknown(self, request: web.Request) -> web.StreamResponse:
         refusal = Refusal(f"Response with id '{request.match_info['id']}' not found.", 404)
         return json_response(DESKS["/v1/responses"].error(refusal, ""), 404)
+
+    async def _nowhere(self, request: web.Request) -> web.StreamResponse:
+        """Any other path, or a method that a path does not know."""
+        told = Refusal(f"{request.method} {request.path} is not served offline", 404, rule="path")
+        desk = DESKS["/v1/messages" if "anthropic-version" in request.headers else "/v1/chat/completions"]
+        return json_response(desk.error(told, self.provider.names.new("req_")), 404)
 
     async def _greeting(self, _: web.Request) -> web.StreamResponse:
         paths = local_desks(self.local) if self.local else DESKS

@@ -233,6 +233,33 @@ def test_dropped_thinking_is_reported_and_not_counted(claude: anthropic.Anthropi
     assert len(again.to_dict()["input_transformations"]) == 2  # type: ignore[arg-type]
 
 
+def test_diagnostics(claude: anthropic.Anthropic) -> None:
+    asked: dict[str, Any] = {"model": "offline", "max_tokens": 50, "system": "Be kind.", "tools": [READ]}
+    talk: Any = [*HELLO, {"role": "assistant", "content": "hi"}, *HELLO]
+    first = claude.messages.create(messages=talk, diagnostics={"previous_message_id": None}, **asked)
+    assert first.diagnostics is None
+
+    def why(**change: Any) -> str | None:
+        named: Any = {"previous_message_id": first.id}
+        answer = claude.messages.create(**{"messages": talk, "diagnostics": named, **asked, **change})
+        found = answer.diagnostics and answer.diagnostics.cache_miss_reason
+        return found.type if found else None
+
+    assert why(messages=[*talk, {"role": "assistant", "content": "hi"}, *HELLO]) is None
+    assert why(messages=[*HELLO, {"role": "assistant", "content": "ho"}, *HELLO]) == "messages_changed"
+    assert why(messages=HELLO) == "messages_changed"
+    assert why(system="Be quick.") == "system_changed"
+    assert why(tools=[]) == "tools_changed"
+    assert why(model="claude-opus-5") == "model_changed"
+    assert why(output_config={"effort": "low"}) == "unavailable"
+    assert why(diagnostics={"previous_message_id": "msg_none"}) == "previous_message_not_found"
+
+
+def test_paths_that_are_not_served(claude: anthropic.Anthropic) -> None:
+    with pytest.raises(anthropic.NotFoundError, match="GET /v1/messages/batches is not served offline"):
+        claude.messages.batches.list()
+
+
 def test_headers(claude: anthropic.Anthropic) -> None:
     raw = claude.messages.with_raw_response.create(model="claude-opus-5", max_tokens=5, messages=HELLO)
     assert raw.headers["x-ctxtui-offline"] == "simulating claude-opus-5"
