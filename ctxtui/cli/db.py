@@ -134,16 +134,17 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
 
 @db.command("backup")
 @click.argument("to", metavar="[FILE | FOLDER]", required=False, type=click.Path(path_type=Path))
+@click.option("--plain", is_flag=True, help="Unpack every body: for sqlite3 and Datasette, several times as large.")
 @json_option
 @click.pass_context
-def backup(context: click.Context, to: Path | None, as_json: bool) -> None:
+def backup(context: click.Context, to: Path | None, plain: bool, as_json: bool) -> None:
     """Copy the database, consistent also while it is written to; by default beside it, under a name with the time.
 
     \b
-    Example: ctxtui db backup ~/backups
+    Example: ctxtui db backup --plain sessions.db && datasette sessions.db
     """
     with existing(context) as store:
-        made = store.backup(to or store.path.parent)
+        made = store.backup(to or store.path.parent, plain=plain)
     if as_json:
         write_json({"backup": str(made.absolute()), "size": made.stat().st_size})
     else:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.command(
     "notes",
     help=f"Print the notes and bookmarks of a session, or of all sessions, newest first.\n\nNAME is {NAME_HELP}. They "
-    "are set on the screen: `*` marks a block, `l` leaves a note on it, `#` and `L` do the same for a call.\n\n\b\n"
+    "are set on the screen: `*` marks a block, `J` jots a note on it, `#` and `C` do the same for a call.\n\n\b\n"
     "Example: ctxtui notes --json | jq -r '.notes[] | .text'",
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), required=False)

@@ -213,9 +213,13 @@ class Store:
         return upkeep.info(self._conn, self.path)
 
     @told
-    def backup(self, to: str | Path, now: float | None = None) -> Path:
-        """Copy the database to a new file of mode 0600, or into a folder; returns the copy's path."""
-        return upkeep.backup(self.path, Path(to), time.time() if now is None else now)
+    def backup(self, to: str | Path, now: float | None = None, *, plain: bool = False) -> Path:
+        """Copy the database to a new file of mode 0600, or into a folder; returns the copy's path. In a `plain` copy no
+        body is packed."""
+        made = upkeep.backup(self.path, Path(to), time.time() if now is None else now)
+        if plain:
+            upkeep.unpack_all(made)
+        return made
 
     @told
     def vacuum(self) -> None:

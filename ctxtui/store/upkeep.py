@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.store.connect import copy_into, schema_version
+from ctxtui.store.bodies import Unpacker
+from ctxtui.store.connect import copy_into, schema_version, writing
 from ctxtui.store.rows import Info
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")
@@ -46,6 +48,31 @@ def backup(path: Path, to: Path, now: float) -> Path:
         return copy_into(path, to)
     except FileExistsError:
         raise CtxtuiError("there is a file already", place=str(to), way_out="name another one") from None
+
+
+def unpack_all(path: Path) -> None:
+    """Unpack every body in the database `path`, a copy: whoever opens it needs no zstd. The full-text index goes, which
+    only ctxtui can ask."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
+        unpacker = Unpacker(conn)
+        for table in ("blocks", "skeletons", "artifacts"):
+            keys = [key for (key,) in conn.execute(f"SELECT key FROM {table} WHERE codec != 0")]
+            for key in keys:
+                codec, body = conn.execute(f"SELECT codec, body FROM {table} WHERE key = ?", (key,)).fetchone()
+                plain = unpacker.unpack(codec, body, f"{table} {key}")
+                conn.execute(f"UPDATE {table} SET codec = 0, body = ? WHERE key = ?", (_as_text(plain), key))
+        conn.execute("UPDATE blocks SET preview = NULL")
+        conn.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
+        conn.execute("DELETE FROM indexed")
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        vacuum(conn)
+
+
+def _as_text(body: bytes) -> str | bytes:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body
 
 
 def vacuum(conn: sqlite3.Connection) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from ctxtui.store.readable import VIEWS
 from ctxtui.store.store import Store
 from ctxtui.store.texts import Unit
 from tests.corpus import ROOT
-from tests.store.builders import FILE, named, talk
+from tests.store.builders import FILE, named, state, talk
 
 PAGE = (ROOT / "docs" / "database.md").read_text(encoding="utf-8")
 
@@ -101,3 +103,18 @@ def test_the_pages_python_prints_every_body(store: Store, tmp_path: Path, capsys
     exec(code.replace("ctxtui.db", str(store.path)), {})
     printed = set(capsys.readouterr().out.splitlines())
     assert printed == {one.body.decode() for one in session.tree.blocks.values()}
+
+
+def test_a_plain_copy_needs_nothing_but_sqlite(store: Store, tmp_path: Path) -> None:
+    session = talk(30, words=200)
+    id_ = store.import_session(session, FILE)
+    store.texts.add(Unit(stored=id_), ["all work and no play"], 1)
+    made = store.backup(tmp_path / "plain.db", plain=True)
+    with closing(sqlite3.connect(made)) as conn:
+        bodies = {body.encode() for (body,) in conn.execute("SELECT body FROM blocks")}
+        assert bodies == {one.body for one in session.tree.blocks.values()}
+        assert conn.execute("SELECT count(*) FROM block_previews WHERE preview IS NULL").fetchone() == (0,)
+    with Store.open(made) as copy:
+        assert state(copy.load(id_)) == state(session)
+        assert copy.texts.may_hold(["all work"]) == set()
+    assert state(store.load(id_)) == state(session)

@@ -64,9 +64,9 @@ async def test_a_bookmark_is_seen_at_once_and_found_again(tmp_path: Path) -> Non
 async def test_notes_are_written_listed_and_gone_to(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
         node = screen.panels.transcript.node
-        await pilot.press("l", *"why", "enter")
+        await pilot.press("J", *"why", "enter")
         await kept(screen, pilot, 1)
-        await pilot.press("home", "L", *"cheap", "enter")
+        await pilot.press("home", "C", *"cheap", "enter")
         await kept(screen, pilot, 2)
         await pilot.press("B")
         assert isinstance(pilot.app.screen, NotesScreen)
@@ -77,13 +77,13 @@ async def test_notes_are_written_listed_and_gone_to(tmp_path: Path) -> None:
         assert pilot.app.screen is screen
         assert screen.panels.transcript.node == node
         assert "why" in text(screen)
-        await pilot.press("l", "ctrl+u", "enter")
+        await pilot.press("J", "ctrl+u", "enter")
         await kept(screen, pilot, 1)
 
 
 async def test_esc_keeps_the_note_as_it_was(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
-        await pilot.press("l", *"draft", "escape")
+        await pilot.press("J", *"draft", "escape")
         await pilot.pause(0.05)
         assert not screen.has_notes
         await pilot.press("i", *"2", "enter")

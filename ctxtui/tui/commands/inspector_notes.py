@@ -31,15 +31,15 @@ class BookmarkCall(_Notes):
 
 
 class WriteNote(Bookmark):
-    """Leave a note on the block under the cursor; an empty one is taken away."""
+    """Jot a note on the block under the cursor; an empty one is taken away."""
 
-    name, action, keys = "leave a note on block", "write_note", ("l",)
+    name, action, keys = "jot a note on block", "write_note", ("J",)
 
 
 class WriteOnCall(_Notes):
-    """Leave a note on the call shown."""
+    """Jot a note on the call shown."""
 
-    name, action, keys = "leave a note on call", "write_on_call", ("L",)
+    name, action, keys = "jot a note on call", "write_on_call", ("C",)
 
 
 class NextMarked(_Notes):

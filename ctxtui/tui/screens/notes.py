@@ -40,7 +40,7 @@ class NotesPane(Pane):
 
     def empty(self) -> Spans:
         """How one comes here."""
-        return [Span("No notes yet. In the transcript `*` marks a block, `l` leaves a note on it.", "dim")]
+        return [Span("No notes yet. In the transcript `*` marks a block, `J` jots a note on it.", "dim")]
 
 
 class NotesScreen(Overlay[Standing | None]):
