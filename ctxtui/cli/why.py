@@ -23,6 +23,7 @@ from ctxtui.lab.statement import Statement
 from ctxtui.runtime.settings import Settings
 from ctxtui.views import bill_words, safe_text
 from ctxtui.views import statement as drawn
+from ctxtui.views.home import HERE, SAMPLES, SessionSummary
 from ctxtui.views.span import Span
 
 LAST, YESTERDAY = "last", "yesterday"
@@ -50,31 +51,37 @@ def why(context: click.Context, name: str, as_json: bool) -> None:
 def _stated(name: str, settings: Settings) -> Statement:
     from ctxtui.runtime.auditing import expanded
 
-    return _summed([_newest()] if name == LAST and not os.path.lexists(LAST) else expanded([name]), settings)
+    return _summed([_newest(settings)] if name == LAST and not os.path.lexists(LAST) else expanded([name]), settings)
 
 
-def _newest() -> str:
-    from ctxtui.runtime.discover import find
-    from ctxtui.runtime.projects import related
-    from ctxtui.runtime.whereabouts import newest_here
-
+def _newest(settings: Settings) -> str:
+    """The newest session of this directory, a file or one that only the database holds."""
     cwd = Path.cwd()
-    here = newest_here(find(cwd), related(cwd, os.environ))
-    if here is None:
+    here = [one for one in _known(settings) if one.group == HERE or (not one.path and one.cwd == str(cwd))]
+    if not here:
         raise NotFound(f"no session of this directory ({cwd})", way_out="name one: `ctxtui sessions` lists all")
-    return str(here.path)
+    return _name(max(here, key=lambda one: one.mtime))
 
 
 def _yesterday(settings: Settings) -> Statement:
-    from ctxtui.runtime.discover import find
-
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
-    names = [str(one.path) for one in find(Path.cwd()) if one.mtime >= start]
+    names = [_name(one) for one in _known(settings) if one.mtime >= start]
     what = _summed(names, settings, (start, end)) if names else Statement()
     if not what.calls:
         raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists what there is")
     return what
+
+
+def _known(settings: Settings) -> list[SessionSummary]:
+    from ctxtui.runtime.shelf import Shelf
+
+    shelf = Shelf(settings, Path.cwd())
+    return [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
+
+
+def _name(one: SessionSummary) -> str:
+    return one.path or one.stored
 
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
