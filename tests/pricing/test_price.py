@@ -7,6 +7,7 @@ import pytest
 import ctxtui
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import PriceTable, parse_prices, price
+from ctxtui.pricing.rates import rates
 
 TABLE = parse_prices((Path(ctxtui.__file__).parent / "data/prices.toml").read_text())
 JULY_2025 = 1752380000.0
@@ -54,3 +55,30 @@ def test_an_unknown_key_in_the_table_is_an_error() -> None:
 
 def test_every_row_names_its_source() -> None:
     assert PriceTable() != TABLE and all(row.source and row.date for row in TABLE.rows)
+
+
+@pytest.mark.parametrize(
+    ("model", "input_", "output", "read"),
+    [
+        ("claude-fable-5-2", 8, 40, 0.20),
+        ("claude-mythos-5-2", 8, 40, 0.20),
+        ("claude-fable-5-1", 10, 50, 0.25),
+        ("claude-mythos-5-1", 10, 50, 0.25),
+        ("claude-opus-5-5", 4, 20, 0.20),
+        ("claude-sonnet-5-5", 2, 10, 0.10),
+        ("claude-haiku-5-5", 0.10, 0.50, 0.01),
+        ("claude-fable-5", 10, 50, 1.00),
+        ("claude-mythos-5", 10, 50, 1.00),
+        ("claude-opus-5", 5, 25, 0.50),
+        ("claude-opus-4-5", 5, 25, 0.50),
+        ("claude-sonnet-5", 2, 10, 0.20),
+        ("claude-sonnet-4-5", 3, 15, 0.30),
+        ("claude-haiku-4-5", 1, 5, 0.10),
+    ],
+)
+def test_the_rates_are_those_of_the_provider_s_page(model: str, input_: float, output: float, read: float) -> None:
+    """facts §3, in USD per million tokens."""
+    found = rates(model, at=1795219200.0, table=TABLE)
+    assert found is not None
+    per_million = (1e6 * found.fresh, 1e6 * found.output, 1e6 * found.read, 1e6 * found.write_5m, 1e6 * found.write_1h)
+    assert per_million == pytest.approx((input_, output, read, 1.25 * input_, 2 * input_))
