@@ -9,10 +9,14 @@ import pytest
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import moments as mo
+from ctxtui.core.edit import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
+from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline
+from ctxtui.offline.hosting import Running
 from ctxtui.offline.local import Local, LocalModel
 from ctxtui.runtime.hosting import Host
+from ctxtui.runtime.overlay import Overlay
 from ctxtui.runtime.partner import Wish
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
@@ -89,3 +93,40 @@ async def test_local_servers(tmp_path: Path, kind: str) -> None:
         assert partner.endpoint.dialect == ("ollama_chat" if kind == "ollama" else "openai_chat")
         answers = b"".join(i.block.body for i in made.host.session.tree.items(made.host.session.threads[MAIN].tip))
         assert b"xyzzy" in answers
+
+
+async def test_applied_edits_are_what_leaves_and_the_originals_stay(tmp_path: Path) -> None:
+    with offline() as running:
+        host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
+        await asyncio.to_thread(host.open)
+        made = Chat(host)
+        overlay = Overlay()
+        host.overlay = lambda: overlay
+        await host.begin(made.heard, lambda call: None, lambda: None)
+        await made.say("read a.txt")
+        session = host.session
+        context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
+        result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")
+        tools = [n for n, item in enumerate(context.items) if item.place.section == "tools"]
+        overlay.stage(REPLACE, [context.target(result)], {"text": "(gone)"})
+        overlay.stage(BREAKPOINT, [context.target(tools[-1])], {"on": True, "ttl": "1h"})
+        await made.say("still staged")
+        assert b"xyzzy" in bodies(running)[-1] and b'"ttl":"1h"' not in bodies(running)[-1]
+        overlay.apply()
+        await made.say("and now?")
+        assert [one.text for one in made.moments(mo.Noted)] == []
+        sent = bodies(running)[-1]
+        last = session.thread_calls(MAIN)[-1]
+        assert b'"content":"(gone)"' in sent and b"1\\tthe magic word" not in sent.partition(b"(gone)")[0]
+        assert b'"ttl":"1h"' in sent
+        assert last.sent_head != last.raw_head
+        raw = b"".join(item.block.body for item in session.tree.items(last.raw_head))
+        assert b"xyzzy" in raw
+        assert last.skeleton is not None
+        assert registry.encode(Request(tuple(session.tree.items(last.sent_head)), last.skeleton)) == sent
+        assert await host.close()
+
+
+def bodies(running: Running) -> list[bytes]:
+    """The requests so far."""
+    return [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body]

@@ -1,0 +1,69 @@
+"""Counting an answer while it comes in: nothing is off in the end, and it costs little more than counting once."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from ctxtui.core import block
+from ctxtui.core.block import Block
+from ctxtui.runtime.counting import Here
+from ctxtui.runtime.live_count import LiveCount, cut_of
+from ctxtui.runtime.packaged import model_table
+from ctxtui.tokens.features import Features
+from ctxtui.tokens.models import ModelCard
+from ctxtui.tokens.weights import prior, tokens
+
+TEXTS = {
+    "prose": "The quick brown fox jumps over the lazy dog, and tells of it here.\n\n" * 120,
+    "code": "def f(x):\n    if x > 1:\n        return f(x - 1)\n\n\n" * 120,
+    "no line": "word " * 3000,
+}
+
+
+class Counting:
+    """Counts here, and how many characters it was given."""
+
+    def __init__(self) -> None:
+        self.here = Here()
+        self.characters = 0
+
+    def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
+        self.characters += sum(len(one.body) for one in blocks)
+        return self.here.features(card, blocks)
+
+
+@pytest.mark.parametrize("name", list(TEXTS))
+@pytest.mark.parametrize("kind", ["text", "thinking"])
+def test_exact_at_the_end_and_cheap(name: str, kind: str) -> None:
+    words, card = TEXTS[name], model_table().card("gpt-5.4")
+    bench, chance = Counting(), random.Random(1)
+    live = LiveCount(bench, card, prior(card))
+    at, found = 0, {}
+    while at < len(words):
+        size = chance.randrange(200, 900)
+        live.feed(0, kind, words[at : at + size])
+        at += size
+        found = live.advance()
+    whole = block.text(words) if kind == "text" else block.make("thinking", {"type": "thinking", "thinking": words})
+    exact = round(tokens(Here().features(card, [whole])[0], prior(card)))
+    assert abs(found[0] - exact) <= (2 if name == "no line" else 0)
+    assert bench.characters < 3 * len(words) + 50_000 * (name == "no line")
+
+
+def test_nothing_new_is_not_counted() -> None:
+    card = model_table().card("gpt-5.4")
+    bench = Counting()
+    live = LiveCount(bench, card, prior(card))
+    live.feed(0, "text", "hello")
+    first = live.advance()
+    before = bench.characters
+    assert live.advance() == first and bench.characters == before
+
+
+def test_where_a_text_may_be_cut() -> None:
+    assert cut_of("one\ntwo", 0) == 4
+    assert cut_of("one\n  two", 0) == 0, "an indent belongs to the line's end"
+    assert cut_of("x" * 5000, 0) == 0
+    assert 0 < cut_of("word " * 1000, 0) < 5000
