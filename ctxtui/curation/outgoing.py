@@ -45,13 +45,30 @@ def outgoing(
         raise Refused(applied.refused, way_out="revert the edit")
     lost: list[str] = []
     if skeleton is not None and skeleton.dialect == dialect:
-        request = Request(tuple(applied.context.items), skeleton).with_items(applied.sent)
+        request = _with_its_markers(Request(tuple(applied.context.items), skeleton), applied)
     else:
         body, lost = build(dialect, applied.sent, model=model, params=params)
         request = DIALECTS[dialect].decode_request(body, None)
     request = _tool_choice(_marked(request, applied))
     body = encode(request)
     return Outgoing(body, lost, check(dialect, body, prefill=prefill))
+
+
+def _with_its_markers(recorded: Request, applied: Applied) -> Request:
+    """The recorded request with the items that leave. A block that is changed keeps its marker, also where something
+    new stands beside it."""
+    request = recorded.with_items(applied.sent)
+    if request is recorded:
+        return request
+    had = {one.item: one.value for one in recorded.markers if one.inner < 0}
+    has = {one.item for one in request.markers}
+    lost: dict[int, str | None] = {}
+    for index, one in enumerate(applied.items):
+        position = applied.context.position(one.node) if one.node >= 0 else -1
+        if position in had and index not in has and takes_marker(one.item, request.skeleton.dialect):
+            value = had[position]
+            lost[index] = str(value.get("ttl") or "") if isinstance(value, dict) else ""
+    return with_markers(request, lost) if lost else request
 
 
 def _tool_choice(request: Request) -> Request:

@@ -60,6 +60,7 @@ class Wanted:
 def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[int]) -> Applied:
     """What is done of `wanted`."""
     _keep_tools(context, wanted)
+    _let_covered_go(wanted)
     while True:
         closed = _closed(context, wanted, rules)
         clash = closed.unsettled or _clash(wanted, closed.closure, pinned)
@@ -73,6 +74,12 @@ def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[in
             wanted.hold(clash.cause, clash.why)
         elif not _hold_new(wanted, closed.inserts, clash):
             return Applied(context, held=_all_held(wanted, clash.why), asleep=tuple(wanted.asleep), pinned=pinned)
+
+
+def _let_covered_go(wanted: Wanted) -> None:
+    """A summary whose blocks all went into a later edit (a summary of summaries) is not said any more."""
+    standing = {edit.id for _, edit in wanted.fate.values()}
+    wanted.new = [wish for wish in wanted.new if wish.edit.kind != SUMMARIZE or wish.edit.id in standing]
 
 
 class _Closed(NamedTuple):

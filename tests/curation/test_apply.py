@@ -173,6 +173,18 @@ def test_a_range_becomes_one_summary_where_it_stood() -> None:
     assert [one.item.place.mark for one in found.items if one.node < 0] == ["summary", "summary"]
 
 
+def test_a_summary_of_summaries_stands_alone() -> None:
+    context = say(*PAIRED)
+    start, stop = (context.find(of(context, words)) for words in ("look", '"so"'))
+    assert start is not None and stop is not None
+    first = make(SUMMARIZE, context.targets(range(start, stop - 1)), {"text": "part"})
+    whole = make(SUMMARIZE, context.targets(range(start, stop + 1)), {"text": "all"})
+    assert "part" in shape(apply(context, [first]))
+    assert shape(apply(context, [first, whole])) == ["user:", "first", "user:", "all", "user:", "next"]
+    back = Edit("r", REVERT, reverts=whole.id)
+    assert apply(context, [first, whole, back]).sent == apply(context, [first]).sent
+
+
 def test_repairs_say_what_for_and_go_with_their_edit() -> None:
     context = say(*PAIRED)
     drop = make(DROP, [of(context, "found")], id="d")

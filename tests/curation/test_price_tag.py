@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import Prompt, prompt
-from ctxtui.cache.requests import Summed
+from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.seed import seed
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
@@ -21,11 +21,13 @@ from ctxtui.curation.applied import Applied
 from ctxtui.curation.apply import apply
 from ctxtui.curation.context import THINKING
 from ctxtui.curation.dependence import Literals, reattached
+from ctxtui.curation.outgoing import outgoing
 from ctxtui.curation.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, price_tag
 from ctxtui.curation.rules import rules_for
 from ctxtui.curation.staged_prompt import staged_prompt
 from ctxtui.pricing.price import price
 from ctxtui.runtime.packaged import cache_rules, model_table
+from ctxtui.wire.registry import DIALECTS
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 
@@ -131,6 +133,32 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
             other.send(exact, at)
             assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
     assert broken > 40
+
+
+def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> None:
+    broken = 0
+    for number in range(300 if THOROUGH else 60):
+        rng = Random(f"law 8 {number}")
+        context, request = context_of(SHAPES["anthropic"](rng), "anthropic")
+        card = model_table().card(request.model)
+        rules, prefixes, simulator = cache_rules().rules(card), Prefixes(context.tree), Simulator()
+        weigh = as_read if rules.strips else count
+        summed = Summed(context.tree, weigh)
+        base, refused = prompt_of(prefixes, request, rules, summed)
+        assert not refused
+        simulator.send(base, START)
+        after = apply(context, edits(rng, context), rules_for("anthropic", card))
+        if after.refused:
+            continue
+        out = outgoing(after, request.skeleton, dialect="anthropic", model=request.model)
+        decoded = DIALECTS["anthropic"].decode_request(out.body, None)
+        afresh = Prefixes(Tree())
+        exact, refused = prompt_of(afresh, decoded, rules, Summed(afresh.tree, weigh))
+        assert not refused
+        derived, staged = staged_prompt(base, apply(context, []), after, weigh)
+        broken += staged.first is not None
+        assert outcome(simulator, derived, START + 60) == outcome(simulator, exact, START + 60), number
+    assert broken > 30
 
 
 OPUS = "claude-opus-4-5"

@@ -1,0 +1,57 @@
+"""A real recording of over 100k tokens, curated by hand: pinned, summarised, cut, priced, undone, exported, resumed."""
+
+from __future__ import annotations
+
+from itertools import count as numbers
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER
+from ctxtui.core.edit import DROP, PIN, SUMMARIZE, make
+from ctxtui.curation.apply import apply
+from ctxtui.curation.facts import facts, told
+from ctxtui.curation.outgoing import outgoing
+from ctxtui.lab.chosen import choose
+from ctxtui.offline import strict_anthropic
+from ctxtui.runtime.books import book_for
+from ctxtui.runtime.counting import Counter, count_all
+from ctxtui.runtime.curating import curated, to_resume
+from ctxtui.runtime.loading import load
+from ctxtui.runtime.overlay import Overlay
+from ctxtui.runtime.pricing import prices_for
+from ctxtui.runtime.settings import Settings
+from tests.corpus import need_corpus
+from tests.transcripts.resumable import claude_code_faults
+
+
+def test_a_real_session_is_curated_by_hand() -> None:
+    (path,) = need_corpus("claude_code", "happy-cli__400429ba.jsonl")
+    loaded, counter = load(path), Counter()
+    book = book_for(loaded.session, counter, Settings())
+    count_all(book, counter)
+    chosen = choose(loaded.session, "", 205)
+    plain = curated(book, counter, chosen, prices=prices_for(Settings()))
+    context = plain.context
+    assert plain.tag.before > 100_000
+    ids = (f"a{n}" for n in numbers())
+    overlay = Overlay(now=lambda: 1.0, new_id=lambda: next(ids))
+    heavy = sorted(range(len(context)), key=lambda p: -len(context.items[p].block.body))
+    results = [p for p in heavy if context.items[p].block.kind == "tool_result"][:5]
+    pinned = next(p for p in heavy if context.items[p].block.kind == "text")
+    overlay.stage(PIN, [context.target(pinned)])
+    overlay.stage_all([make(DROP, [context.target(p)]) for p in results])
+    third = len(context) // 3
+    kept = (pinned, *results)
+    run = [p for p in range(third, third + 120) if context.items[p].block.kind != HEADER and p not in kept]
+    overlay.stage(SUMMARIZE, context.targets(run), {"text": told(facts(context, run), "the middle")})
+    found = curated(book, counter, chosen, edits=overlay.in_force, prices=prices_for(Settings()))
+    assert found.tag.freed > 5_000 and found.tag.moments[-1].once is not None and found.tag.moments[-1].once < 0
+    assert pinned not in found.applied.changes and not found.applied.refused
+    overlay.apply()
+    body = outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
+    assert strict_anthropic.refusals(canonical.loads(body.body)) == [] and body.violations == []
+    resumed = to_resume(found, path, "claude-code")
+    assert claude_code_faults(resumed.data, path.read_bytes(), resumed.name.removesuffix(".jsonl")) == []
+    while overlay.undo():
+        pass
+    assert overlay.in_force == ()
+    assert apply(context, overlay.in_force).sent == plain.applied.sent
