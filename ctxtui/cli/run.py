@@ -54,7 +54,7 @@ def _name_troubles() -> None:
     """Say which third parties' parts did not work in this run."""
     loaded = sys.modules.get("ctxtui.runtime.plugins")
     for place, trouble in loaded.troubles() if loaded else ():
-        note(f"plug-in {place}: {trouble}; it is left out")
+        note(f"{place}: {trouble}; it is left out")
 
 
 def _opens(arguments: Sequence[str]) -> bool:
