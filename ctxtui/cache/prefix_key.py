@@ -24,6 +24,7 @@ THINKING_IS_POSITION: Final = True
 """Whether a thinking block is one of the positions that a read walks back (unverified, facts §12)."""
 UNREAD: Final = frozenset({"id", "status", "content"})
 """Members of an OpenAI header that do not reach the prompt (assumed); of `content` it only has the spelling."""
+_USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 _SPELLINGS: Final = ("string", "list", "object")
 _THINKING: Final = INDEX["thinking"]
 
@@ -106,6 +107,11 @@ class Chain:
     def _after(self, before: Spot, node: Node, bare: bool) -> Spot:
         block = node.block
         section, role, _ = node.place
+        if block.kind in _USUAL and section == before.section:
+            # Nearly every block: the general way below gives the same.
+            told = self._places.get((section, role)) or self._told(section, role)
+            digest = blake2b(before.key + told + block.digest.encode(), digest_size=KEY_BYTES).digest()
+            return Spot(digest, before, node.id, before.number + 1, section, role)
         heads = block.kind == HEADER
         thought = node.category == _THINKING and not heads
         if (bare and thought) or (section == "tools" and not self._bounded and outside(block)):

@@ -16,6 +16,7 @@ _PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
 _RESULT: Final = INDEX["tool_result"]
 _SPEAKING: Final = frozenset({"user", "human"})
 _IMAGE: Final = b'"type":"image"'
+_CONTENT: Final = b'"content":'
 _CITED: Final = b'"citations":{"enabled":true'
 _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
@@ -52,12 +53,19 @@ class PromptFacts:
 
     def facts(self, head: int) -> Facts:
         """What the context `head` holds."""
-        known = self._facts
-        if head not in known:
-            for node in _unknown(self._tree, known, head):
-                facts = known[node.parent]
-                known[node.id] = facts if node.block.kind in _PLAIN else _with(facts, node)
-        return known[head]
+        known, tree = self._facts, self._tree
+        found, node = known.get(head), head
+        telling: list[Node] = []
+        while found is None:
+            here = tree[node]
+            if here.block.kind not in _PLAIN:
+                telling.append(here)
+            node = here.parent
+            found = known.get(node)
+        for here in reversed(telling):
+            found = _with(found, here)
+        known[head] = found
+        return found
 
     def asked(self, head: int) -> int:
         """The node at which a person last spoke in the context `head` (`ROOT`: nobody has)."""
@@ -104,7 +112,9 @@ def _with(facts: Facts, node: Node) -> Facts:
 
 
 def _shows(node: Node) -> bool:
-    if node.category == _RESULT:
-        # In canonical JSON a quote inside a string is escaped, so this is a real member.
-        return IMAGES_IN_RESULTS_COUNT and _IMAGE in node.block.body
-    return node.block.kind == "image"
+    if node.category != _RESULT:
+        return node.block.kind == "image"
+    body = node.block.body
+    # In canonical JSON a quote inside a string is escaped, so what is found is a real member. Only a list holds images.
+    at = body.find(_CONTENT)
+    return IMAGES_IN_RESULTS_COUNT and body.startswith(b"[", at + len(_CONTENT)) and body.find(_IMAGE, at) >= 0

@@ -88,6 +88,8 @@ class Anthropic:
     def _beyond(self, marks: tuple[Mark, ...], hit: Spot | None, at: float, lookback: int, noted: list[Reason]) -> None:
         """Note the deepest live entry that no marker's window reaches."""
         last = marks[-1].spot
+        if not any(ready <= at <= until + GRACE for until, ready, _ in self.entries.values()):
+            return
         for spot in last.back():
             if hit is not None and spot.number <= hit.number:
                 return
