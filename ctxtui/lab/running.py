@@ -86,6 +86,10 @@ class Running:
         """Tokens of one block, with its message's header where it is the first part."""
         return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0
 
+    def between(self, first: int, last: int) -> int:
+        """Tokens of the blocks from node `first` to node `last` further down the same path, both included."""
+        return self._total[last] - self._total[self._tree[first].parent]
+
     def read(self, head: int, node: int) -> int:
         """Tokens that the provider reads of the context `head` up to and with `node`, which is on its path."""
         total = self._total[node]

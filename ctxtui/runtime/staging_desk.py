@@ -21,6 +21,7 @@ from ctxtui.views.staging import Staging
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
+    from ctxtui.core.edit import Edit
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.runtime.study import Study
     from ctxtui.views.scene import Scene
@@ -52,6 +53,7 @@ class StagingDesk:
         self._overlays = overlays
         self._context: Context | None = None
         self._applied: tuple[object, Applied] | None = None
+        self._base: tuple[object, Applied] | None = None
         self._next: dict[object, Next | None] = {}
         self._literals: Literals | None = None
         self._tag: tuple[object, PriceTag] | None = None
@@ -148,9 +150,7 @@ class StagingDesk:
         overlay, model = self._overlays.of(staging.scene.thread or "main"), staging.scene.call.model
         key = (id(staging.applied), id(coming), overlay.version)
         if self._tag is None or self._tag[0] != key:
-            rules = rules_for(staging.applied.context.dialect, self.study.book.card(model))
-            before = apply(staging.applied.context, overlay.applied, rules)
-
+            before = self._before(staging.applied.context, overlay.applied, model)
             waiting: list[Block] = []
 
             def count(block: Block) -> int:
@@ -164,6 +164,13 @@ class StagingDesk:
                 return None
             self._tag = key, tag
         return self._tag[1]
+
+    def _before(self, context: Context, applied: tuple[Edit, ...], model: str) -> Applied:
+        """The context under what is applied already."""
+        key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
+        if self._base is None or self._base[0] != key:
+            self._base = key, apply(context, applied, rules_for(context.dialect, self.study.book.card(model)))
+        return self._base[1]
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""

@@ -66,6 +66,7 @@ class ContextRows:
         self.every = False
         self._rows: Rows | None = None
         self._staged: StagedRows | None = None
+        self._positions: tuple[object, list[int]] | None = None
         self._trail: Trail | None = None
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: Ledger | None, shown: tuple[str, ...]) -> None:
@@ -78,9 +79,13 @@ class ContextRows:
         self._staged = None
         if self.staging is not None:
             # Imported here, as what draws them: most sessions are only looked at.
-            from ctxtui.views.staged_rows import StagedRows
+            from ctxtui.views.staged_rows import StagedRows, positions
 
-            self._staged = StagedRows(scene.session.tree, self.staging, every=self.every, hidden=hidden)
+            context = self.staging.applied.context
+            key = (id(context), len(context), hidden)
+            if self._positions is None or self._positions[0] != key:
+                self._positions = key, positions(context, hidden)
+            self._staged = StagedRows(scene.session.tree, self.staging, self._positions[1], every=self.every)
         self._rows.show(
             scene.head,
             self._tails(scene),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.tree import Tree
@@ -16,6 +16,9 @@ BREAK: Final = "break"
 NEW: Final = "new"
 """Kinds of rules: unchanged rows, the place where the prefix ends, a block that an edit puts in."""
 
+if TYPE_CHECKING:
+    from ctxtui.curation.context import Context
+
 AROUND: Final = 1
 """Unchanged rows that stay in view on each side of what changed."""
 AHEAD: Final = 3
@@ -24,17 +27,17 @@ AHEAD: Final = 3
 
 class StagedRows:
     """The entries of the context of `staging`: node ids, and negative numbers for rules. With `every` all rows are
-    entries; else those that changed, are pinned, marked or carry a breakpoint, and their neighbours. `hidden` are
-    category indices that are left out."""
+    entries; else those that changed, are pinned, marked or carry a breakpoint, and their neighbours. `shown` are the
+    raw positions that are rows (see `positions`), in order."""
 
-    def __init__(self, tree: Tree, staging: Staging, *, every: bool, hidden: frozenset[int] = frozenset()) -> None:
+    def __init__(self, tree: Tree, staging: Staging, shown: Sequence[int], *, every: bool) -> None:
         self._tree = tree
         self._staging = staging
+        self._shown = shown
         self._entries: list[int] = []
         self._rules: list[Rule] = []
         self._news: dict[int, New] = {}
-        shown = [at for at in range(len(staging.applied.context)) if self._is_row(at, hidden)]
-        self._build(shown, shown if every else self._interesting(shown))
+        self._build(every)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -64,61 +67,65 @@ class StagedRows:
         depth = self._tree[node].depth if node >= 0 else len(self._staging.applied.context) + 1
         return 2 * depth - (entry < 0)
 
-    def _is_row(self, at: int, hidden: frozenset[int]) -> bool:
-        context = self._staging.applied.context
-        if context.items[at].block.kind == HEADER:
-            message = context.message_at(at)
-            if message is not None and message.headed:
-                return False
-        return self._staging.scene.running.category(context.nodes[at]) not in hidden
-
-    def _interesting(self, shown: Sequence[int]) -> list[int]:
-        staging = self._staging
+    def _kept(self) -> list[int]:
+        """The rows (indices into `shown`) that stay in view where only what edits touch does."""
+        staging, shown = self._staging, self._shown
         context, applied = staging.applied.context, staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.news)}
         touched |= {staging.breaks_at} if staging.breaks_at is not None else set()
         touched |= {context.position(node) for node in staging.marked if self._holds(node)}
+        if not touched:
+            return list(range(len(shown)))
         keep: set[int] = set()
         for at in touched:
             row = bisect_left(shown, at)
             keep.update(range(max(0, row - AROUND), min(len(shown), row + AROUND + 1)))
-        if touched:
-            first = bisect_left(shown, min(touched))
-            keep.update(range(max(0, first - AHEAD), first))
-        else:
-            keep.update(range(len(shown)))
-        return [shown[row] for row in sorted(keep)]
+        first = bisect_left(shown, min(touched))
+        keep.update(range(max(0, first - AHEAD), first))
+        return sorted(keep)
 
     def _holds(self, node: int) -> bool:
         context = self._staging.applied.context
         at = self._tree[node].depth - 1
         return at < len(context.nodes) and context.nodes[at] == node
 
-    def _build(self, shown: Sequence[int], kept: Sequence[int]) -> None:
-        staging = self._staging
+    def _build(self, every: bool) -> None:
+        staging, shown = self._staging, self._shown
         nodes, breaks = staging.applied.context.nodes, staging.breaks_at
-        waiting = list(staging.news)[::-1]
+        stops = [(new.at, 1, new) for new in staging.news]
+        rules: list[tuple[int, int, New | None]] = [*stops, *([(breaks, 0, None)] if breaks is not None else [])]
+        rules.sort(key=lambda one: one[:2])
+        kept = range(len(shown)) if every else self._kept()
         row = 0
-        for at in (*kept, len(nodes)):
-            until = bisect_left(shown, at)
-            self._fold(nodes, shown[row:until])
-            row = until + 1
-            if breaks is not None and at >= breaks:
-                self._put(BREAK, "", nodes[at] if at < len(nodes) else -1)
-                breaks = None
-            while waiting and waiting[-1].at <= at:
-                new = waiting.pop()
-                self._put(NEW, "", nodes[at] if at < len(nodes) else -1)
+        for at, _, new in rules:
+            row = self._rows(kept, row, bisect_left(shown, at), every)
+            before = nodes[at] if at < len(nodes) else -1
+            self._put(NEW if new is not None else BREAK, "", before)
+            if new is not None:
                 self._news[self._entries[-1]] = new
-            if at < len(nodes):
-                self._entries.append(nodes[at])
+        self._rows(kept, row, len(shown), every)
 
-    def _fold(self, nodes: Sequence[int], rows: Sequence[int]) -> None:
-        if not rows:
+    def _rows(self, kept: Sequence[int], start: int, stop: int, every: bool) -> int:
+        """Enter the rows from `start` to `stop` (exclusive); runs of rows that are not kept are folded."""
+        nodes, shown = self._staging.applied.context.nodes, self._shown
+        if every:
+            self._entries += [nodes[at] for at in shown[start:stop]]
+            return max(start, stop)
+        at = start
+        for row in kept[bisect_left(kept, start) : bisect_left(kept, stop)]:
+            self._fold(at, row)
+            self._entries.append(nodes[shown[row]])
+            at = row + 1
+        self._fold(at, stop)
+        return max(start, stop)
+
+    def _fold(self, start: int, stop: int) -> None:
+        if stop <= start:
             return
-        running = self._staging.scene.running
-        tokens = sum(running.own(nodes[at]) for at in rows if running.counted(nodes[at]))
-        self._put(FOLDED, f"{len(rows)} {tokens}", nodes[rows[0]])
+        nodes, running = self._staging.applied.context.nodes, self._staging.scene.running
+        first, last = nodes[self._shown[start]], nodes[self._shown[stop - 1]]
+        tokens = running.between(first, last) if running.counted(last) else 0
+        self._put(FOLDED, f"{stop - start} {tokens}", first)
 
     def _put(self, kind: str, text: str, before: int) -> None:
         self._rules.append(Rule(kind, text, before))
@@ -128,3 +135,17 @@ class StagedRows:
 def counts(rule: Rule) -> Iterable[int]:
     """How many rows a folded run has, and their tokens."""
     return map(int, rule.text.split())
+
+
+def positions(context: Context, hidden: frozenset[int] = frozenset()) -> list[int]:
+    """The raw positions of `context` that are rows: no headers of messages with content, and none of the `hidden`
+    categories."""
+    tree, nodes, found = context.tree, context.nodes, []
+    for at, item in enumerate(context.items):
+        if item.block.kind == HEADER:
+            message = context.message_at(at)
+            if message is not None and message.headed:
+                continue
+        if not hidden or tree[nodes[at]].category not in hidden:
+            found.append(at)
+    return found
