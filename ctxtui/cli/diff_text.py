@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from ctxtui.cli.output import wants_colour
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.word_diff import word_diff
 from ctxtui.lab.diff import CHANGED, RESPELLED, Change, Diff, Side
@@ -74,7 +75,7 @@ def _word_lines(found: Diff, change: Change, whole: bool) -> Iterator[list[Span]
         texts = before.block.body.decode("utf-8", "replace"), after.block.body.decode("utf-8", "replace")
     else:
         texts = words_of(before), words_of(after)
-    lines = shown.drawn(word_diff(*texts), width() - 1, whole=whole)
+    lines = shown.drawn(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
     yield from (list(line) for line in islice(lines, None if whole else _LINES))
     if next(lines, None) is not None:
         yield [Span("    ⋮  more changed lines; --whole prints all", "dim")]

@@ -11,6 +11,7 @@ from ctxtui.views.body import wrapped
 from ctxtui.views.span import Span, Spans
 
 STYLE: Final = {SAME: "dim", REMOVED: "del strike on-del-bg", ADDED: "add bold on-add-bg"}
+_AROUND: Final = {SAME: ("", ""), REMOVED: ("[-", "-]"), ADDED: ("{+", "+}")}
 NEAR: Final = 2
 """Lines around a change that are shown."""
 _NUMBER: Final = 5
@@ -27,8 +28,9 @@ class Line(NamedTuple):
     changed: bool
 
 
-def lines(pieces: Iterable[Piece]) -> Iterator[Line]:
-    """The lines of a word diff, safe to draw."""
+def lines(pieces: Iterable[Piece], *, spelled: bool = False) -> Iterator[Line]:
+    """The lines of a word diff, safe to draw; where `spelled`, changes stand in ``[-removed-]`` and ``{+added+}``, as
+    wdiff writes them, for output without colour."""
     number, told, added = 1, 0, False
     held: list[Span] = []
     changed = False
@@ -43,7 +45,8 @@ def lines(pieces: Iterable[Piece]) -> Iterator[Line]:
                 number += kind != REMOVED
                 held, changed, added = [], kind != SAME and (at < len(parts) - 1 or bool(part)), False
             if part:
-                held += safe_text.spans(_shortened(safe_text.line(part)), STYLE[kind])
+                before, after = _AROUND[kind] if spelled else ("", "")
+                held += safe_text.spans(before + _shortened(safe_text.line(part)) + after, STYLE[kind])
                 added = added or kind != REMOVED
             elif kind != SAME and at < len(parts) - 1:
                 # An empty line that came or went is a line end that can be seen.
@@ -79,9 +82,9 @@ def folded(every: Iterable[Line], near: int = NEAR) -> Iterator[Line | int]:
         yield hidden + len(before)
 
 
-def drawn(pieces: Iterable[Piece], room: int, *, whole: bool = False) -> Iterator[Spans]:
+def drawn(pieces: Iterable[Piece], room: int, *, whole: bool = False, spelled: bool = False) -> Iterator[Spans]:
     """A word diff in lines of at most `room` cells, numbered as in the new text; all lines where `whole`."""
-    text = lines(pieces)
+    text = lines(pieces, spelled=spelled)
     for line in text if whole else folded(text):
         if isinstance(line, int):
             told = f"{line:,} line{'s' if line != 1 else ''} unchanged"

@@ -56,6 +56,7 @@ def test_two_sessions_are_compared_by_what_they_say(ctxtui: Run, recording: Path
     found = ctxtui("diff", request, other, "--json").json
     assert found["changed"]["blocks"] == 1 and found["entered"]["blocks"] == found["left"]["blocks"] == 0
     assert ["removed", "Monday"] in found["first"]["words"] and found["first"]["category"] == "system"
+    assert "Today is [-Monday-]{+Friday+}." in ctxtui("diff", request, other).out
 
 
 @pytest.mark.parametrize(
