@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="The Nth call (default: the last).")
 @click.option("--after", is_flag=True, help="The context behind the call's answer: what the next request begins with.")
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("--drop-block", is_flag=True, help="Leave thinking that no longer fits in, for the provider to drop.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): edits, prices, the request.")
 @click.pass_context
@@ -60,7 +61,7 @@ def curate(
     steps = _steps(policies, given)
     edits = _edits(edits_file)
     loaded = opened(name, settings)
-    found = curated_from(loaded, (thread, number or 0), steps, edits, flags["after"], settings)
+    found = curated_from(loaded, (thread, number or 0), steps, edits, settings, flags["after"], flags["drop_block"])
     from ctxtui.cli import curate_out
 
     data, lost, violations, output = written(found, loaded, form or "", output, flags["dry_run"])
@@ -73,7 +74,13 @@ def curate(
 
 
 def curated_from(
-    loaded: Loaded, which: tuple[str, int], steps: list[Step], edits: list[Edit], after: bool, settings: Any
+    loaded: Loaded,
+    which: tuple[str, int],
+    steps: list[Step],
+    edits: list[Edit],
+    settings: Any,
+    after: bool,
+    drops_blocks: bool = False,
 ) -> Curation:
     """A call's context, counted, under `edits` and `steps`; `which` is its thread and number."""
     from ctxtui.runtime.books import book_for
@@ -92,6 +99,7 @@ def curated_from(
             steps=steps,
             edits=edits,
             after=after,
+            drops_blocks=drops_blocks,
             usable_share=settings.usable_share,
             prices=prices_for(settings),
         )

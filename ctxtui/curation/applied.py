@@ -67,7 +67,8 @@ class Applied:
     """A context under its edits.
 
     `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
-    `refused` says why the staged edits cannot be applied at all ("" where they can).
+    `withheld` is thinking that leaves and that the provider is told to drop. `refused` says why the staged edits cannot
+    be applied at all ("" where they can). `length` is that of the context then, which may have grown since.
     """
 
     context: Context
@@ -79,6 +80,8 @@ class Applied:
     held: tuple[Held, ...] = ()
     repairs: tuple[Edit, ...] = ()
     refused: str = ""
+    withheld: tuple[int, ...] = ()
+    length: int = -1
 
     @property
     def touched(self) -> bool:
@@ -110,7 +113,8 @@ class Applied:
     def _items(self) -> Iterator[AppliedItem]:
         inserts = list(self.inserts)[::-1]
         nodes, pinned = self.context.nodes, self.pinned
-        for position, item in enumerate(self.context.items):
+        whole = self.context.items if self.length < 0 else self.context.items[: self.length]
+        for position, item in enumerate(whole):
             while inserts and inserts[-1].position <= position:
                 new = inserts.pop()
                 yield from (AppliedItem(one, -1, new.edit) for one in new.items)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.legality import check
+from ctxtui.curation.rules import BINDING_BETA
 from ctxtui.curation.violation import Violation
 from ctxtui.wire.fresh import build
-from ctxtui.wire.marking import takes_marker, with_markers, without_params
+from ctxtui.wire.marking import takes_marker, with_markers, with_param, without_params
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
+
+DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
+"""What a request says so that thinking which does not fit is dropped instead of refused (facts §1)."""
 
 
 class Refused(CtxtuiError):
@@ -50,6 +54,11 @@ def outgoing(
         body, lost = build(dialect, applied.sent, model=model, params=params)
         request = DIALECTS[dialect].decode_request(body, None)
     request = _tool_choice(_marked(request, applied))
+    if applied.withheld:
+        thinking = request.params.get("thinking")
+        told = thinking if isinstance(thinking, dict) else {"type": "adaptive"}
+        request = with_param(request, "thinking", {**told, "block_binding": DROP})
+        lost = [*lost, f"{len(applied.withheld)} thinking blocks, which the provider drops (send beta {BINDING_BETA})"]
     body = encode(request)
     return Outgoing(body, lost, check(dialect, body, prefill=prefill))
 

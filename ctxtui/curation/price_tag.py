@@ -196,6 +196,7 @@ def _thinking_lost(before: Applied, after: Applied, staged: StagedContext) -> in
     """Tokens of thinking that goes because it was bound to what changed: taken out by repair, or withheld by a
     provider that does so silently (OpenAI, facts §4)."""
     found = sum(staged.own(p) for p, change in after.changes.items() if change.why == BOUND and p not in before.changes)
+    found += sum(staged.own(p) for p in after.withheld if p not in before.withheld)
     if after.context.dialect == RESPONSES and staged.first is not None:
         behind = (p for p in after.context.thinking if p > staged.first and p not in after.changes)
         found += sum(staged.own(p) for p in behind)

@@ -12,22 +12,28 @@ if TYPE_CHECKING:
 
 MOST_MARKERS: Final = 4
 """Cache markers that one Anthropic request may carry (facts §2)."""
+BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
+"""The beta header under which a request may say that thinking which does not fit is to be dropped (facts §1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """`starts_with_user`: the first message must be the user's. `ends_with_user`: the last must not be the
     assistant's. `binds_thinking`: each thinking block is bound to everything before it, so that an earlier change
-    costs all later thinking. `keeps_last_thinking`: thinking in the latest assistant message must stay as it is."""
+    costs all later thinking: it is stripped, or with `drops_blocks` left in for the provider to drop (the request says
+    so, and needs the beta `BINDING_BETA`). `keeps_last_thinking`: thinking in the latest assistant message must stay as
+    it is."""
 
     dialect: str = ANTHROPIC
     starts_with_user: bool = True
     ends_with_user: bool = True
     binds_thinking: bool = False
     keeps_last_thinking: bool = True
+    drops_blocks: bool = False
 
 
-def rules_for(dialect: str, card: ModelCard | None = None) -> Rules:
+def rules_for(dialect: str, card: ModelCard | None = None, *, drops_blocks: bool = False) -> Rules:
     """The rules of `dialect` for the model of `card`; without one those of a model that binds nothing."""
     ours = dialect == ANTHROPIC
-    return Rules(dialect, ours, ours, ours and card is not None and card.binds_thinking, ours)
+    binds = ours and card is not None and card.binds_thinking
+    return Rules(dialect, ours, ours, binds, ours, drops_blocks and binds)

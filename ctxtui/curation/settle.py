@@ -69,11 +69,17 @@ def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[in
             own = {p for p, (_, edit) in wanted.fate.items() if edit.author != REPAIR}
             clash = thinking.latest(context, own, closed.closure, closed.inserts)
         if clash is None:
-            return _applied(context, wanted, closed.closure, closed.inserts, pinned)
+            return _applied(context, wanted, closed, rules, pinned)
         if clash.cause in wanted.fate and clash is not closed.unsettled:
             wanted.hold(clash.cause, clash.why)
         elif not _hold_new(wanted, closed.inserts, clash):
-            return Applied(context, held=_all_held(wanted, clash.why), asleep=tuple(wanted.asleep), pinned=pinned)
+            return Applied(
+                context,
+                held=_all_held(wanted, clash.why),
+                asleep=tuple(wanted.asleep),
+                pinned=pinned,
+                length=len(context),
+            )
 
 
 def _let_covered_go(wanted: Wanted) -> None:
@@ -99,7 +105,7 @@ def _closed(context: Context, wanted: Wanted, rules: Rules) -> _Closed:
         closure.remove(out)
         inserts = _inserts(context, wanted.new, closure, rules)
         broken = thinking.breaks_at(context, wanted.fate, closure, inserts) if rules.binds_thinking else None
-        if broken is not None:
+        if broken is not None and not rules.drops_blocks:
             later = [p for p in context.thinking if p >= broken and p not in closure.removed]
             closure.remove(later, Gone(broken, BOUND))
             inserts = _inserts(context, wanted.new, closure, rules)
@@ -194,9 +200,8 @@ def _all_held(wanted: Wanted, why: str) -> tuple[Held, ...]:
     return (*wanted.held, *(Held(edit, -1, why) for edit in edits.values()))
 
 
-def _applied(
-    context: Context, wanted: Wanted, closure: Closure, inserts: list[Insert], pinned: frozenset[int]
-) -> Applied:
+def _applied(context: Context, wanted: Wanted, closed: _Closed, rules: Rules, pinned: frozenset[int]) -> Applied:
+    closure, inserts = closed.closure, closed.inserts
     changes: dict[int, Change] = {}
     groups: dict[tuple[str, str], list[int]] = {}
     for position, (block, edit) in wanted.fate.items():
@@ -225,7 +230,16 @@ def _applied(
         (*wanted.held, *refused_marks),
         tuple(repairs),
         NOTHING_LEFT if nothing and not said else "",
+        _withheld(context, closed, rules),
+        len(context),
     )
+
+
+def _withheld(context: Context, closed: _Closed, rules: Rules) -> tuple[int, ...]:
+    if closed.broken is None or not rules.drops_blocks:
+        return ()
+    later = (p for p in context.thinking if closed.broken is not None and p >= closed.broken)
+    return tuple(p for p in later if p not in closed.closure.removed)
 
 
 def _edit(wanted: Wanted, closure: Closure, position: int) -> Edit:

@@ -99,17 +99,19 @@ def curated(
     steps: Sequence[Step] = (),
     edits: Sequence[Edit] = (),
     after: bool = False,
+    drops_blocks: bool = False,
     usable_share: float = 0.75,
     prices: PriceTable,
 ) -> Curation:
     """The context of the `chosen` call (or, with `after`, the one behind its answer) under `edits` and then the
-    policies of `steps`. Everything in `book` must be counted."""
+    policies of `steps`. With `drops_blocks`, thinking that is bound to what changed stays for the provider to drop.
+    Everything in `book` must be counted."""
     session, call = book.session, chosen.call
     head = _next_head(session, chosen) if after else call.raw_head
     context = Context.of_call(session.tree, call, head)
     model = call.model or session.model
     card = book.card(model)
-    rules = rules_for(context.dialect, card)
+    rules = rules_for(context.dialect, card, drops_blocks=drops_blocks)
     sizes = Sizes(book, counter, model, head, context)
     counter.prefetch(card, [item.block for item in context.items])
     literals = Literals(context)

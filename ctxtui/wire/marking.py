@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ctxtui.core.block import HEADER, TOOL, Item
@@ -12,7 +13,7 @@ from ctxtui.wire.frame import Frame
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.parts import Mark
 from ctxtui.wire.request import Request
-from ctxtui.wire.skeleton import marks_json, marks_of
+from ctxtui.wire.skeleton import marks_json, marks_of, styles_of
 
 _KEYS: Final = {ANTHROPIC: "cache_control", CHAT: "prompt_cache_breakpoint", RESPONSES: "prompt_cache_breakpoint"}
 _UNMARKED: Final = frozenset({HEADER, "thinking", "redacted_thinking", "not_recorded", "unreadable"})
@@ -65,4 +66,20 @@ def without_params(request: Request, names: Iterable[str]) -> Request:
             frame = frame.without(name)
     return Request(
         request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": frame.to_json()})
+    )
+
+
+def with_param(request: Request, name: str, value: Json) -> Request:
+    """`request` with the top-level member `name`, in the place of the one it has, or as its last one."""
+    frame = Frame.from_json(request.skeleton.parts["frame"])
+    style = styles_of(request.skeleton.parts)[0]
+    entries = list(frame.entries)
+    index = next((n for n, entry in enumerate(entries) if entry.name == name and entry.raw is not None), None)
+    if index is None:
+        frame = frame.plus(name, style, len(entries))
+        entries, index = list(frame.entries), len(entries)
+    entries[index] = replace(entries[index], raw=style.write(value, 1))
+    made = Frame(tuple(entries), frame.after)
+    return Request(
+        request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": made.to_json()})
     )

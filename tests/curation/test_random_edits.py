@@ -11,7 +11,7 @@ import pytest
 from ctxtui.core import canonical
 from ctxtui.curation.apply import apply
 from ctxtui.curation.outgoing import outgoing
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.rules import BINDING_BETA, rules_for
 from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
 from ctxtui.offline.issuing import signed
 from ctxtui.runtime.packaged import model_table
@@ -50,3 +50,23 @@ def test_no_sequence_of_edits_makes_a_request_that_is_refused(dialect: str) -> N
             wrong.append((seed, strict[:2], out.violations[:2]))
     assert not wrong, f"{len(wrong)} of {COUNT}: {wrong[:8]}"
     assert refused < COUNT / 10
+
+
+def test_thinking_that_does_not_fit_may_be_left_to_the_provider_to_drop() -> None:
+    table, left = model_table(), 0
+    for seed in range(COUNT // 3):
+        rng = Random(f"drop {seed}")
+        body = SHAPES["anthropic"](rng)
+        body = signed({**body, "model": "claude-opus-5-5"})
+        context, request = context_of(body, "anthropic")
+        rules = rules_for("anthropic", table.card(body["model"]), drops_blocks=True)
+        applied = apply(context, edits(rng, context), rules)
+        if applied.refused:
+            continue
+        out = outgoing(applied, request.skeleton, dialect="anthropic", model=body["model"], prefill=False)
+        left += bool(applied.withheld)
+        value = canonical.loads(out.body)
+        betas = (BINDING_BETA,) if applied.withheld else ()
+        assert [r.rule for r in strict_anthropic.refusals(value, betas=betas)] == [], seed
+        assert ("block_binding" in str(value.get("thinking"))) == bool(applied.withheld)
+    assert left > COUNT // 12
