@@ -113,7 +113,7 @@ def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | No
     from ctxtui.cli.curate import curated_from, emit, written
 
     curation = curated_from(
-        loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), True, settings
+        loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True
     )
     own = loaded.session.about.source.replace(" ", "-")
     wanted = form or (own if own in ("claude-code", "codex") and loaded.path is not None else "")
