@@ -76,15 +76,19 @@ class Searcher:
     ) -> Iterator[Hit]:
         """The blocks with hits, session by session, as they are found. Before each session `goes_on` is told how many
         are done; False ends the search. Raises `BadPattern`."""
+        for number, hits in enumerate(self.by_session(sessions)):
+            if not goes_on(number):
+                return
+            yield from hits
+
+    def by_session(self, sessions: Iterable[SessionSummary]) -> Iterator[Iterator[Hit]]:
+        """The hits of each of `sessions`, in their order; a session is opened when its hits are asked for."""
         with ExitStack() as stack:
             store = self._store(stack)
             wanted = list(sessions)
             out = self._ruled_out(store, wanted)
-            for number, one in enumerate(wanted):
-                if not goes_on(number):
-                    return
-                if one.key not in out:
-                    yield from self._of(one, store)
+            for one in wanted:
+                yield iter(()) if one.key in out else self._of(one, store)
 
     def _store(self, stack: ExitStack) -> Store | None:
         path = database(self._settings.data_dir)

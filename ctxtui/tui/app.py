@@ -13,7 +13,7 @@ from textual.screen import Screen
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, bindings
 from ctxtui.tui.look.theme import dress, native_colours
-from ctxtui.tui.messages import GoHome, Open, Refused, Talk
+from ctxtui.tui.messages import Aim, GoHome, Open, Refused, Talk
 
 MakeScreen = Callable[[], Screen[Any]]
 
@@ -34,6 +34,13 @@ class MayStay(Protocol):
 
     def may_quit(self) -> bool:
         """Whether the program may end now; asks the user otherwise."""
+
+
+@runtime_checkable
+class Aims(Protocol):
+    """A screen that can be told where to stand."""
+
+    aim: Aim | None
 
 
 _SETTLED = 1.0
@@ -119,7 +126,10 @@ class CtxtuiApp(App[None]):
 
     def on_open(self, message: Open) -> None:
         """Open a session over Home."""
-        self.push_screen(self._make_inspector(message.target))
+        screen = self._make_inspector(message.target)
+        if message.aim is not None and isinstance(screen, Aims):
+            screen.aim = message.aim
+        self.push_screen(screen)
 
     def on_talk(self, message: Talk) -> None:
         """Go on from a recorded call."""

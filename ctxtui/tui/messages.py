@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 
 
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Where to stand in a session that is opened: the block `digest`, which call `call` (from 1; None: none yet) of
+    `thread` first has, with the hits of `words` marked."""
+
+    thread: str
+    call: int | None
+    digest: str
+    words: str
+    regex: bool = False
+
+
 class Open(Message):
     """Open a session: `target` is a path or the id of a stored session."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, aim: Aim | None = None) -> None:
         self.target = target
+        self.aim = aim
         super().__init__()
 
 

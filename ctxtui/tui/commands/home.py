@@ -25,6 +25,13 @@ class Filter(Command):
     name, action, keys, label, group = "filter sessions", "filter", ("slash",), "filter", "sessions"
 
 
+class FindText(Command):
+    """Find a text in the blocks of every session; Enter opens one at the hit."""
+
+    name, action, keys, label, short = "find text in all sessions", "find", ("f",), "find text", "find"
+    group = "sessions"
+
+
 class NextSort(Command):
     """Sort by the next column: age, cost, peak, total, calls, read, title."""
 
@@ -127,6 +134,6 @@ class Dismiss(Command):
 
 
 HOME: tuple[type[Command], ...] = (
-    OpenSession, Filter, NextSort, Import, Export, Rename, Tag, Archive, Delete, Subscription, ReverseSort,
+    OpenSession, Filter, FindText, NextSort, Import, Export, Rename, Tag, Archive, Delete, Subscription, ReverseSort,
     ShowArchived, Dismiss,
 )  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -24,10 +25,14 @@ from ctxtui.tui.widgets.session_list import SessionList
 from ctxtui.views.home_collection import Collection
 from ctxtui.views.home_row import shortened_home
 
+if TYPE_CHECKING:
+    from ctxtui.tui.screens.find import Everywhere
+
 
 class HomeScreen(Screen[None]):
     """The list of sessions. `source` finds and reads them, `keeper` changes them, `directory` is where ctxtui was
-    started, `home` the user's home folder. With `first_run` it says once what ctxtui is."""
+    started, `home` the user's home folder. With `first_run` it says once what ctxtui is; `find` makes what
+    searches all sessions."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*HOME, *EVERYWHERE)
     BINDINGS = bindings(HOME)
@@ -38,7 +43,14 @@ class HomeScreen(Screen[None]):
     """
 
     def __init__(
-        self, source: Sessions, keeper: Keeper, directory: Path, home: Path, *, first_run: bool = False
+        self,
+        source: Sessions,
+        keeper: Keeper,
+        directory: Path,
+        home: Path,
+        *,
+        first_run: bool = False,
+        find: Callable[[], Everywhere] | None = None,
     ) -> None:
         super().__init__()
         self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
@@ -47,6 +59,7 @@ class HomeScreen(Screen[None]):
         self.lookout = Watch(self, source)
         self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
         self._glimpses = source.glimpses
+        self._make_find = find
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -173,6 +186,13 @@ class HomeScreen(Screen[None]):
     def action_filter(self) -> None:
         """Into the filter."""
         self.browser.words.focus()
+
+    def action_find(self) -> None:
+        """A text in every session."""
+        if self._make_find is not None:
+            from ctxtui.tui.screens.find import FindScreen
+
+            self.app.push_screen(FindScreen(self._make_find()))
 
     def action_sort(self) -> None:
         """Sort by the next column."""

@@ -10,6 +10,8 @@ from textual.message import Message
 from ctxtui.core.errors import BadPattern
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.later import later
+from ctxtui.tui.messages import Aim
+from ctxtui.tui.screens.inspector_feed import Complete
 from ctxtui.tui.screens.inspector_prompt import Asking
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.span import Span, Spans
@@ -73,6 +75,25 @@ class Searching(Asking):
         if action == "expression":
             return self.seeking
         return super().check_action(action, parameters)
+
+    aim: Aim | None = None
+    """Where to stand once the session is read."""
+
+    def on_complete(self, message: Complete) -> None:
+        """Where the session was opened at a hit, go there."""
+        aim, study, rows = self.aim, self.study, self.panels.transcript.data
+        if aim is None or study is None or rows is None or aim.thread not in study.session.order:
+            return
+        self.aim = None
+        self.to_thread(aim.thread)
+        self.go((aim.call or self.count) - 1)
+        tree = study.session.tree
+        node = next((each for each in rows.entries if each > 0 and tree[each].block.digest == aim.digest), None)
+        if node is not None:
+            self.to_block(node)
+        self.regex, self._last = aim.regex, aim.words
+        self.action_search()
+        self.submitted(aim.words)
 
     def action_search(self) -> None:
         """Ask what to search for."""
@@ -147,6 +168,14 @@ class Searching(Asking):
         else:
             transcript.changed(node)
         self.show()
+
+    def to_thread(self, thread: str) -> None:
+        """Show a thread."""
+        raise NotImplementedError
+
+    def to_block(self, node: int) -> None:
+        """Put the cursor on a block."""
+        raise NotImplementedError
 
     # Finding
 
