@@ -8,6 +8,8 @@ import click
 
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import write_json
+from ctxtui.runtime.config import Config
 from ctxtui.runtime.partner import NAMES, Wish
 
 
@@ -23,8 +25,11 @@ from ctxtui.runtime.partner import NAMES, Wish
     default="",
     help="Go on from a recorded session, at its end or after one of its calls.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print whom it would talk to (schema_version 1), open nothing.")
 @click.pass_context
-def chat(context: click.Context, model: str, provider: str | None, base_url: str, name: str) -> int:
+def chat(
+    context: click.Context, model: str, provider: str | None, base_url: str, name: str, as_json: bool
+) -> int | None:
     """Talk to a model and see what it reads.
 
     Its tools read and search this folder; before they write, you are asked. Keys come from ANTHROPIC_API_KEY and
@@ -33,12 +38,38 @@ def chat(context: click.Context, model: str, provider: str | None, base_url: str
     \b
     Example: ctxtui chat --continue 7f3a@12
     """
-    from ctxtui.cli.screen import need_terminal, run_app
-    from ctxtui.tui.start import make_chat
-
-    need_terminal(None)
     session, _, number = name.rpartition("@") if "@" in name else (name, "", "")
     if number and not number.isdecimal():
         raise WrongUse(f"no call number: {number}", place="--continue", way_out="write ID@12")
     wish = Wish(provider or "", model, base_url, session, int(number or 0))
+    if as_json:
+        return _told(wish, config_of(context))
+    from ctxtui.cli.screen import need_terminal, run_app
+    from ctxtui.tui.start import make_chat
+
+    need_terminal(None)
     return run_app(lambda: make_chat(wish, config_of(context), Path.cwd()))
+
+
+def _told(wish: Wish, config: Config) -> None:
+    """Print whom a chat would talk to; nothing is sent to a provider, only local ports are asked."""
+    import asyncio
+    import os
+
+    from ctxtui.runtime.partner import choose
+
+    found = asyncio.run(choose(wish, config, os.environ))
+    endpoint = found.endpoint
+    write_json(
+        {
+            "provider": endpoint.name,
+            "dialect": endpoint.dialect,
+            "base_url": endpoint.base_url,
+            "local": endpoint.local,
+            "model": found.model,
+            "models": list(found.models),
+            "window": found.window or None,
+            "window_from": found.origin,
+            "why": found.why,
+        }
+    )
