@@ -43,7 +43,8 @@ def chat(
         raise WrongUse(f"no call number: {number}", place="--continue", way_out="write ID@12")
     wish = Wish(provider or "", model, base_url, session, int(number or 0))
     if as_json:
-        return _told(wish, config_of(context))
+        _told(wish, config_of(context))
+        return None
     from ctxtui.cli.screen import need_terminal, run_app
     from ctxtui.tui.start import make_chat
 

@@ -34,7 +34,10 @@ def database(tmp_path: Path) -> Path:
     return tmp_path / "home" / "ctxtui.db"
 
 
-async def test_a_turn_with_parallel_tools_is_shown_and_stored_as_it_was_sent(tmp_path: Path) -> None:
+async def test_a_turn_with_parallel_tools_is_shown_and_stored_as_it_was_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "a.txt").write_text("the answer is 42")
     calls = answer("m1", text("I look."), use("t1", "read_file", path="a.txt"), use("t2", "list_dir"))
@@ -53,7 +56,9 @@ async def test_a_turn_with_parallel_tools_is_shown_and_stored_as_it_was_sent(tmp
             back = store.load(row.id)
         assert [c.stop_reason for c in back.thread_calls(MAIN)] == ["tool_use", "end_turn"]
         assert back.tree.items(back.threads[MAIN].tip) == session.tree.items(session.threads[MAIN].tip)
-        assert "sk-" not in database(tmp_path).read_bytes().decode("latin-1")
+        assert server.headers[0]["authorization"] == "Bearer sk-very-secret"
+        for file in (tmp_path / "home").iterdir():
+            assert b"sk-very-secret" not in file.read_bytes(), "a key is never stored"
 
 
 async def test_retries_are_shown_and_the_turn_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

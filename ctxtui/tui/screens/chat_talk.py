@@ -202,11 +202,17 @@ class Talking(TurnSeen):
         self.host.feed(ev.Released())
 
     def action_leave(self) -> None:
-        """`esc` outside the prompt: what runs is interrupted; else what was said goes."""
-        if self.running and self.panels.transcript.has_focus:
+        """`esc` outside the prompt closes what is open: a search, marks; then what runs is interrupted. It never
+        discards staged edits."""
+        if self.searching or not self.panels.transcript.has_focus:
+            super().action_leave()
+        elif self.marks:
+            self.marks.clear()
+            self.show()
+        elif self.running:
             self.action_interrupt()
-            return
-        super().action_leave()
+        else:
+            super().action_leave()
 
     def action_edit_message(self) -> None:
         """The user's message under the cursor, to be sent anew."""
@@ -241,12 +247,14 @@ class Talking(TurnSeen):
 
     def may_quit(self) -> bool:
         """Whether the program may end at once; asks otherwise."""
-        if not self.running:
-            self._keep_draft()
-            return True
         self._keep_draft()
+        staged = len(self.overlay.staged) if self.overlay is not None else 0
+        if not self.running and not staged:
+            return True
         self.purpose = QUIT
-        lead = [Span(" ? ", "warn bold"), Span("a turn runs: end it and leave?  ", "ink")]
+        what = "a turn runs: end it and leave?  " if self.running else ""
+        what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and stay: leave?  "
+        lead = [Span(" ? ", "warn bold"), Span(what, "ink")]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
         self.ask(lead, "")
         self.prompt.show(lead, keys=("y", "n"))
