@@ -171,9 +171,9 @@ def _content(provider: Provider, asked: Asked, said: Answer, last: str) -> Itera
 
 def _usage(asked: Asked, outcome: Outcome, said: Answer, content: list[dict[str, Json]]) -> dict[str, Json]:
     writes = dict(outcome.writes)
-    count = text_counter(asked.model)
-    thought = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
-    # Thinking counts as it was thought, however much of it is shown.
+    # Thinking counts as it was thought, however much of it is shown: its signature says how much that was.
+    thoughts = [of(block) for block in content if block["type"] == "thinking"]
+    thought = output_tokens(asked.model, thoughts) if thoughts else 0
     spoken = [make(b["type"], b) if b["type"] == "tool_use" else of(b) for b in content if b["type"] != "thinking"]
     output = 0 if asked.body["max_tokens"] == 0 else thought + (output_tokens(asked.model, spoken) if spoken else 0)
     return {

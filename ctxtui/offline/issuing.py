@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxtui.core.canonical import Json
+from ctxtui.offline.counting import text_counter
+from ctxtui.offline.data import card
 from ctxtui.offline.prefix import Prefix, blocks, whole
 from ctxtui.offline.shape import members, rows
 from ctxtui.offline.signature import issue
@@ -14,7 +16,18 @@ def signature(body: Mapping[str, Json], text: str, last: str) -> str:
     """The signature of `text` as the first thinking of the answer to `body`, whose last thinking that the model read
     is signed `last` ("" for none)."""
     prefix = whole(body)
-    return issue(str(body.get("model")), text, last, prefix.local("assistant"), prefix.digest())
+    model = str(body.get("model"))
+    return issue(model, text, last, prefix.local("assistant"), prefix.digest(), _length(model, text))
+
+
+def _length(model: str, text: str) -> int:
+    """The length at which a signature counts as many tokens as the thinking in it: when it comes back without its
+    words, it still fills the context."""
+    facts = card(model)
+    if not facts.factors.hidden:
+        return 0
+    thought = text_counter(model)(text) * facts.factors.thinking
+    return round(facts.hidden_envelope + thought / facts.factors.hidden)
 
 
 def signed(body: Mapping[str, Json]) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import Answer
@@ -16,6 +17,9 @@ from ctxtui.offline.limits import Limits
 from ctxtui.offline.names import Names
 from ctxtui.offline.playback import Playback
 from ctxtui.wire.request import Request
+
+MOST_KEPT: Final = 128 * 1024 * 1024
+"""Bytes of requests whose responses are kept."""
 
 Clock = Callable[[], float]
 """Gives the time in Unix seconds."""
@@ -39,10 +43,12 @@ class SetClock:
 
 @dataclass(slots=True)
 class Kept:
-    """A response that the server keeps: all items up to and with its answer, and the response itself."""
+    """A response that the server keeps: all items up to and with its answer, the response itself, and the size of the
+    request in bytes."""
 
     items: list[Json]
     response: dict[str, Json]
+    size: int
 
 
 @dataclass(slots=True)
@@ -67,6 +73,17 @@ class Provider:
     def now(self) -> float:
         """The time that holds here, in Unix seconds."""
         return self.clock() + self.ahead
+
+    def keep(self, id_: str, kept: Kept) -> None:
+        """Keep a response with its items; the oldest ones go where that is too much."""
+        self.kept[id_] = kept
+        self.items.update({item["id"]: item for item in kept.response["output"]})
+        room = MOST_KEPT - sum(one.size for one in self.kept.values())
+        while room < 0 and len(self.kept) > 1:
+            gone = self.kept.pop(next(iter(self.kept)))
+            room += gone.size
+            for item in gone.response["output"]:
+                self.items.pop(item["id"], None)
 
     def say(self, request: Request, talk: Conversation, manner: Manner) -> Answer:
         """The answer to `talk`: the recorded one where a recording is played and has one."""

@@ -196,5 +196,4 @@ def _keep(provider: Provider, asked: Asked, response: dict[str, Json]) -> None:
         return
     before = provider.kept.get(str(asked.body.get("previous_response_id")))
     items = [*(before.items if before else ()), *items_of(asked.body), *response["output"]]
-    provider.kept[response["id"]] = Kept(items, response)
-    provider.items.update({item["id"]: item for item in response["output"]})
+    provider.keep(response["id"], Kept(items, response, len(asked.raw)))

@@ -33,6 +33,7 @@ MARK_HEADER: Final = "x-ctxtui-offline"
 
 _ROOM: Final = 64 * 1024 * 1024
 _SEEN: Final = 1000
+_HELD: Final = 64 * 1024 * 1024
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -57,9 +58,11 @@ class Seen:
 
 @dataclass(slots=True)
 class Server:
-    """What serves: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as can be), and
-    what was asked of it, newest last. `told` is called with each request that was served. With `local` it plays that
-    local server, and only it."""
+    """What serves: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as can be).
+
+    `seen` is what was asked of it, newest last, as far as 1,000 requests and 64 MB go; `told` is called with each of
+    them. With `local` it plays that local server, and only it. `turn` keeps requests in order.
+    """
 
     provider: Provider = field(default_factory=Provider)
     faults: Faults = field(default_factory=Faults)
@@ -68,6 +71,7 @@ class Server:
     told: Callable[[Seen], None] | None = None
     local: Local | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _held: int = 0
 
     def app(self) -> web.Application:
         """The web application."""
@@ -134,7 +138,9 @@ class Server:
         else:
             seen = Seen(path, raw, got.status, "", met, got.body)
         self.seen.append(seen)
-        del self.seen[:-_SEEN]
+        self._held += len(raw)
+        while len(self.seen) > _SEEN or (self._held > _HELD and len(self.seen) > 1):
+            self._held -= len(self.seen.pop(0).body)
         if self.told is not None:
             self.told(seen)
 

@@ -39,11 +39,13 @@ def brief(data: bytes) -> bytes:
     return blake2b(data, digest_size=_DIGEST).digest()
 
 
-def issue(model: str, text: str, before: str, local: bytes, prefix: bytes) -> str:
+def issue(model: str, text: str, before: str, local: bytes, prefix: bytes, length: int = 0) -> str:
     """The signature of thinking `text` by `model`, after the thinking signed `before` ("": none) and what the
-    digests `local` and `prefix` name (see `Signed`)."""
+    digests `local` and `prefix` name (see `Signed`); at least `length` characters long, for a provider's wraps the
+    thinking itself."""
     chain = brief(before.encode()) if before else bytes(_DIGEST)
     body = brief(text.encode("utf-8", "surrogatepass")) + chain + local + prefix + model.encode()
+    body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST, b"\0")
     return base64.b64encode(_MARK + _seal(body) + body).decode()
 
 
@@ -61,7 +63,7 @@ def open_(signature: Json) -> Signed | None:
     if seal != _seal(body):
         raise ValueError("the signature was changed")
     text, before, local, prefix = (body[n * _DIGEST : (n + 1) * _DIGEST] for n in range(4))
-    return Signed(body[4 * _DIGEST :].decode("utf-8", "replace"), text, before, local, prefix)
+    return Signed(body[4 * _DIGEST :].rstrip(b"\0").decode("utf-8", "replace"), text, before, local, prefix)
 
 
 def follows(signed: Signed, before: str) -> bool:

@@ -167,6 +167,19 @@ def test_thinking_is_shown_as_asked(claude: anthropic.Anthropic) -> None:
     assert shown.thinking and not hidden.thinking and hidden.signature
 
 
+@pytest.mark.parametrize("model", ["offline", "claude-opus-4-8", "claude-opus-5"])
+@pytest.mark.parametrize("display", ["summarized", "omitted"])
+def test_thinking_that_comes_back_counts_what_it_did(claude: anthropic.Anthropic, model: str, display: Any) -> None:
+    asked: Any = {"model": model, "thinking": {"type": "adaptive", "display": display}}
+    answer = claude.messages.create(max_tokens=900, messages=HELLO, **asked)
+    details = answer.usage.output_tokens_details
+    assert details and details.thinking_tokens > 20
+    talk: Any = [*HELLO, {"role": "assistant", "content": answer.content}, *HELLO]
+    bare: Any = [*HELLO, {"role": "assistant", "content": answer.content[1:]}, *HELLO]
+    counts = [claude.messages.count_tokens(messages=messages, **asked).input_tokens for messages in (talk, bare)]
+    assert counts[0] - counts[1] == details.thinking_tokens
+
+
 def test_structured_output(claude: anthropic.Anthropic) -> None:
     class Port(BaseModel):
         host: str
