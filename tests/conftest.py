@@ -17,6 +17,17 @@ settings.register_profile("thorough", max_examples=1000, deadline=None, suppress
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked ``slow`` run in `make test-all` only."""
+    skip = pytest.mark.skip(reason="slow: make test-all runs it")
+    for item in items:
+        if not THOROUGH and item.get_closest_marker("slow"):
+            item.add_marker(skip)
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The corpus folder; skips where it is absent."""
