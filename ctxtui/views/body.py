@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.lab.search import Find
 from ctxtui.views import cells
 from ctxtui.views.span import Span, Spans, plain, width
+
+if TYPE_CHECKING:
+    from ctxtui.lab.search import Find
 
 _COUNTED = 200
 """Further lines that are made to count what is not shown."""

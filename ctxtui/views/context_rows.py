@@ -7,17 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
-from ctxtui.core.note import Note
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.search import Find
 from ctxtui.views import block_details, block_money, numbers, transcript
 from ctxtui.views.block_details import standing
 from ctxtui.views.body import Body
 from ctxtui.views.charge import Charge, charge
 from ctxtui.views.grid import Grid
-from ctxtui.views.hits import marked
 from ctxtui.views.markdown import Highlight
-from ctxtui.views.note_rows import sign
 from ctxtui.views.open_block import MORE, Bodies, Opened, body_line
 from ctxtui.views.path import MISSING, Boundaries, Rows, Rule, Trail
 from ctxtui.views.readings import Readings
@@ -25,8 +21,10 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.core.note import Note
     from ctxtui.lab.ledger import Ledger
     from ctxtui.lab.repeats import Repeat
+    from ctxtui.lab.search import Find
     from ctxtui.lab.staying import Stays
     from ctxtui.views.staged_rows import StagedRows
     from ctxtui.views.staging import Staging
@@ -175,7 +173,11 @@ class ContextRows:
             from ctxtui.views.repeats import MARK
 
             made = replace(made, mark=MARK[repeat.kind])
-        return made if note is None else replace(made, note=sign(note))
+        if note is None:
+            return made
+        from ctxtui.views.note_rows import sign
+
+        return replace(made, note=sign(note))
 
     def _repeat(self, node: int) -> Repeat | None:
         """Where the content of a block stands, too, in the context shown."""
@@ -274,6 +276,8 @@ class ContextRows:
         how = self.is_open(index)
         if line == 0 or how is None:
             if self.find is not None:
+                from ctxtui.views.hits import marked
+
                 row = replace(row, words=tuple(marked(row.words, self.find)))
             return self._row_line(index, row, grid, cursor)
         body = self.body(index, how, grid.body)

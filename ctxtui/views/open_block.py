@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.lab.search import Find
 from ctxtui.views.body import Body, Spot
-from ctxtui.views.hits import styled
 from ctxtui.views.markdown import Highlight
 from ctxtui.views.path import MISSING
 from ctxtui.views.readings import Readings, Recent
@@ -17,6 +15,7 @@ from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.lab.ledger import Ledger
+    from ctxtui.lab.search import Find
     from ctxtui.views.content import Content
 
 MORE: Final = 8
@@ -105,6 +104,11 @@ def body_line(
     shown = body.height(how.lines)
     if line <= shown:
         spots = body.spots(line - 1)
+        if not spots:
+            return [gutter, Span("     "), Span("│ ", style), *(body.line(line - 1) or ())]
+        # Imported here: there is nothing to mark without a search.
+        from ctxtui.views.hits import styled
+
         at = spots.index((here.start, here.end)) if here is not None and here.line == line - 1 else None
         return [gutter, Span("     "), Span("│ ", style), *styled(body.line(line - 1) or (), spots, at)]
     if line <= shown + len(details):

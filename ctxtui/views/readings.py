@@ -13,7 +13,6 @@ from ctxtui.core.reading import Reading, read_value
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.lab.labels import Names
-from ctxtui.lab.search import words_of_reading
 from ctxtui.views.preview import Preview, preview
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
@@ -110,6 +109,9 @@ class Readings:
 
     def words(self, node: int) -> str:
         """The text of the block that a search looks into."""
+        # Imported here: nothing is searched on the first screen.
+        from ctxtui.lab.search import words_of_reading
+
         return words_of_reading(self.reading(node), self._session.tree[node].block.kind)
 
     def preview(self, node: int) -> Preview:
