@@ -8,7 +8,7 @@ the end, and where a later call parts from this one. Two states with the same en
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, combinations, pairwise, product
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Mark
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.cache.solve_ahead import Ahead, Entry, State, Timed
+from ctxtui.cache.solve_ahead import Ahead, Entry, Rates, State, Timed
 
 EXACT: Final = 60
 """Calls up to which the search is complete."""
@@ -26,19 +26,6 @@ STATES: Final = 60
 """States followed beyond that."""
 _FEW: Final = 12
 """States followed by the quick search that comes first."""
-
-
-class Rates(NamedTuple):
-    """Prices per token: of fresh input, of a read, and of writes by lifetime in seconds."""
-
-    fresh: float
-    read: float
-    writes: Mapping[float, float]
-
-    def cost(self, outcome: Outcome) -> float:
-        """What the input of a simulated call costs."""
-        written = sum(self.writes.get(life, self.fresh) * tokens for life, tokens in outcome.writes)
-        return self.fresh * outcome.fresh + self.read * outcome.read + written
 
 
 def relative(rules: Rules) -> Rates:
@@ -60,33 +47,31 @@ class _Path(NamedTuple):
     marks: tuple[tuple[Mark, ...], ...]
 
 
-def solve(calls: Sequence[Timed], rates: Rates, markable: Callable[[int], bool] = lambda node: True) -> Plan:
+def solve(calls: Sequence[Timed], markable: Callable[[int], bool] = lambda node: True) -> Plan:
     """The cheapest markers for `calls` in their order, at their own times (facts §2). Answers begin at once.
 
     Up to `EXACT` calls nothing is left out; beyond that the most promising `STATES` are followed. `markable` says
     whether a node's block may carry a marker.
     """
     ahead = Ahead(calls, markable)
-    ahead_costs = _least_ahead(calls, rates)
-    best = _search(calls, rates, ahead, ahead_costs, _FEW, math.inf)
+    ahead_costs = _least_ahead(calls)
+    best = _search(calls, ahead, ahead_costs, _FEW, math.inf)
     exact = len(calls) <= EXACT
     # What a quick search found bounds the complete one, which then finds nothing or something cheaper.
-    better = _search(calls, rates, ahead, ahead_costs, None if exact else STATES, best.cost)
+    better = _search(calls, ahead, ahead_costs, None if exact else STATES, best.cost)
     marks = (better if better.cost < best.cost else best).marks
-    cost = spent(calls, marks, rates)[0]
-    return Plan(marks, cost, exact, cost if exact else min(cost, bound(calls, rates)))
+    cost = spent(calls, marks)[0]
+    return Plan(marks, cost, exact, cost if exact else min(cost, bound(calls)))
 
 
-def _search(
-    calls: Sequence[Timed], rates: Rates, ahead: Ahead, least: Sequence[float], states: int | None, most: float
-) -> _Path:
+def _search(calls: Sequence[Timed], ahead: Ahead, least: Sequence[float], states: int | None, most: float) -> _Path:
     """The cheapest way through `calls` of those that cost less than `most`; at each call the cheapest `states` are
     followed (None: all). `least` is what the calls from each one on cost at least."""
     paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
     for n, call in enumerate(calls):
         found: dict[State, _Path] = {}
         for state, path in paths.items():
-            for marks, cost, after in _choices(n, call, state, rates, ahead):
+            for marks, cost, after in _choices(n, call, state, ahead):
                 total = path.cost + cost
                 if total + least[n + 1] < most and ((kept := found.get(after)) is None or total < kept.cost):
                     found[after] = _Path(total, (*path.marks, marks))
@@ -98,17 +83,15 @@ def _search(
     return min(paths.values(), key=lambda path: path.cost, default=_Path(math.inf, ()))
 
 
-def _least_ahead(calls: Sequence[Timed], rates: Rates) -> list[float]:
+def _least_ahead(calls: Sequence[Timed]) -> list[float]:
     """What the calls from each one on cost at least, whatever is in the cache by then."""
-    costs = [cost for cost, _ in _least(calls, rates)]
+    costs = [cost for cost, _ in _least(calls)]
     return [*accumulate(reversed(costs), initial=0.0)][::-1]
 
 
-def _choices(
-    n: int, call: Timed, state: State, rates: Rates, ahead: Ahead
-) -> Iterator[tuple[tuple[Mark, ...], float, State]]:
+def _choices(n: int, call: Timed, state: State, ahead: Ahead) -> Iterator[tuple[tuple[Mark, ...], float, State]]:
     """Every choice of markers worth making at call `n`: the markers, the call's cost, and what then is in the cache."""
-    prompt, at = call.prompt, call.at
+    prompt, at, rates = call
     live = {entry.key: entry for entry in state if entry.until >= at}
     held = [spot for spot in prompt.last.back() if spot.key in live] if live else []
     hit = held[0] if held else None
@@ -169,28 +152,29 @@ def _labelled(marks: Sequence[Mark]) -> tuple[Mark, ...]:
     return tuple(reversed(found))
 
 
-def spent(calls: Sequence[Timed], marks: Sequence[Sequence[Mark]], rates: Rates) -> tuple[float, list[Outcome]]:
+def spent(calls: Sequence[Timed], marks: Sequence[Sequence[Mark]]) -> tuple[float, list[Outcome]]:
     """What `calls` cost with `marks`, by the simulator, and what it makes of each."""
     simulator, total, outcomes = Simulator(), 0.0, []
     for call, own in zip(calls, marks, strict=True):
         outcome = simulator.send(call.prompt._replace(marks=tuple(own)), call.at)
-        total += rates.cost(outcome)
+        total += call.rates.cost(outcome)
         outcomes.append(outcome)
     return total, outcomes
 
 
-def bound(calls: Sequence[Timed], rates: Rates) -> float:
+def bound(calls: Sequence[Timed]) -> float:
     """A cost that no choice of markers goes below: whatever an earlier call had within the longest lifetime is read,
     everything else is fresh, and what is read at all was once written at the cheapest rate."""
-    return sum(cost + extra for cost, extra in _least(calls, rates))
+    return sum(cost + extra for cost, extra in _least(calls))
 
 
-def _least(calls: Sequence[Timed], rates: Rates) -> Iterator[tuple[float, float]]:
+def _least(calls: Sequence[Timed]) -> Iterator[tuple[float, float]]:
     """For each call the least that it costs, and what it adds for writing that pays off now for the first time."""
-    longest, more = max(rates.writes), max(0.0, min(rates.writes.values()) - rates.fresh)
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:
+        rates = call.rates
+        longest, more = max(rates.writes), max(0.0, min(rates.writes.values()) - rates.fresh)
         done, shared, extra = 0, 0, 0.0
         for spot in reversed(list(call.prompt.last.back())):
             length = call.prompt.tokens(spot.node)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ctxtui.cache.outcome import Outcome
 from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 
 
+class Rates(NamedTuple):
+    """Prices per token: of fresh input, of a read, and of writes by lifetime in seconds."""
+
+    fresh: float
+    read: float
+    writes: Mapping[float, float]
+
+    def cost(self, outcome: Outcome) -> float:
+        """What the input of a simulated call costs."""
+        written = sum(self.writes.get(life, self.fresh) * tokens for life, tokens in outcome.writes)
+        return self.fresh * outcome.fresh + self.read * outcome.read + written
+
+
 class Timed(NamedTuple):
-    """One call: its prompt (its markers do not matter) and when it started (Unix seconds)."""
+    """One call: its prompt (its markers do not matter), when it started (Unix seconds), what its tokens cost."""
 
     prompt: Prompt
     at: float
+    rates: Rates
 
 
 class Entry(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.solve import Rates
+from ctxtui.cache.solve_ahead import Rates
 
 
 @dataclass(slots=True)
@@ -32,11 +32,12 @@ class Worth:
         return self.gain > 0
 
 
-def worth(outcomes: Sequence[Outcome], rates: Rates) -> list[Worth]:
-    """Every entry that the calls wrote, in order. `outcomes` are the simulator's, one for each call in turn."""
+def worth(outcomes: Sequence[Outcome], prices: Sequence[Rates]) -> list[Worth]:
+    """Every entry that the calls wrote, in order. `outcomes` are the simulator's, one for each call in turn, `prices`
+    what the tokens of each cost."""
     found: list[Worth] = []
     live: dict[bytes, Worth] = {}
-    for number, outcome in enumerate(outcomes):
+    for number, (outcome, rates) in enumerate(zip(outcomes, prices, strict=True)):
         _read(outcome, live, rates)
         before, entered = outcome.read, dict(outcome.entered)
         for mark in outcome.prompt.marks:

@@ -11,8 +11,8 @@ from ctxtui.cache.place import BEHIND_SYSTEM, STRATEGIES, Here, Strategy, markab
 from ctxtui.cache.prompt import Mark
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.cache.solve import Plan, Rates, relative, solve, spent
-from ctxtui.cache.solve_ahead import Timed
+from ctxtui.cache.solve import Plan, relative, solve, spent
+from ctxtui.cache.solve_ahead import Rates, Timed
 from ctxtui.cache.worth import Worth, worth
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
@@ -67,27 +67,31 @@ def placing(
     calls = comparable(book, rules, thread)
     if len(calls) < FEWEST:
         return None
-    known = rates(calls[-1])
-    prices = known or relative(rules(calls[-1]))
+    known = [price for call in calls if (price := rates(call)) is not None]
+    priced = len(known) == len(calls)
+    prices = known if priced else [relative(rules(call)) for call in calls]
     tree = book.session.tree
     static = static_end(tree, calls[-1].sent_head) != ROOT
-    timed = [Timed(prompts.prompt(call, _input(call), ""), sent_at(call) or 0.0) for call in calls]
+    timed = [
+        Timed(prompts.prompt(call, _input(call), ""), sent_at(call) or 0.0, price)
+        for call, price in zip(calls, prices, strict=True)
+    ]
     tried = [
-        _tried(strategy, *spent(timed, strategic(book, prompts, calls, timed, strategy), prices))
+        _tried(strategy, *spent(timed, strategic(book, prompts, calls, timed, strategy)))
         for strategy in STRATEGIES
         if static or strategy.name not in BEHIND_SYSTEM
     ]
-    plan = solve(timed, prices, lambda node: markable_at(tree, node) == node)
+    plan = solve(timed, lambda node: markable_at(tree, node) == node)
     marks = [call.prompt.marks for call in timed]
     return Placing(
         thread,
         tuple(calls),
-        sum(_paid(call, prices) for call in calls),
+        sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
         tuple(sorted(tried, key=lambda one: one.cost)),
         plan,
-        tuple(worth(spent(timed, marks, prices)[1], prices)),
+        tuple(worth(spent(timed, marks)[1], prices)),
         not any(prompts.recorded(call) for call in calls),
-        known is None,
+        not priced,
         static,
     )
 

@@ -11,8 +11,8 @@ import pytest
 from ctxtui.cache.place import STRATEGIES, Here, markable_at, messages_back
 from ctxtui.cache.prompt import Mark
 from ctxtui.cache.simulate import Simulator
-from ctxtui.cache.solve import Rates, bound, relative, solve, spent
-from ctxtui.cache.solve_ahead import Timed
+from ctxtui.cache.solve import bound, relative, solve, spent
+from ctxtui.cache.solve_ahead import Rates, Timed
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as words
 from ctxtui.core.tree import ROOT
@@ -27,7 +27,7 @@ def talk(sizes: list[int]) -> list[Any]:
 
 
 def timed(desk: Desk, sessions: list[tuple[float, list[int]]]) -> list[Timed]:
-    return [Timed(desk.prompt(talk(sizes))[0], at) for at, sizes in sessions]
+    return [Timed(desk.prompt(talk(sizes))[0], at, RATES) for at, sizes in sessions]
 
 
 def cheapest(calls: list[Timed]) -> float:
@@ -70,12 +70,12 @@ def test_solve_is_as_good_as_brute_force(seed: int) -> None:
         else:
             sizes = [*sizes, chance.choice([100, 600, 2000])][:4]
     calls = timed(desk, sessions)
-    plan = solve(calls, RATES)
+    plan = solve(calls)
     assert plan.exact
     assert plan.cost == pytest.approx(cheapest(calls))
     # What it promises is what the simulator charges.
-    assert spent(calls, plan.marks, RATES)[0] == pytest.approx(plan.cost)
-    assert bound(calls, RATES) <= plan.cost + 1e-6
+    assert spent(calls, plan.marks)[0] == pytest.approx(plan.cost)
+    assert bound(calls) <= plan.cost + 1e-6
 
 
 def growing(pauses: list[float]) -> list[tuple[float, list[int]]]:
@@ -89,8 +89,8 @@ def growing(pauses: list[float]) -> list[tuple[float, list[int]]]:
 
 def test_a_pause_of_half_an_hour_is_bridged_by_a_short_one_hour_write() -> None:
     calls = timed(Desk(), growing([20, 20, 1800, 20]))
-    plan = solve(calls, RATES)
-    total, outcomes = spent(calls, plan.marks, RATES)
+    plan = solve(calls)
+    total, outcomes = spent(calls, plan.marks)
     assert total == pytest.approx(plan.cost)
     # Before the pause something was written for an hour, and little: its entry holds all in front of it.
     long = sum(n for outcome in outcomes for life, n in outcome.writes if life == 3600.0)
@@ -100,13 +100,13 @@ def test_a_pause_of_half_an_hour_is_bridged_by_a_short_one_hour_write() -> None:
 
 def test_long_sessions_come_with_a_bound() -> None:
     calls = timed(Desk(), growing([20.0, 400.0] * 40))
-    plan = solve(calls, RATES)
+    plan = solve(calls)
     assert not plan.exact and plan.bound <= plan.cost <= 1.2 * plan.bound
 
 
 def test_one_call_needs_no_marker() -> None:
     calls = timed(Desk(), growing([]))
-    assert solve(calls, RATES).marks == ((),)
+    assert solve(calls).marks == ((),)
 
 
 def test_relative_rates() -> None:
@@ -169,3 +169,13 @@ def test_no_strategy_marks_what_is_refused() -> None:
         marks = strategy.place(Here(tree, made.last.node, rules_of("claude-opus-5")))
         assert len(marks) <= 4 and all(a[1] >= b[1] for a, b in pairwise(marks))
         assert all(tree[n].block.kind not in ("thinking", "header") for n, _ in marks)
+
+
+def test_each_call_has_its_own_rates() -> None:
+    calls = timed(Desk(), growing([20, 20]))
+    dear = calls[1]._replace(rates=Rates(10.0, 1.0, {300.0: 12.5, 3600.0: 20.0}))
+    plan = solve([calls[0], dear, calls[2]])
+    total, outcomes = spent([calls[0], dear, calls[2]], plan.marks)
+    assert total == pytest.approx(plan.cost)
+    # At ten times the price nothing that one more call reads is worth writing.
+    assert outcomes[1].written == 0 and outcomes[0].written > 0
