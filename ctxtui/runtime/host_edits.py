@@ -23,6 +23,15 @@ class Edited:
         self._card = card
         self._context: Context | None = None
 
+    def outside(self) -> dict[str, str]:
+        """What the applied edits put outside the conversation, by name; for a worker thread."""
+        overlay, context = self._overlay(), self._context
+        if overlay is None or context is None:
+            return {}
+        from ctxtui.curation.externalized import externalized
+
+        return externalized(context, overlay.applied)
+
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
         """The body under the applied edits; None where there are none. Raises `CtxtuiError` where they are refused."""
         overlay = self._overlay()

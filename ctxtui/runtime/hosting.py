@@ -21,7 +21,7 @@ from ctxtui.agent import moments as mo
 from ctxtui.agent.conversation import Conversation, Draft, Opening, begin, go_on
 from ctxtui.agent.exchange import Exchange
 from ctxtui.agent.runner import Runner, Surroundings
-from ctxtui.agent.tools.registry import TOOLS, Toolbox
+from ctxtui.agent.tools.registry import Toolbox
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.turn import State
 from ctxtui.core.call import Epoch, EpochStart
@@ -124,7 +124,7 @@ class Host:
         self._begin_record(conversation, price, trouble)
         around = Surroundings(self._moment, self._judged, self._exchange, self._clock)
         assert self._line is not None
-        self.runner = Runner(conversation, Toolbox(Workspace(self.cwd)), self._line, around)
+        self.runner = Runner(conversation, Toolbox(Workspace(self.cwd), known=self._outside), self._line, around)
         self.runner.state = State(most=self.config.settings.max_rounds, queue=self.recovered.queue)
         self._tell(News(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
 
@@ -164,11 +164,16 @@ class Host:
             if spoken == dialect:
                 return talk
             before = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
-        tools = [tool.definition() for tool in TOOLS]
+        tools = [tool.definition() for tool in Toolbox(Workspace(self.cwd)).tools.values()]
         system = (past.system if past is not None else "") or SYSTEM
         made = begin(session.tree, Opening(dialect, params, tools, system, before))
         self.lost = made.lost
         return made
+
+    def _outside(self) -> dict[str, str]:
+        """What edits put outside the conversation, by name."""
+        shape = self.runner.conversation.shape if self.runner is not None else None
+        return shape.outside() if isinstance(shape, Edited) else {}
 
     def _begin_record(self, talk: Conversation, price: Price, trouble: Callable[[], None]) -> None:
         writer = self.writer = Writer(

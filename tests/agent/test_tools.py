@@ -135,3 +135,13 @@ def test_only_writers_ask() -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {"write_file", "edit_file"}
     with pytest.raises(Outside):
         Workspace("/").inside("a\0b")
+
+
+def test_references_are_expanded_in_inputs_and_read_back(root: Path) -> None:
+    box = Toolbox(Workspace(root), known=lambda: {"CODE_1": "x = 1\n"})
+    wrote = box.run(ToolCall("c", "write_file", {"path": "made.py", "content": "# made\n{{REF:CODE_1}}{{REF:gone}}"}))
+    assert not wrote.is_error and (root / "made.py").read_text() == "# made\nx = 1\n{{REF:gone}}"
+    for name in ("CODE_1", "{{REF:CODE_1}}"):
+        assert box.run(ToolCall("c", "recall", {"name": name})).text == "x = 1\n"
+    missing = box.run(ToolCall("c", "recall", {"name": "gone"}))
+    assert missing.is_error and "nothing is kept under 'gone' @ recall; names: CODE_1" in missing.text

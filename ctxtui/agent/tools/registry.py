@@ -7,20 +7,25 @@ from typing import Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.reading import FIND, GREP, LIST_DIR, READ_FILE
+from ctxtui.agent.tools.recalling import NAME as RECALL
+from ctxtui.agent.tools.recalling import Known, recall
 from ctxtui.agent.tools.tool import Tool, checked
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.tools.writing import EDIT_FILE, WRITE_FILE
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.references import expand_value
 
 TOOLS: Final[tuple[Tool, ...]] = (READ_FILE, LIST_DIR, FIND, GREP, WRITE_FILE, EDIT_FILE)
 
 
 class Toolbox:
-    """What the agent may use in `workspace`."""
+    """What the agent may use in `workspace`. `known` gives what stands outside the conversation: a reference to it in a
+    tool's input is replaced by its content, and the tool `recall` reads it back."""
 
-    def __init__(self, workspace: Workspace, tools: Sequence[Tool] = TOOLS) -> None:
+    def __init__(self, workspace: Workspace, tools: Sequence[Tool] = TOOLS, known: Known = dict) -> None:
         self.workspace = workspace
-        self.tools = {tool.name: tool for tool in tools}
+        self.tools = {tool.name: tool for tool in (*tools, recall(known))}
+        self._known = known
 
     def asks(self, name: str) -> bool:
         """Whether the user is asked before this tool runs."""
@@ -33,7 +38,8 @@ class Toolbox:
             known = ", ".join(self.tools)
             return ToolResult(call.id, f"There is no tool {call.name!r}; there are {known}.", is_error=True)
         try:
-            return ToolResult(call.id, tool.run(self.workspace, checked(tool, call.input)) or "(nothing)")
+            given = call.input if tool.name == RECALL else expand_value(call.input, self._known())
+            return ToolResult(call.id, tool.run(self.workspace, checked(tool, given)) or "(nothing)")
         except CtxtuiError as error:
             return ToolResult(call.id, str(error), is_error=True)
         except OSError as error:
