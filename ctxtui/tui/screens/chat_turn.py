@@ -151,6 +151,8 @@ class TurnSeen(InspectorScreen):
 
     def _sent(self, moment: mo.Sent) -> None:
         self._draft_sent = moment.draft
+        # The answer is read among all rows, not among those that edits changed.
+        self.every = True
         partner = self.host.partner
         name = "the provider"
         if partner is not None:
