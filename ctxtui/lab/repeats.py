@@ -60,8 +60,9 @@ class Repeats:
 
     def _forget(self) -> None:
         self._head = ROOT
-        self._texts: dict[bytes, int] = {}
-        self._by_line: dict[int, list[int]] = {}
+        self._texts: dict[str, int] = {}
+        self._by_line: dict[int, int] = {}
+        self._also: dict[int, list[int]] = {}
         self._reads: dict[str, list[tuple[int, Touch]]] = {}
         self._calls: dict[str, tuple[Touch, ...]] = {}
 
@@ -134,7 +135,7 @@ class Repeats:
         return node not in self.found
 
     def _compare(self, node: Node, text: str) -> None:
-        key = canonical.digest(text.encode("utf-8", "replace")).encode()
+        key = canonical.digest(text.encode("utf-8", "replace"))
         first = self._texts.get(key)
         if first is not None and self._stands(first):
             self._mark(Repeat(node.id, IDENTICAL, first))
@@ -145,14 +146,23 @@ class Repeats:
         if made is None:
             return
         asked = sorted(made.hashes)[:_ASKED]
-        others = Counter(other for line in asked for other in self._by_line.get(line, ()))
+        others = Counter(other for line in asked for other in self._having(line))
         for other, hits in others.most_common(3):
             if hits * 3 >= len(asked) and self._stands(other) and self._near(node.id, text, made, other):
                 break
         for line in made.hashes:
-            self._by_line.setdefault(line, []).append(node.id)
-            if len(self._by_line[line]) > _POPULAR:
-                del self._by_line[line][0]
+            if line in self._by_line:
+                self._also.setdefault(line, []).append(node.id)
+                del self._also[line][:-_POPULAR]
+            else:
+                # A number, not a list: most lines stand once, and every list costs the collector a look.
+                self._by_line[line] = node.id
+
+    def _having(self, line: int) -> Iterator[int]:
+        """The blocks with that line: the first, and the last few."""
+        if line in self._by_line:
+            yield self._by_line[line]
+            yield from self._also.get(line, ())
 
     def _near(self, node: int, text: str, made: Sketch, other: int) -> bool:
         """Mark the one of two blocks that the other contains, if there is one."""

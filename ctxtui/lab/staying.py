@@ -26,15 +26,13 @@ class Stays:
         self._tree = tree
         self._since: dict[int, int] = {}
         self._stood: dict[int, list[tuple[int, int]]] = {}
-        self._steps: list[tuple[list[int], list[int]]] = []
-        self._head = ROOT
         self._heads: list[int] = []
         self._epochs: list[int] = []
 
     @property
     def done(self) -> int:
         """How many calls are taken in."""
-        return len(self._steps)
+        return len(self._heads)
 
     def advance(self, calls: Sequence[Call], limit: int | None = None) -> int:
         """Take in up to `limit` further `calls` of the thread; returns `done`."""
@@ -44,28 +42,29 @@ class Stays:
         return self.done
 
     def _step(self, index: int, call: Call) -> None:
-        tree, head = self._tree, call.sent_head
-        shared = tree.common(self._head, head)
-        gone, come = tree.path(self._head, shared), tree.path(head, shared)
+        gone, come = self._moved(self._heads[-1] if self._heads else ROOT, call.sent_head)
         for node in gone:
             self._stood.setdefault(node, []).append((self._since.pop(node), index))
         for node in come:
             self._since[node] = index
-        self._heads.append(self._head)
-        self._head = head
         self._epochs.append(call.epoch.number)
         # Last, since `done` counts these: another thread may read while this one enters.
-        self._steps.append((gone, come))
+        self._heads.append(call.sent_head)
+
+    def _moved(self, before: int, head: int) -> tuple[list[int], list[int]]:
+        """The blocks that leave and those that enter from one context to the next."""
+        shared = self._tree.common(before, head)
+        return self._tree.path(before, shared), self._tree.path(head, shared)
 
     def back(self, calls: int) -> None:
         """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
         while self.done > calls:
-            gone, come = self._steps.pop()
+            head = self._heads.pop()
+            gone, come = self._moved(self._heads[-1] if self._heads else ROOT, head)
             for node in come:
                 del self._since[node]
             for node in gone:
                 self._since[node] = self._stood[node].pop()[0]
-            self._head = self._heads.pop()
             self._epochs.pop()
 
     def first(self, node: int) -> int | None:
