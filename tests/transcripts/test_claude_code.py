@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ctxtui.core.call import EpochStart
@@ -335,3 +337,25 @@ def test_generated_sessions_are_sound() -> None:
     assert figures.exceptions == []
     assert figures.calls > 100 and figures.append_only == figures.steps
     assert figures.cache_hits >= figures.pairs - 2
+
+
+def test_a_copy_keeps_the_times_of_what_people_said() -> None:
+    """A copied file gives its records the copy's time, all but those of people: nothing is answered in no time."""
+    script = Script()
+    script.user("one", seconds=60)
+    script.assistant(text("first"), tool_use("toolu_a"), id="msg_1", stop="tool_use", use=usage(write=50))
+    script.result("toolu_a", "r")
+    script.assistant(text("second"), id="msg_2", stop="end_turn", use=usage(read=50, write=5))
+    script.user("two", seconds=900)
+    script.assistant(text("third"), id="msg_3", stop="end_turn", use=usage(read=55, write=5))
+    honest = read(script.dump())
+    assert all("asked_at" not in call.extra for call in honest.calls)
+    copied = [json.loads(one) for one in script.dump().splitlines()]
+    said = [record for record in copied if record["type"] == "user" and isinstance(record["message"]["content"], str)]
+    for record in copied:
+        if record not in said:
+            record["timestamp"] = "2027-01-01T00:00:00.000Z"
+    found = read(b"".join(json.dumps(record).encode() + b"\n" for record in copied))
+    assert [c.id for c in found.calls] == ["msg_1", "msg_2", "msg_3"]
+    third = found.calls[2].extra["asked_at"]
+    assert third == honest.calls[2].started
