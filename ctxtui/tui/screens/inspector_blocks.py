@@ -7,7 +7,6 @@ from collections.abc import Callable
 from textual.app import App
 
 from ctxtui.core.category import CATEGORIES
-from ctxtui.runtime.pager import NoPager, page
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views import safe_text
@@ -101,6 +100,9 @@ class BlockActions:
 
     def page(self, app: App[object], setting: str) -> None:
         """Read the block in the pager; the screen comes back after it."""
+        # Imported here: starting programs takes more to import than a first frame has.
+        from ctxtui.runtime.pager import NoPager, page
+
         text = self._text()
         if not text:
             return

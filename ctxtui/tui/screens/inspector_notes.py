@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.note import Note
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_feed import Complete, Worked
 from ctxtui.tui.screens.inspector_prompt import Asking
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
+    from ctxtui.core.note import Note
     from ctxtui.lab import notes
     from ctxtui.runtime.noting import Notebook
 else:
