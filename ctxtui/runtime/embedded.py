@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
+from ctxtui.core.errors import ProviderError
+from ctxtui.runtime.apart import Child, ChildGone
 from ctxtui.runtime.partner import Partner
 
 PACE: Final = 300.0
@@ -15,12 +16,17 @@ PACE: Final = 300.0
 
 
 async def start(partner: Partner) -> tuple[Partner, Callable[[], Awaitable[None]]]:
-    """The partner at the address where the provider listens now, and what ends it."""
-    # Imported here: a chat with a real provider needs none of it.
-    from ctxtui.offline import Server, offline
+    """The partner at the address where the provider listens now, and what ends it. Raises `ProviderError`.
 
-    stack = ExitStack()
-    # In a thread and event loop of its own: the screen's is not kept waiting.
-    running = await asyncio.to_thread(stack.enter_context, offline(Server(pace=PACE)))
-    endpoint = replace(partner.endpoint, base_url=running.url)
-    return replace(partner, endpoint=endpoint), lambda: asyncio.to_thread(stack.close)
+    It runs in a process of its own: its tokenizer would stop the screen for a moment.
+    """
+    child = Child("ctxtui.offline.child:starter")
+    try:
+        url = await asyncio.to_thread(child.ask, PACE)
+    except ChildGone as error:
+        raise ProviderError(f"the offline provider could not be started: {error}") from error
+
+    async def end() -> None:
+        await asyncio.to_thread(child.close)
+
+    return replace(partner, endpoint=replace(partner.endpoint, base_url=url)), end

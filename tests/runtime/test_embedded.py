@@ -1,0 +1,31 @@
+"""The embedded provider of a chat: a process of its own, gone when the chat is."""
+
+from __future__ import annotations
+
+import anthropic
+import pytest
+
+from ctxtui.core.errors import ProviderError
+from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
+from ctxtui.runtime import embedded
+from ctxtui.runtime.partner import Partner
+
+PARTNER = Partner(Endpoint("offline", ANTHROPIC, kind="offline"), "offline")
+
+
+async def test_it_answers_until_it_is_ended() -> None:
+    partner, end = await embedded.start(PARTNER)
+    client = anthropic.AsyncAnthropic(base_url=partner.endpoint.base_url, api_key="x", max_retries=0)
+    asked = client.messages.create
+    answer = await asked(model="offline", max_tokens=900, messages=[{"role": "user", "content": "hello"}])
+    assert "no model" in answer.content[-1].text  # type: ignore[union-attr]
+    await end()
+    with pytest.raises(anthropic.APIConnectionError):
+        await asked(model="offline", max_tokens=900, messages=[{"role": "user", "content": "hello"}])
+    await client.close()
+
+
+async def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.runtime.apart.sys.executable", "/bin/false")
+    with pytest.raises(ProviderError, match="could not be started"):
+        await embedded.start(PARTNER)
