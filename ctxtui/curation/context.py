@@ -57,7 +57,9 @@ def _dialect(items: Sequence[Item]) -> str:
 
 def lifetimes(request: Request) -> dict[int, str]:
     """The lifetimes of a request's cache markers by position ("" where none is named)."""
-    named = ((one.item, one.value) for one in request.markers)
+    # Markers are counted over what the body itself holds.
+    first, count = request.skeleton.parts.get("carried", (0, 0))
+    named = ((one.item + (count if one.item >= first else 0), one.value) for one in request.markers)
     return {item: str(value.get("ttl") or "") if isinstance(value, dict) else "" for item, value in named}
 
 
@@ -133,7 +135,7 @@ class Context:
         end = call.raw_head if head is None else head
         if call.skeleton is None:
             return cls(tree, end)
-        request = Request(tuple(tree.items(call.raw_head)), call.skeleton)
+        request = Request((), call.skeleton)
         known = lifetimes(request) if tree.holds(end, call.raw_head) else {}
         return cls(tree, end, call.skeleton.dialect, request.params, known)
 

@@ -67,7 +67,7 @@ def _with_its_markers(recorded: Request, applied: Applied) -> Request:
     """The recorded request with the items that leave. A block that is changed keeps its marker, also where something
     new stands beside it."""
     request = recorded.with_items(applied.sent)
-    if request is recorded:
+    if request is recorded or "carried" in recorded.skeleton.parts:
         return request
     had = {one.item: one.value for one in recorded.markers if one.inner < 0}
     has = {one.item for one in request.markers}

@@ -176,7 +176,7 @@ def _moment(name: str, asked: Asked, staged: Prompt, at: float, simulator: Simul
     other, another = _two(staged, at, simulator)
     once = _difference(asked, first.usage(), other.usage(), at)
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
-    return Moment(name, at, once, per_call, _pays_back(once, per_call), max(0, first.read - other.read))
+    return Moment(name, at, once, per_call, pays_back(once, per_call), max(0, first.read - other.read))
 
 
 def _difference(asked: Asked, plain: Usage, changed: Usage, at: float) -> float | None:
@@ -184,7 +184,9 @@ def _difference(asked: Asked, plain: Usage, changed: Usage, at: float) -> float 
     return None if a is None or b is None else b - a
 
 
-def _pays_back(once: float | None, per_call: float | None) -> int | None:
+def pays_back(once: float | None, per_call: float | None) -> int | None:
+    """After how many later calls what is paid `once` (USD more) has paid for itself at `per_call` (USD more for each):
+    0 at once; None: never, or the price is not known."""
     if once is None or per_call is None:
         return None
     if once <= 0:
