@@ -50,6 +50,7 @@ def make() -> Callable[[tuple[Settings, str]], int]:
     """What the child answers with: how many sessions it indexed, `_FAILED` where the database cannot be used."""
     with suppress(OSError):
         os.nice(_LOWEST)
+    parent = os.getppid()
 
     def answer(request: tuple[Settings, str]) -> int:
         from ctxtui.runtime.fulltext import fill, lacking
@@ -59,7 +60,8 @@ def make() -> Callable[[tuple[Settings, str]], int]:
         shelf = Shelf(settings, Path(cwd))
         try:
             units = lacking(settings, shelf.stored(shelf.glimpses()))
-            return sum(1 for _ in fill(settings, units, lambda: False))
+            # A screen that was killed leaves its child behind: that ends after the session it is at.
+            return sum(1 for _ in fill(settings, units, lambda: os.getppid() != parent))
         except CtxtuiError:
             return _FAILED
 
