@@ -93,12 +93,8 @@ class StagingDesk:
     def context(self, scene: Scene) -> Context:
         """The context that the request after the call shown would have, read for curation."""
         head, tree = scene.tip or scene.head, scene.session.tree
-        skeleton = scene.call.skeleton
-        params = skeleton.parts.get("params") if skeleton and isinstance(skeleton.parts, dict) else None
         if self._context is None or self._context.tree is not tree:
-            self._context = Context(
-                tree, head, skeleton.dialect if skeleton else "", params if isinstance(params, dict) else None
-            )
+            self._context = Context.of_call(tree, scene.call, head)
         self._context = self._context.grown(head)
         return self._context
 
@@ -150,7 +146,7 @@ class StagingDesk:
         overlay, model = self._overlays.of(staging.scene.thread or "main"), staging.scene.call.model
         key = (id(staging.applied), id(coming), overlay.version)
         if self._tag is None or self._tag[0] != key:
-            before = self._before(staging.applied.context, overlay.applied, model)
+            before = self.before(staging)
             waiting: list[Block] = []
 
             def count(block: Block) -> int:
@@ -165,7 +161,23 @@ class StagingDesk:
             self._tag = key, tag
         return self._tag[1]
 
-    def _before(self, context: Context, applied: tuple[Edit, ...], model: str) -> Applied:
+    def before(self, staging: Staging) -> Applied:
+        """The context of `staging` without what is only staged."""
+        scene = staging.scene
+        applied = self._overlays.of(scene.thread or "main").applied
+        return self._base_of(staging.applied.context, applied, scene.call.model)
+
+    @property
+    def foretelling(self) -> bool:
+        """Whether a next request is being worked out."""
+        return None in self._next.values()
+
+    @property
+    def literals(self) -> Literals | None:
+        """The literals of the context whose next call was worked out; None before."""
+        return self._literals
+
+    def _base_of(self, context: Context, applied: tuple[Edit, ...], model: str) -> Applied:
         """The context under what is applied already."""
         key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
         if self._base is None or self._base[0] != key:

@@ -61,6 +61,14 @@ class Study:
             return None
         return round(tokens(found, self.book.weights(model)))
 
+    def measured(self, model: str, block: Block) -> int:
+        """As `tokens_of`, counted now: for a worker thread."""
+        key = model, block.digest
+        found = self._own.get(key)
+        if found is None:
+            found = self._own[key] = self.book.measure(model)(block)
+        return round(tokens(found, self.book.weights(model)))
+
     def running(self, model: str) -> Running:
         """The running totals as `model` counts."""
         found = self._running.get(model)

@@ -117,19 +117,21 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
         yield [
             lead,
             Span(cells.left(told, name), "ink bold" if chosen else "ink"),
-            Span(cells.right(numbers.signed_money(moment.once), once), _paid(moment.once)),
-            Span(cells.right(numbers.signed_money(moment.per_call), call), _paid(moment.per_call)),
-            Span(cells.right(_back(moment.pays_back, wide), back), "add" if moment.pays_back == 0 else "ink"),
+            Span(cells.right(numbers.signed_money(moment.once), once), paid(moment.once)),
+            Span(cells.right(numbers.signed_money(moment.per_call), call), paid(moment.per_call)),
+            Span(cells.right(payback(moment.pays_back, wide), back), "add" if moment.pays_back == 0 else "ink"),
         ]
 
 
-def _paid(usd: float | None) -> str:
+def paid(usd: float | None) -> str:
+    """The style of a change in US dollars."""
     if usd is None:
         return "faint"
     return "warn" if usd > 0 else "add" if usd < 0 else "dim"
 
 
-def _back(calls: int | None, wide: bool) -> str:
+def payback(calls: int | None, wide: bool) -> str:
+    """After how many later calls it has paid for itself; without the word where it is not `wide`."""
     if calls is None:
         return "never"
     if calls == 0:

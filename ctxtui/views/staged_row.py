@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ctxtui.core.category import INDEX
+from ctxtui.core.edit import REPAIR, USER
 from ctxtui.core.reading import read
-from ctxtui.views import bars, numbers, safe_text
+from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.grid import Grid, figure, fitted
 from ctxtui.views.path import Rule
 from ctxtui.views.signs import CATEGORY, GUTTER, MARK
@@ -14,11 +17,15 @@ from ctxtui.views.staging import MARK_OF, Fate, New
 from ctxtui.views.transcript import BAR_STEP, Row
 
 _SUMMARY = INDEX["summary"]
+_AUTHOR: Final = 17
+"""Cells that the name of a policy may take."""
 
 
-def draw(row: Row, grid: Grid, cursor: str, fate: Fate | None, sign: Span | None, *, broken: bool) -> list[Span]:
+def draw(
+    row: Row, grid: Grid, cursor: str, fate: Fate | None, sign: Span | None, *, broken: bool, author: str = USER
+) -> list[Span]:
     """A block's row. `fate` is what becomes of it, `sign` another mark where nothing does (pinned, marked, a
-    breakpoint); `broken`: it lies behind the place where the cached prefix ends."""
+    breakpoint); `broken`: it lies behind the place where the cached prefix ends. `author` is who put it in."""
     gutter = GUTTER["write"].span if broken and row.gutter.text.strip() and not (fate and fate.out) else row.gutter
     words = _struck(row.words, fate) if fate is not None and fate.out else row.words
     if sign is not None and sign.text == MARK["breakpoint"].glyph:
@@ -31,7 +38,7 @@ def draw(row: Row, grid: Grid, cursor: str, fate: Fate | None, sign: Span | None
         *_turn(row, fate),
         Span(row.sign.text, "faint") if fate is not None and fate.out else row.sign,
         Span(" "),
-        *fitted(words, grid.text),
+        *_signed(words, grid.text, fate.author if fate is not None else author),
         Span(" "),
         mark or Span(" "),
     ]
@@ -39,6 +46,14 @@ def draw(row: Row, grid: Grid, cursor: str, fate: Fate | None, sign: Span | None
         line.append(figure(before, "dim", grid.before))
     line += [figure(after.text, after.style, 7), Span(" ")]
     return [*line, *bar, Span(" ")] if grid.bar else line
+
+
+def _signed(words: Spans, room: int, author: str) -> list[Span]:
+    """The words, and at their end the policy that changed the block, where there is room for both."""
+    name = "" if author in (USER, REPAIR) else cells.fit(safe_text.one_line(author, 60), _AUTHOR)
+    if not name or room < 2 * _AUTHOR:
+        return fitted(words, room)
+    return [*fitted(words, room - cells.width(name) - 1), Span(f" {name}", "faint")]
 
 
 def _turn(row: Row, fate: Fate | None) -> list[Span]:
@@ -84,7 +99,7 @@ def new_row(new: New) -> Row:
 def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
     """The line of a block that an edit puts in."""
     mark = MARK[MARK_OF.get(new.edit.kind, "edit")].span
-    return draw(new_row(new), grid, cursor, None, mark, broken=True)
+    return draw(new_row(new), grid, cursor, None, mark, broken=True, author=new.edit.author)
 
 
 def draw_rule(rule: Rule, grid: Grid, rewritten: int | None) -> list[Span]:

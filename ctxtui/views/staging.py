@@ -22,6 +22,7 @@ from ctxtui.core.edit import (
     STRIP,
     SUMMARIZE,
     TRUNCATE,
+    USER,
     Edit,
 )
 from ctxtui.core.tree import ROOT
@@ -56,7 +57,7 @@ MARK_OF: Final = {
 @dataclass(frozen=True, slots=True)
 class Fate:
     """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
-    of its row, whether it is `out`, and whether only a `repair` took it."""
+    of its row, whether it is `out`, whether only a `repair` took it, and who did it."""
 
     tokens: int
     after: int | None
@@ -64,6 +65,7 @@ class Fate:
     out: bool
     repair: bool
     kind: str
+    author: str = USER
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Staging:
         sign = MARK[MARK_OF.get(change.edit.kind, "edit")].span
         if change.repaired:
             sign = Span(MARK["dropped"].glyph, "dim")
-        return Fate(tokens, after, sign, change.after is None, change.repaired, change.edit.kind)
+        return Fate(tokens, after, sign, change.after is None, change.repaired, change.edit.kind, change.edit.author)
 
     def _is_read(self, node: int) -> bool:
         return is_read(self.scene.session.tree, self.head, node, strips_thinking=self.scene.running.strips_thinking)

@@ -184,9 +184,21 @@ class EditLog(Undo):
     name, action, keys, label = "edit log", "edit_log", ("E",), "edit log"
 
 
+class Policies(Command):
+    """Policies, with what each would do to this context: its edits, the tokens that it frees, the price at the cheapest
+    moment. Enter stages one; nothing leaves before you apply it."""
+
+    name, action, keys, label, group = "policies", "policies", ("L",), "policies", "editing the context"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Where the context can be edited."""
+        return EDITS in at.facts
+
+
 STAGING: tuple[type[Command], ...] = (
     Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
-    Widen, Replace, Note, Strip, Hoist, Redo, Foretell,
+    Widen, Replace, Note, Strip, Hoist, Redo, Foretell, Policies,
     Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""

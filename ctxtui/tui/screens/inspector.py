@@ -22,7 +22,7 @@ from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_overlays import Overlays
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
 from ctxtui.tui.screens.inspector_phases import Phasing
-from ctxtui.tui.screens.inspector_staging import OnEdits
+from ctxtui.tui.screens.inspector_policies import Proposing
 from ctxtui.tui.screens.inspector_talk import Forking
 from ctxtui.tui.screens.inspector_travel import Travel
 from ctxtui.tui.widgets.stage import Stage
@@ -34,7 +34,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, OnEdits, Phasing, Forking, Opening):
+class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, Proposing, Phasing, Forking, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 

@@ -1,0 +1,154 @@
+"""What every policy would do to the context shown, besides the edits that stand: worked out one by one."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.apply import apply
+from ctxtui.curation.externalized import externalized
+from ctxtui.curation.policies.policy import Policy, Step, run
+from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.price_tag import PriceTag, pays_back, price_tag
+from ctxtui.curation.rules import rules_for
+from ctxtui.runtime.policies import every_policy
+from ctxtui.tokens.cumulate import is_read
+from ctxtui.views.proposed import Proposed, Setting
+
+if TYPE_CHECKING:
+    from ctxtui.core.block import Block
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation.applied import Applied
+    from ctxtui.runtime.coming import Next
+    from ctxtui.runtime.staging_desk import StagingDesk
+    from ctxtui.views.scene import Scene
+
+
+PATIENCE: Final = 20.0
+"""Seconds for which prices are waited for; without them the rest is told."""
+
+
+class Proposals:
+    """Every policy with its default settings on the context of `scene` under its edits, as `desk` has it; `coming` asks
+    for the next request without staged edits (None: prices are not known). Made at once; `rows` is for a worker."""
+
+    def __init__(self, desk: StagingDesk, scene: Scene, coming: Callable[[], Next | None]) -> None:
+        self._desk = desk
+        self._study = desk.study
+        self._model = scene.call.model
+        self._staging = desk.staging(scene)
+        self._before = desk.before(self._staging)
+        self._ask = coming
+        self._coming = coming()
+        self._overlay = desk.overlay(scene.thread or "main")
+        self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
+        self.policies = tuple(every_policy().values())
+
+    @property
+    def empty(self) -> list[Proposed]:
+        """Every policy, before anything is worked out."""
+        return [_known(policy) for policy in self.policies]
+
+    def rows(self) -> Iterator[Proposed]:
+        """What each would do, in the same order."""
+        self._await()
+        situation = self._situation()
+        tag = self._priced(self._staging.applied) if self._overlay.staged else None
+        for policy, row in zip(self.policies, self.empty, strict=True):
+            try:
+                yield self._tried(policy, row, situation, tag)
+            except CtxtuiError as error:
+                yield replace(row, why=error.message)
+
+    def _await(self) -> None:
+        """Wait for the next request, which another worker works out: it tells what is cached, and what quotes what."""
+        until = time.monotonic() + PATIENCE
+        while self._coming is None and self._desk.foretelling and time.monotonic() < until:
+            time.sleep(0.02)
+            self._coming = self._ask()
+
+    def _situation(self) -> Situation:
+        staging, coming = self._staging, self._coming
+        context = staging.applied.context
+        sizes = [self._size(position) for position in range(len(context))]
+        return Situation(
+            context,
+            tuple(self._overlay.log),
+            sizes.__getitem__,
+            self._count,
+            staging.scene.limits.usable,
+            self.rules,
+            self._desk.literals,
+            cold=coming is not None and not coming.asked.read,
+            hidden=max(0, staging.before - sum(sizes)),
+            known=staging.applied,
+        )
+
+    def _size(self, position: int) -> int:
+        """Tokens of the block at a raw position as the model reads it; headers count with what follows them."""
+        staging = self._staging
+        running, node = staging.scene.running, staging.applied.context.nodes[position]
+        if staging.applied.context.items[position].block.kind == HEADER:
+            return 0
+        strips = running.strips_thinking
+        read = is_read(staging.scene.session.tree, staging.head, node, strips_thinking=strips)
+        return running.own(node) if read else 0
+
+    def _count(self, block: Block) -> int:
+        return self._study.measured(self._model, block)
+
+    def _tried(self, policy: Policy, row: Proposed, situation: Situation, tag: PriceTag | None) -> Proposed:
+        made = run(Step(policy), situation)
+        own = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
+        row = replace(row, freed=0, stands=own)
+        if not made:
+            return row
+        context = situation.context
+        after = apply(context, (*situation.log, *made), self.rules)
+        if after.refused:
+            return replace(row, why=after.refused)
+        staged = replace(self._staging, applied=after, tokens_of=self._count)
+        usable = situation.usable
+        row = replace(
+            row,
+            edits=tuple(made),
+            freed=staged.freed - self._staging.freed,
+            share=staged.after / usable if usable else None,
+        )
+        found = self._priced(after)
+        return row if found is None else _at_best(row, found, tag)
+
+    def _priced(self, after: Applied) -> PriceTag | None:
+        return None if self._coming is None else price_tag(self._before, after, self._coming.asked, self._count)
+
+    def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
+        """The content that `edits` take out, by name."""
+        return externalized(self._staging.applied.context, edits)
+
+
+def _known(policy: Policy) -> Proposed:
+    settings = tuple(
+        Setting(name, json.dumps(value, ensure_ascii=False), policy.notes.get(name, ""))
+        for name, value in policy.defaults.items()
+    )
+    return Proposed(policy.name, policy.about, settings)
+
+
+def _at_best(row: Proposed, found: PriceTag, staged: PriceTag | None) -> Proposed:
+    """`row` with the price at the cheapest moment, less what the edits that are staged cost then anyway."""
+    if not found.moments:
+        return row
+    moment = found.moments[found.cheapest]
+    once, per_call = moment.once, moment.per_call
+    already = next((one for one in staged.moments if one.name == moment.name), None) if staged is not None else None
+    if already is None:
+        return replace(row, moment=moment.name, once=once, per_call=per_call, pays_back=moment.pays_back)
+    more_once = None if once is None or already.once is None else once - already.once
+    more_per_call = None if per_call is None or already.per_call is None else per_call - already.per_call
+    back = pays_back(more_once, more_per_call)
+    return replace(row, moment=moment.name, once=more_once, per_call=more_per_call, pays_back=back)

@@ -1,0 +1,111 @@
+"""The policies, with what each would do to the context shown; Enter stages one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from ctxtui.runtime.proposing import Proposals
+from ctxtui.tui.commands import Command, key_text
+from ctxtui.tui.commands.policies import POLICIES
+from ctxtui.tui.look.board import Board
+from ctxtui.tui.look.keyline import Key, KeyLine
+from ctxtui.tui.look.pane import Pane
+from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
+from ctxtui.tui.widgets.table_pane import TablePane
+from ctxtui.views import proposed
+from ctxtui.views.proposed import Proposed
+from ctxtui.views.span import Spans
+
+
+class AboutBoard(Board):
+    """What the policy under the cursor does, and how it is set."""
+
+    row: Proposed | None = None
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """In words."""
+        return proposed.details(self.row, width, height) if self.row is not None else ()
+
+
+class PoliciesScreen(Overlay[Proposed]):
+    """Lists what `proposals` works out, row by row, in a worker. Closes with the row whose edits are to be staged, or
+    taken back where it has no new ones."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = POLICIES
+    BINDINGS = overlay_bindings(POLICIES)
+    DEFAULT_CSS = """
+    PoliciesScreen #policies { height: 1fr; }
+    PoliciesScreen #about { height: 6; }
+    """
+
+    class Worked(Message):
+        """Row `index` is worked out."""
+
+        def __init__(self, index: int, row: Proposed) -> None:
+            super().__init__()
+            self.index = index
+            self.row = row
+
+    def __init__(self, proposals: Proposals) -> None:
+        self._proposals = proposals
+        self._rows = proposals.empty
+        self.about = AboutBoard(title="what it does", id="about")
+
+        def draw(row: Proposed, room: int, here: bool) -> Spans:
+            return proposed.draw(row, room - 1, here=here)
+
+        self.pane: TablePane[Proposed] = TablePane("policies", draw, "There are no policies.")
+        self.pane.heads = lambda room: proposed.heads(room - 1)
+        super().__init__(self.pane)
+
+    def compose(self) -> ComposeResult:
+        """The list, what one does, the keys."""
+        yield self.pane
+        yield self.about
+        shown = [Key(each.key_shown(), each.label, each.short) for each in self.commands]
+        yield KeyLine([*shown, Key(key_text("escape"), "close")])
+
+    def on_mount(self) -> None:
+        """Work them out."""
+        self._show(cursor=0)
+        self.run_worker(self._work, thread=True, exclusive=True)
+
+    def _work(self) -> None:
+        worker = get_current_worker()
+        for index, row in enumerate(self._proposals.rows()):
+            if worker.is_cancelled:
+                return
+            self.post_message(self.Worked(index, row))
+
+    def on_policies_screen_worked(self, message: Worked) -> None:
+        """One more is known."""
+        self._rows[message.index] = message.row
+        self._show()
+
+    def _show(self, cursor: int | None = None) -> None:
+        self.pane.noted = proposed.notes(self._rows)
+        self.pane.show(self._rows, cursor=cursor)
+        self._tell()
+
+    def on_pane_moved(self, message: Pane.Moved) -> None:
+        """Another one is under the cursor."""
+        self._tell()
+
+    def _tell(self) -> None:
+        self.about.row = self.pane.row
+        self.about.redraw()
+
+    def on_pane_chosen(self, message: Pane.Chosen) -> None:
+        """Enter stages."""
+        self.action_stage()
+
+    def action_stage(self) -> None:
+        """Close with the row under the cursor, where it has something to stage or to take back."""
+        row = self.pane.row
+        if row is not None and not row.why and (row.edits or row.stands):
+            self.dismiss(row)
