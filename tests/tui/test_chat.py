@@ -230,3 +230,13 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
             await screen.run_action("dismiss_alarm")
             await pilot.pause(0.1)
             assert "the rest was cut" not in shown(screen)
+
+
+async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
+    script = [answer("m1", text("ok"), tokens=1000), answer("m2", text("ok"), tokens=2100)]
+    flags = {"windows": "{'claude-opus-5-5' = 2000}", "answer_tokens": 100, "warn_share": 0.3, "critical_share": 0.9}
+    async with provider(script) as server, chatting(tmp_path, server, **flags) as (screen, pilot):
+        await say(screen, pilot, "hi")
+        await until(pilot, lambda: "that are meant to be used" in shown(screen) and not screen.alarm.words)
+        await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 90)
+        await until(pilot, lambda: "% of the 1,500 tokens" in screen.alarm.words)

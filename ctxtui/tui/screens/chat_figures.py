@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.chat_turn import TurnSeen
+from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
@@ -34,6 +35,7 @@ class ChatFigures(TurnSeen):
     """What the drafted request was foretold to be."""
     _next: Scene | None = None
     _teller: Foreteller | None = None
+    _level = 0
     _checked = ""
     _alarmed = False
 
@@ -69,6 +71,20 @@ class ChatFigures(TurnSeen):
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         number = scene.number if scene.call.id else 0
         self.panels.header.show(replace(shown, used=used, call=number, record=record))
+        self._warn(used or 0, now.limits.usable)
+
+    def _warn(self, used: int, usable: int) -> None:
+        """Say once that a threshold of the settings is passed, again when the context fell below it meanwhile."""
+        settings = self.host.config.settings
+        share = used / usable if usable else 0.0
+        level = (share >= settings.warn_share) + (share >= settings.critical_share)
+        if level > self._level:
+            told = f"the context is at {100 * share:.0f} % of the {usable:,} tokens that are meant to be used"
+            if level > 1:
+                self.alarmed(f"{told}: drop, truncate or summarize something (`?` lists the keys)")
+            else:
+                self.say([Span("▲ ", "warn"), Span(told, "warn")])
+        self._level = level
 
     def check_cut(self) -> None:
         """Whether a local server read all of the last call's prompt; the first time it did not, an alarm says so."""
