@@ -26,7 +26,7 @@ STRICT = {"anthropic": strict_anthropic, "openai_chat": strict_chat, "openai_res
 def refused(path: Path, dialect: str, number: int = 0) -> list[str]:
     """What the provider would say to a chat that goes on from a recording."""
     past = past_of(str(path), "", number, Settings(), path.parent)
-    params = params_for(Partner(Endpoint("x", dialect), MODELS[dialect]), 1000)
+    params = params_for(Partner(Endpoint("openai", dialect), MODELS[dialect]), 1000)
     tools = [tool.definition() for tool in TOOLS]
     talk = begin(Tree(), Opening(dialect, params, tools, past.system or "You help.", past.before))
     talk.say("go on")

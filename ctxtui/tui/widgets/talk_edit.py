@@ -16,7 +16,7 @@ class TalkEdit(LineEdit):
     def _typed(self, room: int) -> list[Span]:
         if self.has_focus and not self.text and not self.keys:
             # What is said stays readable while nothing is typed.
-            return [Span(" ", "ink reverse"), *self.hint]
+            return [Span(" ", "ink reverse"), Span(" "), *self.hint]
         return super()._typed(room)
 
     def on_key(self, event: events.Key) -> None:
