@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Collection
+from typing import Final, NamedTuple
 
-from ctxtui.cache.outcome import Outcome
 from ctxtui.core import canonical
-from ctxtui.core.block import make, of
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, Answer, Thought, Words
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, Answer
 from ctxtui.offline.answering import Manner
 from ctxtui.offline.anthropic_events import events
+from ctxtui.offline.anthropic_message import content_of, usage_of
 from ctxtui.offline.bound_thinking import CONTROLS, Checked, check_thinking
 from ctxtui.offline.claude import OFFLINE, Claude, claude
+from ctxtui.offline.context_edits import edited
 from ctxtui.offline.conversation import listen
-from ctxtui.offline.counting import output_tokens, text_counter
+from ctxtui.offline.counting import text_counter
 from ctxtui.offline.exchange import Asked, Reply, named_event, named_events
-from ctxtui.offline.issuing import signature
 from ctxtui.offline.ledger import Weighed
 from ctxtui.offline.limiting import limited
 from ctxtui.offline.provider import Provider
@@ -35,6 +34,17 @@ _TYPES: Final = {
     500: "api_error",
     529: "overloaded_error",
 }
+
+
+class Taken(NamedTuple):
+    """A request as its `model` reads it: what it weighs, what came of its thinking, which edits were applied, and its
+    tokens before those."""
+
+    weighed: Weighed
+    checked: Checked
+    model: Claude
+    applied: list[Json]
+    before: int
 
 
 def error(refusal: Refusal, request_id: str) -> Json:
@@ -62,22 +72,26 @@ def refused(asked: Asked, counting: bool) -> list[Refusal]:
 
 def count_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
     """The reply to a request for a count."""
-    weighed, _, model = _weighed(provider, asked)
-    if weighed.tokens > model.window:
-        return _too_long(weighed, model)
-    return Reply(body={"input_tokens": weighed.tokens})
+    taken = _taken(provider, asked)
+    if taken.weighed.tokens > taken.model.window:
+        return _too_long(taken.weighed, taken.model)
+    body: dict[str, Json] = {"input_tokens": taken.weighed.tokens}
+    if asked.body.get("context_management") is not None:
+        body["context_management"] = {"original_input_tokens": taken.before}
+    return Reply(body=body)
 
 
 def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
     """The reply to a request for a message."""
-    weighed, checked, model = _weighed(provider, asked)
+    taken = _taken(provider, asked)
+    weighed, checked, model = taken.weighed, taken.checked, taken.model
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
     now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="anthropic", betas=betas_of(asked))
     said, stop = _answered(provider, asked, weighed, model)
-    content = list(_content(provider, asked, said, checked.last))
-    usage = _usage(asked, outcome, said, content)
+    content = list(content_of(provider, asked, said, checked.last))
+    usage = usage_of(asked, outcome, content)
     message = {
         "id": provider.names.new("msg_01"),
         "type": "message",
@@ -88,7 +102,7 @@ def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
         "stop_sequence": said.stop or None,
         "stop_details": None,
         "usage": usage,
-        **_beside(provider, asked, checked),
+        **_beside(provider, asked, taken),
     }
     if asked.body.get("diagnostics") is not None:
         provider.diagnoses.remember(message["id"], asked.body)
@@ -105,12 +119,20 @@ def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
     )
 
 
-def _weighed(provider: Provider, asked: Asked) -> tuple[Weighed, Checked, Claude]:
+def _taken(provider: Provider, asked: Asked) -> Taken:
     model = claude(asked.model)
     assert model is not None
     checked = check_thinking(asked.body, model, betas_of(asked))
-    raw = canonical.dumps(_without(asked.body, checked.dropped)) if checked.dropped else asked.raw
-    return provider.ledger.weigh(provider.ledger.read(ANTHROPIC, raw), asked.model), checked, model
+    body = _without(asked.body, checked.dropped) if checked.dropped else asked.body
+
+    def weigh(one: dict[str, Json]) -> Weighed:
+        raw = asked.raw if one is asked.body else canonical.dumps(one)
+        return provider.ledger.weigh(provider.ledger.read(ANTHROPIC, raw), asked.model)
+
+    read, applied = edited(body, model, lambda one: weigh(one).tokens)
+    before = weigh(body).tokens if applied else 0
+    weighed = weigh(read)
+    return Taken(weighed, checked, model, applied, before or weighed.tokens)
 
 
 def _without(body: dict[str, Json], dropped: Collection[tuple[int, int]]) -> dict[str, Json]:
@@ -156,48 +178,12 @@ def _manner(asked: Asked, model: Claude) -> Manner:
     )
 
 
-def _content(provider: Provider, asked: Asked, said: Answer, last: str) -> Iterator[dict[str, Json]]:
-    shown = members(asked.body.get("thinking")).get("display") != "omitted"
-    for part in said.parts:
-        if isinstance(part, Thought):
-            signed = signature(asked.body, part.text, last)
-            yield {"type": "thinking", "thinking": part.text if shown else "", "signature": signed}
-        elif isinstance(part, Words):
-            yield {"type": "text", "text": part.text, "citations": None}
-        else:
-            id_ = provider.names.new("toolu_01")
-            yield {"type": "tool_use", "id": id_, "name": part.name, "input": part.arguments}
-
-
-def _usage(asked: Asked, outcome: Outcome, said: Answer, content: list[dict[str, Json]]) -> dict[str, Json]:
-    writes = dict(outcome.writes)
-    # Thinking counts as it was thought, however much of it is shown: its signature says how much that was.
-    thoughts = [of(block) for block in content if block["type"] == "thinking"]
-    thought = output_tokens(asked.model, thoughts) if thoughts else 0
-    spoken = [make(b["type"], b) if b["type"] == "tool_use" else of(b) for b in content if b["type"] != "thinking"]
-    output = 0 if asked.body["max_tokens"] == 0 else thought + (output_tokens(asked.model, spoken) if spoken else 0)
-    return {
-        "input_tokens": outcome.fresh,
-        "cache_creation_input_tokens": outcome.written,
-        "cache_read_input_tokens": outcome.read,
-        "cache_creation": {
-            "ephemeral_5m_input_tokens": writes.get(300.0, 0),
-            "ephemeral_1h_input_tokens": writes.get(3600.0, 0),
-        },
-        "output_tokens": output,
-        "output_tokens_details": {"thinking_tokens": thought},
-        "server_tool_use": None,
-        "service_tier": "standard",
-        "inference_geo": "not_available",
-    }
-
-
-def _beside(provider: Provider, asked: Asked, checked: Checked) -> dict[str, Json]:
+def _beside(provider: Provider, asked: Asked, taken: Taken) -> dict[str, Json]:
     beside: dict[str, Json] = {}
     if CONTROLS in betas_of(asked):
-        beside["input_transformations"] = checked.transformations
+        beside["input_transformations"] = taken.checked.transformations
     if asked.body.get("context_management") is not None:
-        beside["context_management"] = {"applied_edits": []}
+        beside["context_management"] = {"applied_edits": taken.applied}
     if asked.body.get("diagnostics") is not None:
         beside["diagnostics"] = provider.diagnoses.of(asked.body)
     return beside

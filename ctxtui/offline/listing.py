@@ -55,9 +55,9 @@ def _capabilities(model: Claude) -> dict[str, Json]:
         "citations": no,
         "code_execution": no,
         "context_management": {
-            "supported": False,
-            "clear_thinking_20251015": no,
-            "clear_tool_uses_20250919": no,
+            "supported": True,
+            "clear_thinking_20251015": yes,
+            "clear_tool_uses_20250919": yes,
             "compact_20260112": no,
         },
         "effort": {"supported": bool(model.efforts)} | {level: supported(level in model.efforts) for level in _EFFORTS},

@@ -11,6 +11,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.offline.bound_thinking import check_thinking
 from ctxtui.offline.claude import Claude, claude
+from ctxtui.offline.context_edits import edit_refusals
 from ctxtui.offline.refusal import Refusal
 from ctxtui.offline.shape import STRING, Field, faults, members, rows
 from ctxtui.offline.strict_anthropic_blocks import block_refusals, text_refusals
@@ -62,6 +63,7 @@ def refusals(
         *_compaction(body),
         *cache_refusals(body),
         *tool_refusals(body, model),
+        *edit_refusals(body),
         *thinking_refusals(body, model, betas),
         *media_refusals(body, model.images),
         *check_thinking(body, model, betas).refusals,

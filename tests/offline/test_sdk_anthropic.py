@@ -246,6 +246,40 @@ def test_dropped_thinking_is_reported_and_not_counted(claude: anthropic.Anthropi
     assert len(again.to_dict()["input_transformations"]) == 2  # type: ignore[arg-type]
 
 
+def test_context_editing(claude: anthropic.Anthropic) -> None:
+    talk: Any = [{"role": "user", "content": "go"}]
+    for n in range(5):
+        use = {"type": "tool_use", "id": f"t{n}", "name": "read_file", "input": {"path": "a.txt"}}
+        talk.append({"role": "assistant", "content": [use]})
+        talk.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "word " * 100}]}
+        )
+    edit: Any = {"type": "clear_tool_uses_20250919", "trigger": {"type": "tool_uses", "value": 4}}
+    asked: Any = {"model": "offline", "tools": [READ], "messages": talk, "betas": ["context-management-2025-06-27"]}
+    with_edit: Any = {**asked, "context_management": {"edits": [edit]}}
+    plain = claude.beta.messages.create(max_tokens=500, **asked)
+    answer = claude.beta.messages.create(max_tokens=500, **with_edit)
+    assert answer.context_management
+    applied = answer.context_management.to_dict()["applied_edits"]
+    saved = plain.usage.input_tokens - answer.usage.input_tokens
+    assert applied == [{"type": edit["type"], "cleared_input_tokens": saved, "cleared_tool_uses": 2}]
+    assert saved > 150
+    counted = claude.beta.messages.count_tokens(**with_edit)
+    assert counted.input_tokens == answer.usage.input_tokens
+    assert counted.context_management and counted.context_management.original_input_tokens == plain.usage.input_tokens
+    # Nothing to do, too little to do, and an order that is wrong.
+    for change in (
+        {"trigger": {"type": "tool_uses", "value": 9}},
+        {"clear_at_least": {"type": "input_tokens", "value": 9999}},
+    ):
+        edits: Any = {"edits": [{**edit, **change}]}
+        left = claude.beta.messages.create(max_tokens=500, **asked, context_management=edits)
+        assert left.context_management and left.context_management.applied_edits == []
+    with pytest.raises(anthropic.BadRequestError, match="must be the first edit"):
+        wrong: Any = {"edits": [edit, {"type": "clear_thinking_20251015"}]}
+        claude.beta.messages.create(max_tokens=500, **asked, context_management=wrong)
+
+
 def test_diagnostics(claude: anthropic.Anthropic) -> None:
     asked: dict[str, Any] = {"model": "offline", "max_tokens": 50, "system": "Be kind.", "tools": [READ]}
     talk: Any = [*HELLO, {"role": "assistant", "content": "hi"}, *HELLO]
