@@ -55,6 +55,10 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
     gc.disable()
     app = make()
     app.run()
+    if app.farewell:
+        from ctxtui.cli.output import note
+
+        note(app.farewell)
     if app.crash is not None:
         raise ScreenCrash(app.crash, app.crashed_in)
     if app.refused is not None:

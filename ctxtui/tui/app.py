@@ -93,6 +93,8 @@ class CtxtuiApp(App[None]):
         """What ended the app, if it broke."""
         self.refused: CtxtuiError | None = None
         """Why what the user named could not be opened; the app has left then."""
+        self.farewell = ""
+        """What must still be said when the screen is gone."""
         self.crashed_in = ""
         """The session that was open then."""
         dress(self, os.environ, theme, glyphs)

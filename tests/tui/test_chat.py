@@ -12,6 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from ctxtui.runtime.partner import Wish
+from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.screens.chat import ChatScreen
 from ctxtui.tui.start import make_chat
 from tests.providers.served import Served, served, streaming
@@ -170,6 +171,8 @@ async def test_what_cannot_be_recorded_is_an_alarm_and_the_chat_goes_on(tmp_path
         await until(pilot, lambda: "not recorded" in shown(screen))
         await say(screen, pilot, "hi")
         await until(pilot, lambda: "all the same" in shown(screen))
+        app = pilot.app
+    assert isinstance(app, CtxtuiApp) and "not on record" in app.farewell
 
 
 async def test_no_partner_is_said(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.chat_source import ChatSource
 from ctxtui.runtime.unfinished import unfinished_here
+from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
 from ctxtui.tui.commands.chat import CHAT, RESTING, RUNNING, USER_ROW
 from ctxtui.tui.commands.inspector import INSPECTOR, Prompt
@@ -112,7 +113,11 @@ class ChatScreen(ChatFigures, Partnered, Talking):
     @on(events.Unmount)
     async def part(self) -> None:
         """The turn ends, its record is written."""
-        await self.host.close()
+        if not await self.host.close() and isinstance(self.app, CtxtuiApp):
+            writer = self.host.writer
+            why = str(writer.trouble) if writer is not None and writer.trouble is not None else "it took too long"
+            left = writer.pending if writer is not None else 0
+            self.app.farewell = f"the end of the chat is not on record ({left:,} events): {why}"
 
     # Showing
 
