@@ -28,10 +28,10 @@ _SAYS: Final = (
     (r"role .?system", rule.SYSTEM),
     (r"prompt is too long|maximum context length|context_length_exceeded|context window", TOO_LONG),
     (r"request_too_large|exceeds the maximum (?:size|allowed number of bytes)", TOO_LONG),
-    (r"image|pixels", rule.IMAGES),
+    (r"image.{0,60}(?:exceed|dimension|size|support|invalid|process)|process image|pixels", rule.IMAGES),
     (r"required following item", rule.REASONING),
-    (r"tool names must be unique|tools.{0,20}name", rule.TOOL),
-    (r"null|\\u0000|surrogate|invalid (?:unicode|utf)|no low surrogate|not valid json", rule.TEXT),
+    (r"tool names must be unique|tools[.\[]\d.{0,40}name", rule.TOOL),
+    (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", rule.TEXT),
 )  # fmt: skip
 _SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
@@ -40,10 +40,15 @@ _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+
 def told(context: Context, text: str) -> Fault | None:
     """The fault that an error's `text` is about, with its rule and position in `context`; None where it names none
     that is known here."""
-    found = next((name for pattern, name in _SAYS if re.search(pattern, text, re.IGNORECASE)), None)
-    if found is None:
+    found = rule_of(text)
+    if not found:
         return None
     return Fault(Violation(_path(text), " ".join(text.split())[:300], found), _position(context, text))
+
+
+def rule_of(text: str) -> str:
+    """The rule that an error's text says is broken; "" where it says none that is known here."""
+    return next((name for pattern, name in _SAYS if re.search(pattern, text, re.IGNORECASE)), "")
 
 
 def _path(text: str) -> str:

@@ -188,6 +188,22 @@ def reworded(context: Context, in_force: Sequence[Edit], at: int, text: str) -> 
     return make(REPLACE, [context.target(at)], {"text": text})
 
 
+def put_in_again(edit: Edit, text: str) -> Edit | None:
+    """The summary or note that `edit` puts in, saying `text`; None where it puts in something else."""
+    if edit.kind not in (SUMMARIZE, NOTE):
+        return None
+    return make(edit.kind, edit.targets, {**edit.given, "text": text})
+
+
+def put_in_there(in_force: Sequence[Edit], edit: Edit) -> list[Edit]:
+    """The edits to take back so that nothing stands where `edit` puts something in: it, and earlier wordings of it."""
+    return [
+        one
+        for one in in_force
+        if one.id == edit.id or (one.kind == edit.kind == SUMMARIZE and one.targets == edit.targets)
+    ]
+
+
 def note(context: Context, at: int, text: str) -> Edit:
     """The edit that puts a note in behind position `at`."""
     return make(NOTE, [context.target(at)], {"text": text, "where": "after"})

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.session import Session
+from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply import apply
 from ctxtui.curation.context import ASSISTANT, Context
-from ctxtui.curation.errors_told import BOUND, TOO_LONG, told
-from ctxtui.curation.faults import Fault, faults
+from ctxtui.curation.errors_told import BOUND, TOO_LONG, rule_of, told
 from ctxtui.curation.repair import Mended, all_thinking, repair
 from ctxtui.curation.rules import Rules, rules_for
 from ctxtui.lab.chosen import Chosen, choose
@@ -32,8 +29,10 @@ class Diagnosis:
 
 
 def diagnosed(session: Session, card: ModelCard, *, thread: str = "", error: str = "") -> Diagnosis:
-    """What would be refused in the next request of a thread; with `error` also what that text names."""
+    """What would be refused in the next request of a thread, and what the `error` names ("": the one that the record
+    ends with, if it does)."""
     chosen = choose(session, thread)
+    error = error or refusal(session, chosen.thread)
     context = next_context(session, chosen)
     rules = rules_for(context.dialect, card)
     fault = told(context, error) if error else None
@@ -60,14 +59,16 @@ def _answered(context: Context) -> bool:
     return bool(context.messages) and context.messages[-1].role in ASSISTANT
 
 
-def is_sick(session: Session, card: ModelCard) -> bool:
-    """Whether the main thread's next request would be refused as it is recorded; for lists of sessions."""
-    chosen = choose(session)
-    if chosen.call.raw_head == ROOT:
-        return False
-    context = next_context(session, chosen)
-    found: Sequence[Fault] = faults(apply(context, ()), prefill=card.prefill or _answered(context))
-    return any(fault.violation.rule for fault in found)
+def refusal(session: Session, thread: str = MAIN) -> str:
+    """The API's error with which a thread ends, where it says that the request itself was refused: nothing goes on
+    there before it is mended. "" where it ends otherwise."""
+    calls = session.thread_calls(thread)
+    last = calls[-1] if calls else None
+    after = [one for one in session.happenings if one.thread == thread and (last is None or one.after == last.id)]
+    texts = [one.text for one in after if one.kind == "api error"]
+    if last is not None and last.usage is None and last.error:
+        texts.append(last.error)
+    return texts[-1] if texts and rule_of(texts[-1]) else ""
 
 
 def line_of(session: Session, context: Context, position: int) -> int:

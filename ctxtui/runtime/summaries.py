@@ -22,7 +22,7 @@ from ctxtui.runtime.sources import Named, open_named
 from ctxtui.runtime.summary import filled
 from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription")

@@ -20,6 +20,7 @@ from ctxtui.lab.spending import Row, by_category, by_tool
 from ctxtui.lab.story import CallEvent, events, sentence
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.runtime.loaded import Loaded
+from ctxtui.runtime.repairing import refusal
 from ctxtui.views.home import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
 Price = Callable[[Call], Cost | None]
@@ -43,6 +44,7 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
         lines=loaded.lines,
         skipped=len(loaded.skipped),
         sentence=sentence(session, chosen.thread),
+        refused=refusal(session, chosen.thread)[:WORDS],
     )
     return _spent(_said(_grown(told, book, calls, chosen.thread, usable_share), session, calls), book, price)
 

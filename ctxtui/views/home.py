@@ -121,5 +121,7 @@ class SessionSummary:
     """(category, USD) as `lab.spending` shares the money out; they add up to `cost_usd`."""
     by_tool: tuple[tuple[str, float], ...] = ()
     """(tool, USD), likewise."""
+    refused: str = ""
+    """The API's error with which it ends, where the request itself was refused and can be mended; untrusted text."""
     subscription: bool = False
     """Whether the user marked it as paid by a subscription: then tokens lead, money is what the list says."""

@@ -143,6 +143,8 @@ def _top(tokens: float) -> float:
 
 def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
     out: list[Spans] = []
+    if s.refused:
+        out.append(_said(Span("✗", "crit"), f"ends refused, `ctxtui repair` mends it: {s.refused}", "warn", room))
     if s.sentence:
         out.append(_said(Span("▼" if s.misses else " ", "crit"), s.sentence, "ink", room))
     if s.first_user_text:

@@ -76,7 +76,7 @@ def _cell(column: Column, s: SessionSummary, now: float, cursor: bool, home: str
         return _share_of_window(s)
     if column.head == "title":
         text = safe_text.one_line(s.title) or numbers.NONE
-        mark = [Span("● ", "ok bold")] if s.live else []
+        mark = [Span("● ", "ok bold")] if s.live else [Span("✗ ", "crit")] if s.refused else []
         room = column.room - 2 * len(mark)
         words = cells.fit(text, room)
         tags = cells.fit(tagged(s), room - cells.width(words) - 2) if s.tags else ""

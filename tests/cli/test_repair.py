@@ -9,6 +9,11 @@ from typing import Any
 import pytest
 
 from ctxtui.offline import strict_anthropic
+from ctxtui.runtime.loading import load
+from ctxtui.runtime.repairing import refusal
+from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.summaries import summarise
+from ctxtui.views.home_row import row
 from tests.cli.conftest import Run
 from tests.pty_app import plant
 from tests.transcripts.resumable import claude_code_faults
@@ -71,6 +76,21 @@ def test_a_recording_becomes_a_file_that_its_tool_resumes(
     assert claude_code_faults(made.read_bytes(), before, made.stem) == []
     assert b'"tool_use"' not in made.read_bytes()
     assert "nothing to mend" in ctxtui("repair", made).err
+
+
+def test_the_error_that_a_recording_ends_with_is_taken_by_itself(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    recording = plant(home, tmp_path, messages=40)
+    last = json.loads([line for line in recording.read_bytes().splitlines() if b'"assistant"' in line][-1])
+    text = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
+    said = {**last["message"], "id": "synthetic", "model": "<synthetic>", "content": [{"type": "text", "text": text}]}
+    ids = {"uuid": "5e551011-9999-4000-8000-000000000001", "parentUuid": last["uuid"]}
+    refused = {**last, **ids, "isApiErrorMessage": True, "message": said}
+    recording.write_bytes(recording.read_bytes().rstrip(b"\n") + b"\n" + json.dumps(refused).encode() + b"\n")
+    found = ctxtui("repair", recording, "--json", "--dry-run").json
+    assert found["faults"][0]["rule"] == "bound thinking"
+    assert refusal(load(recording).session) == text
+    shown = row(summarise(recording, Settings()), 100, 0.0)
+    assert "✗ " in "".join(span.text for span in shown)
 
 
 def test_a_sound_session_needs_nothing(ctxtui: Run, home: Path, tmp_path: Path) -> None:
