@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ctxtui.lab.search import Find
     from ctxtui.lab.staying import Stays
     from ctxtui.views.staged_rows import StagedRows
-    from ctxtui.views.staging import Staging
+    from ctxtui.views.staging import New, Staging
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
 SHOWN: Final = (LINE, FULL, HIDDEN)
@@ -134,6 +134,14 @@ class ContextRows:
         """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
         assert self._list is not None
         return self._list[index]
+
+    def new(self, index: int) -> New | None:
+        """The block that an edit puts in at row `index`; None where a row is none."""
+        return self._staged.new(self.entry(index)) if self._staged is not None else None
+
+    def new_before(self, at: int) -> int | None:
+        """The row of the block that an edit puts in before the raw position `at`; None where none is."""
+        return self._staged.new_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
         """Whether `node` is in what is shown: the context, its answer, what came since."""

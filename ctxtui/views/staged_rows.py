@@ -58,6 +58,11 @@ class StagedRows:
         """The block that an edit puts in at `entry`."""
         return self._news.get(entry)
 
+    def new_before(self, at: int) -> int | None:
+        """The row of the first block that an edit puts in before the raw position `at`; None where none is."""
+        found = next((entry for entry, new in self._news.items() if new.at == at), None)
+        return None if found is None else self._entries.index(found)
+
     def index_of(self, entry_depth: int) -> int:
         """The row of the block at that depth of the context, or the nearest one above it that is shown."""
         return max(0, bisect_right(self._entries, 2 * entry_depth, key=self._place) - 1)

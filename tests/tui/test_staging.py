@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
+from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
 from ctxtui.curation import selection
@@ -195,3 +198,78 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         at(screen, "first question")
         screen.action_rate("good")
         assert [one.kind for one in overlay.staged][-1] == "annotate"
+
+
+def to_summary(screen: InspectorScreen) -> None:
+    """Put the cursor on the summary that an edit puts in."""
+    rows = screen.panels.transcript.data
+    assert rows is not None
+    screen.panels.transcript.move_to(next(index for index in range(rows.count) if rows.new(index) is not None))
+    assert screen.panels.transcript.new is not None
+
+
+async def summarized(screen: InspectorScreen, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: screen.desk is not None)
+    at(screen, "first question")
+    await pilot.press("space")
+    at(screen, "The cart is fine")
+    await pilot.press("v", "s")
+    await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+
+
+async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(session()) as (screen, pilot):
+        await summarized(screen, pilot)
+        overlay = screen.overlay
+        assert overlay is not None
+        to_summary(screen)
+        told: list[str] = []
+
+        def edited_text(text: str) -> str:
+            told.append(text)
+            return "what I say of it"
+
+        monkeypatch.setattr("ctxtui.runtime.editor.edited_text", edited_text)
+        monkeypatch.setattr(pilot.app, "suspend", nullcontext)
+        await pilot.press("R")
+        assert told == [str(overlay.staged[0].given["text"])]
+        assert overlay.in_force[-1].given["text"] == "what I say of it"
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        staging = screen.panels.staging
+        assert staging is not None and len(staging.news) == 1 and "what I say of it" in text(screen)
+        new = screen.panels.transcript.new
+        assert new is not None and new.edit == overlay.in_force[-1], "the cursor stays on it"
+        await pilot.press("z")
+        assert screen.panels.transcript.new is not None, "also where other rows are shown"
+        await pilot.press("d")
+        assert not overlay.in_force, "every wording of it is taken back"
+
+
+async def test_a_summary_is_rated_copied_and_taken_back_on_its_own_row() -> None:
+    async with opened(session()) as (screen, pilot):
+        await summarized(screen, pilot)
+        overlay = screen.overlay
+        assert overlay is not None
+        to_summary(screen)
+        screen.action_rate("poor")
+        assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"]
+        await pilot.press("y")
+        assert pilot.app.clipboard == str(overlay.staged[0].given["text"])
+        await pilot.press("enter", "space", "e", "r", "O", "t")
+        assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"], "no key of a block acts on it"
+        to_summary(screen)
+        await pilot.press("d")
+        assert [edit.kind for edit in overlay.in_force] == ["annotate"], "d takes it back"
+
+
+async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "second question")
+        await pilot.press("ctrl+n", *"mind", "enter")
+        to_summary(screen)
+        monkeypatch.setattr("ctxtui.runtime.editor.edited_text", lambda text: f"{text} the gap")
+        monkeypatch.setattr(pilot.app, "suspend", nullcontext)
+        await pilot.press("R")
+        overlay = screen.overlay
+        assert overlay is not None and [edit.given["text"] for edit in overlay.in_force] == ["mind the gap"]

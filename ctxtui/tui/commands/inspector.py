@@ -21,11 +21,11 @@ from ctxtui.tui.commands.inspector_misses import MISSED
 from ctxtui.tui.commands.inspector_money import MONEY
 from ctxtui.tui.commands.inspector_notes import NOTES, NOTING
 from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
-from ctxtui.tui.commands.inspector_staging import STAGING
+from ctxtui.tui.commands.inspector_staging import PUT_IN, STAGING
 from ctxtui.tui.commands.inspector_talk import TALKING
 from ctxtui.views.signs import CATEGORY
 
-__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "SEARCHING", "SKIPPED", "THREADS"]
+__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "PUT_IN", "SEARCHING", "SKIPPED", "THREADS"]
 
 FOLLOWS, FILTERED, SKIPPED = "follows", "filtered", "skipped"
 """Facts: the recording may grow; a filter is on; not all of it could be read."""
@@ -61,13 +61,20 @@ class RawJson(_OnBlock):
     name, action, keys, label, short = "raw JSON of block", "raw", ("r",), "raw JSON", "raw"
 
 
-class CopyBlock(_OnBlock):
+class _OnText(_OnBlock):
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With a block under the cursor, also one that an edit puts in."""
+        return at.row in (BLOCK, PUT_IN)
+
+
+class CopyBlock(_OnText):
     """Copy the block's text to the clipboard (OSC 52: works over ssh, where the terminal allows it)."""
 
     name, action, keys, label = "copy block", "copy", ("y",), "copy"
 
 
-class PageBlock(_OnBlock):
+class PageBlock(_OnText):
     """Read the block in $PAGER. Terminal escapes in it are shown, not obeyed."""
 
     name, action, keys, label = "open block in pager", "pager", ("o",), "pager"

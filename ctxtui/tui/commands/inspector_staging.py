@@ -8,6 +8,8 @@ EDITS, STAGED, MARKED, UNDOABLE = "edits", "staged", "marked", "undoable"
 """Facts: the context can be edited; edits are staged; blocks are marked; there is an action to take back."""
 
 _BLOCK = "block"
+PUT_IN = "put in"
+"""The kind of row of a block that an edit puts in: a summary, a note."""
 
 
 class _Edit(Command):
@@ -18,6 +20,13 @@ class _Edit(Command):
     def available(cls, at: Situation) -> bool:
         """With a block under the cursor, or marked ones, in a context that can be edited."""
         return EDITS in at.facts and (at.row == _BLOCK or MARKED in at.facts)
+
+
+class _EditOrPutIn(_Edit):
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """As for blocks, and on what an edit puts in."""
+        return super().available(at) or (EDITS in at.facts and at.row == PUT_IN)
 
 
 class Mark(_Edit):
@@ -44,8 +53,9 @@ class Pin(_Edit):
     name, action, keys, label = "pin block", "stage('pin')", ("p",), "pin"
 
 
-class Drop(_Edit):
-    """Leave it out of the context, with what the provider would refuse without it. Again: take it back."""
+class Drop(_EditOrPutIn):
+    """Leave it out of the context, with what the provider would refuse without it. Again, or on what an edit puts in:
+    take it back."""
 
     name, action, keys, label = "drop block", "stage('drop')", ("d",), "drop"
 
@@ -57,7 +67,7 @@ class Cut(_Edit):
 
 
 class Summarize(_Edit):
-    """Put one summary in place of what is marked, drawn from its own words; then `e` edits it."""
+    """Put one summary in place of what is marked, drawn from its own words; then `R` on it edits it."""
 
     name, action, keys, label, short = "summarize marked blocks", "stage('summarize')", ("s",), "summarize", "sum"
 
@@ -74,8 +84,8 @@ class Breakpoint(_Edit):
     name, action, keys, label, short = "cache breakpoint", "breakpoint", ("b",), "breakpoint", "brk"
 
 
-class Replace(_Edit):
-    """Write another text in its place, in $EDITOR; on a summary: edit it."""
+class Replace(_EditOrPutIn):
+    """Write another text in its place, in $EDITOR; on a summary or a note: edit it."""
 
     name, action, keys = "replace text in $EDITOR", "replace", ("R",)
 
@@ -127,13 +137,13 @@ class Breaks(Apply):
     name, action, keys, label = "what it breaks", "breaks", ("l",), "breaks"
 
 
-class RateGood(_Edit):
+class RateGood(_EditOrPutIn):
     """Rate the summary that stands for this block as good."""
 
     name, action = "rate summary: good", "rate('good')"
 
 
-class RatePoor(_Edit):
+class RatePoor(_EditOrPutIn):
     """Rate the summary that stands for this block as poor."""
 
     name, action = "rate summary: poor", "rate('poor')"

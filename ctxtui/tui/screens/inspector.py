@@ -10,7 +10,18 @@ from textual.layout import Layout
 from textual.timer import Timer
 
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
-from ctxtui.tui.commands.inspector import BLOCK, CALLS, FILTERED, FOLLOWS, INSPECTOR, NOTES, SEARCHING, SKIPPED, THREADS
+from ctxtui.tui.commands.inspector import (
+    BLOCK,
+    CALLS,
+    FILTERED,
+    FOLLOWS,
+    INSPECTOR,
+    NOTES,
+    PUT_IN,
+    SEARCHING,
+    SKIPPED,
+    THREADS,
+)
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.screens.inspector_bill import Billing
@@ -110,7 +121,7 @@ class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, P
     def show(self, *, to_end: bool = False) -> None:
         """Show the scene as it is known now; the cursor stays on its block unless the view goes to the end."""
         study, transcript = self.study, self.panels.transcript
-        node = None if to_end else transcript.node
+        node, new = (None, None) if to_end else (transcript.node, transcript.new)
         if self.glimpse is not None:
             self.panels.glimpse(self.glimpse, self.thread)
             transcript.changed(node, to_end=to_end)
@@ -120,7 +131,7 @@ class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, P
         if self.panels.show(study, self.view, self.edits_of, self.coming_of):
             self.replan()
             self.call_after_refresh(self.show)
-        transcript.changed(node, to_end=to_end)
+        transcript.changed(node, to_end=to_end, new=new)
         self.refind()
         self.panels.draw_map()
         self._offer()
@@ -174,8 +185,12 @@ class InspectorScreen(Travel, Billing, Missing, Comparing, Overlays, OnBlocks, P
         facts |= self.edit_facts()
         facts |= {FOLLOWS} if self.loaded is not None and self.loaded.follows else set()
         pane = (self.focused.id or "") if self.focused is not None else ""
-        row = BLOCK if pane == "transcript" and self.panels.transcript.node is not None else ""
+        row = self._row_kind() if pane == "transcript" else ""
         return Situation(pane, row, frozenset(facts))
+
+    def _row_kind(self) -> str:
+        transcript = self.panels.transcript
+        return BLOCK if transcript.node is not None else PUT_IN if transcript.new is not None else ""
 
     def _offer(self) -> None:
         situation = self._situated()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from textual.app import App
 
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.reading import read
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views import safe_text
@@ -70,6 +71,9 @@ class BlockActions:
 
     def _text(self) -> str:
         """The block's text as the model reads it; a call's input as JSON; nothing for images."""
+        new = self._pane.new
+        if new is not None:
+            return read(new.item.block).text
         rows, node = self._rows, self._pane.node
         if rows is None or rows.scene is None or not node:
             return ""

@@ -193,6 +193,11 @@ class OnEdits(Searching):
         if scene is None or overlay is None or self.desk is None or not self._ready():
             return
         context = self.context_of(scene)
+        new = self.panels.transcript.new
+        if kind == "drop" and new is not None and not self.marks:
+            overlay.revert(edit.id for edit in selection.put_in_there(overlay.in_force, new.edit))
+            self._done([], kind)
+            return
         positions = self._chosen(context)
         if not positions:
             return
@@ -218,11 +223,36 @@ class OnEdits(Searching):
         scene, overlay = self.panels.scene, self.overlay
         if scene is None or overlay is None or not self._ready():
             return
+        put_in = self.panels.transcript.new
+        if put_in is not None:
+            self._replace_put_in(put_in.edit)
+            return
         context = self.context_of(scene)
         node, text, kind = self._editable_text(context)
         if node is None:
-            self.say([Span("✗ ", "crit"), Span("this block has no text that can be replaced", "crit")])
+            self._no_text()
+        elif (new := self._written_anew(text)) is not None:
+            self.stage_now([selection.reworded(context, overlay.in_force, node, new)], kind)
+
+    def _replace_put_in(self, edit: Edit) -> None:
+        """Another text for the summary or the note that `edit` puts in."""
+        text = str(edit.given.get("text") or "")
+        if selection.put_in_again(edit, text) is None:
+            self._no_text()
             return
+        new = self._written_anew(text)
+        again = selection.put_in_again(edit, new) if new is not None else None
+        if again is not None and self.overlay is not None:
+            if edit.kind == "note":
+                # Summaries of the same blocks replace each other, notes stand side by side.
+                self.overlay.revert([edit.id])
+            self.stage_now([again], edit.kind)
+
+    def _no_text(self) -> None:
+        self.say([Span("✗ ", "crit"), Span("this block has no text that can be replaced", "crit")])
+
+    def _written_anew(self, text: str) -> str | None:
+        """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
         from ctxtui.runtime.editor import NoEditor, edited_text
 
         try:
@@ -230,10 +260,9 @@ class OnEdits(Searching):
                 new = edited_text(text)
         except NoEditor as error:
             self.say([Span("✗ ", "crit"), Span(str(error), "crit")])
-            return
+            return None
         self.app.refresh()
-        if new is not None and new != text:
-            self.stage_now([selection.reworded(context, overlay.in_force, node, new)], kind)
+        return new if new != text else None
 
     def _editable_text(self, context: Context) -> tuple[int | None, str, str]:
         node = self.panels.transcript.node
@@ -354,10 +383,12 @@ class OnEdits(Searching):
     def action_rate(self, rating: str) -> None:
         """Rate the summary that stands for the block under the cursor."""
         scene, overlay, node = self.panels.scene, self.overlay, self.panels.transcript.node
-        if scene is None or overlay is None or not node or not self._ready():
+        new = self.panels.transcript.new
+        if scene is None or overlay is None or not (node or new) or not self._ready():
             return
         context = self.context_of(scene)
-        edit = selection.annotated(context, overlay.in_force, context.position(node), rating)
+        at = context.position(node) if node else context.find(new.edit.targets[0]) if new is not None else None
+        edit = None if at is None else selection.annotated(context, overlay.in_force, at, rating)
         if edit is None:
             self.say([Span("no summary stands for this block", "dim")])
         else:

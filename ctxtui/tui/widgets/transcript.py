@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
@@ -10,6 +10,9 @@ from ctxtui.tui.look.pane import Pane
 from ctxtui.views.context_rows import ContextRows
 from ctxtui.views.grid import Grid
 from ctxtui.views.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.views.staging import New
 
 NEAR = 80
 """Rows above and below the cursor that are opened in full at once, where a whole category is shown in full."""
@@ -48,13 +51,20 @@ class Transcript(Pane):
         return entry if entry >= 0 else None
 
     @property
+    def new(self) -> New | None:
+        """The block under the cursor that an edit puts in; None on any other row."""
+        if self.data is None or not self.data.count:
+            return None
+        return self.data.new(min(self.cursor, self.data.count - 1))
+
+    @property
     def at_last(self) -> bool:
         """Whether the cursor is on the last row: then the view follows what comes."""
         return self.data is None or self.cursor >= self.data.count - 1
 
-    def changed(self, node: int | None, *, to_end: bool = False) -> None:
-        """The rows are others now. The cursor stays on `node` and that on its line of the view; it goes to the end if
-        the node is not in this context, or `to_end`."""
+    def changed(self, node: int | None, *, to_end: bool = False, new: New | None = None) -> None:
+        """The rows are others now. The cursor stays on `node`, or on what is put in where `new` was, and that on its
+        line of the view; it goes to the end if that is not in this context, or `to_end`."""
         data = self.data
         if data is None:
             return
@@ -62,7 +72,11 @@ class Transcript(Pane):
         self.forget()
         self.opened = self.opened_rows()
         self.measure()
-        if to_end or node is None or not data.holds(node):
+        put_in = data.new_before(new.at) if new is not None and not to_end else None
+        if put_in is not None:
+            self.cursor = put_in
+            self.top = min(max(0, self.heights.line_of(put_in) - line), self.last_top)
+        elif to_end or node is None or not data.holds(node):
             self.cursor = self._near(self.row_count - 1)
             self.top = self.last_top
         else:
@@ -124,8 +138,8 @@ class Transcript(Pane):
         return "on-turn" if line == 0 and self.data is not None and self.data.asks(index) else ""
 
     def selectable(self, index: int) -> bool:
-        """Rules are passed over."""
-        return self.data is None or self.data.entry(index) >= 0
+        """Rules are passed over, what an edit puts in is not."""
+        return self.data is None or self.data.entry(index) >= 0 or self.data.new(index) is not None
 
     def sticky(self, index: int) -> int | None:
         """The user row of the turn that is in view."""
