@@ -56,6 +56,12 @@ def test_an_unknown_key_names_file_line_and_the_nearest(tmp_path: Path) -> None:
     assert "usable_share" in caught.value.way_out
 
 
+def test_a_key_like_none_suggests_none(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig) as caught:
+        load(("zzz=1",), env={}, cwd=tmp_path, user=tmp_path / "none")
+    assert caught.value.way_out == "see `ctxtui help settings`"
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.category import INDEX
-from ctxtui.core.session import MAIN
+from ctxtui.core.session import MAIN, CallSeen
+from ctxtui.core.usage import Usage
+from ctxtui.lab.family import family
 from ctxtui.lab.tools import ToolUse
+from ctxtui.pricing.price import Cost
 from ctxtui.views import call_strip, composition, context_map, header, this_call, threads
 from ctxtui.views.call_strip import Columns
 from ctxtui.views.composition import fold
@@ -257,6 +262,25 @@ def test_threads_are_a_tree() -> None:
     rows = threads.thread_rows(with_subagents())
     assert [(row.depth, row.label[:4]) for row in rows] == [(0, "main"), (1, "Find"), (1, "Upda")]
     assert all(width(threads.draw(row, 44, shown=False, here=False)) == 44 for row in rows)
+
+
+def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment() -> None:
+    session = with_subagents()
+    calls = dict(session.calls)
+    sums = threads.ThreadSums()
+    costs: dict[str, Cost | None] = {}
+    for number, id_ in enumerate([*calls, ""]):
+        kin = {one.id: one for one in family(session, costs)}
+        for row in sums.rows(session, costs):
+            own = kin[row.id]
+            assert (row.tokens, row.peak, row.calls) == (own.tokens, own.peak, own.calls)
+            assert (row.usd is None) == (own.usd is None) and row.priced == own.priced
+            assert row.usd is None or abs(row.usd - (own.usd or 0)) < 1e-9
+        if id_:
+            costs[id_] = None if number == 2 else Cost(0.1, 0.0, 0.1, 0.0, 0.0, "t")
+    fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))
+    session.apply(CallSeen(fuller))
+    assert {row.id: row.peak for row in sums.rows(session, costs)}["find"] == 99_999
 
 
 def test_tools_are_counted_along_the_path() -> None:

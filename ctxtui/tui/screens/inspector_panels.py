@@ -174,7 +174,7 @@ class Panels:
         self.context.show(what)
         self.call.show(replace(this_call.this_call(scene), record=record))
         self._calls(known, scene)
-        listed = threads.thread_rows(study.session) if len(study.session.threads) > 1 else []
+        listed = self._threads(study)
         self.threads.show(listed, view.thread)
         self._lists(known, scene)
         return self._replan(what, len(listed))
@@ -213,6 +213,14 @@ class Panels:
             self.draw_map()
         elif self.scene is not None and self.shows("map"):
             self.map.here(context_map.here_of(self.scene, self.transcript.node))
+
+    def _threads(self, study: Study) -> list[threads.ThreadRow]:
+        """The rows of the pane of threads; from then on all of them are priced."""
+        if len(study.session.threads) < 2 or self.calls.size.width < layout.WIDE:
+            return []
+        for id_ in list(study.session.threads):
+            study.thread(id_)
+        return self.sides.threads(study)
 
     def _calls(self, known: ThreadStudy, scene: Scene) -> None:
         def again(room: int, width: int) -> Shown:

@@ -19,6 +19,7 @@ from ctxtui.views.heaviest import Heaviest, Heavy
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span
 from ctxtui.views.strip import Window
+from ctxtui.views.threads import ThreadRow, ThreadSums
 from ctxtui.views.toolset import Toolset
 
 Noted = Set[tuple[str, int]]
@@ -35,6 +36,7 @@ class Sides:
         self._heavy = Heaviest()
         self._columns: dict[str, Columns] = {}
         self._tools = ToolUse(tree)
+        self._threads = ThreadSums()
 
     def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
         """What the context is made of, with the change since the call before and the money."""
@@ -92,6 +94,10 @@ class Sides:
         """The growth of the thread."""
         every = [column.total for column in self.columns(known, scene).columns]
         return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index)
+
+    def threads(self, study: Study) -> list[ThreadRow]:
+        """The threads with their contexts, peaks and costs."""
+        return self._threads.rows(study.session, study.costs)
 
     def tools(self, scene: Scene) -> Toolset:
         """The tools of the context."""

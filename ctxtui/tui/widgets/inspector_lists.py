@@ -89,5 +89,5 @@ class ThreadsPane(Pane):
         return threads.draw(row, width, shown=row.id == self.current, here=here)
 
     def notes(self) -> Spans:
-        """How many there are."""
-        return [Span(f"{len(self.rows):,}", "dim")] if len(self.rows) > self.body_height else ()
+        """The heads of the figures."""
+        return [Span(threads.PANE_HEADS, "dim")]
