@@ -112,7 +112,7 @@ class Host:
             self.session.apply(Described(title=f"branch of {past.title}"))
         return self.session
 
-    async def begin(self, tell: Tell, price: Price, trouble: Callable[[], None]) -> None:
+    async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
         """Find the partner, make the conversation, begin to record. Raises what `choose` raises."""
         self._tell = tell
         partner = await self._chosen()
@@ -175,7 +175,7 @@ class Host:
         shape = self.runner.conversation.shape if self.runner is not None else None
         return shape.outside() if isinstance(shape, Edited) else {}
 
-    def _begin_record(self, talk: Conversation, price: Price, trouble: Callable[[], None]) -> None:
+    def _begin_record(self, talk: Conversation, price: Price, trouble: Callable[[], object]) -> None:
         writer = self.writer = Writer(
             database(self.config.settings.data_dir), self.session.tree, price=price, changed=trouble
         )

@@ -81,7 +81,7 @@ class Writer:
         tree: Tree,
         *,
         price: Price = _unpriced,
-        changed: Callable[[], None] = lambda: None,
+        changed: Callable[[], object] = lambda: None,
         open_: Connect = connect,
     ) -> None:
         self.path = path

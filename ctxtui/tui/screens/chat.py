@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.chat_source import ChatSource
@@ -27,6 +28,10 @@ from ctxtui.views.layout import Box
 from ctxtui.views.span import Span
 
 _COMMANDS = (*CHAT, *(command for command in INSPECTOR if command is not Prompt))
+
+
+class RecordChanged(Message):
+    """The record can be written no longer, or again."""
 
 
 class ChatScreen(ChatFigures, Partnered, Talking):
@@ -68,7 +73,7 @@ class ChatScreen(ChatFigures, Partnered, Talking):
         host.overlay = lambda: self.overlay
         host.judge = self.judge
         try:
-            await host.begin(self.hear, self.chat.price, lambda: self.app.call_from_thread(self.record_changed))
+            await host.begin(self.hear, self.chat.price, lambda: self.post_message(RecordChanged()))
         except CtxtuiError as error:
             self.refused = error
             self.alarm.show(safe_text.one_line(str(error), 400))
@@ -93,7 +98,7 @@ class ChatScreen(ChatFigures, Partnered, Talking):
             self._talk(words_)
         self._early = ()
 
-    def record_changed(self) -> None:
+    def on_record_changed(self, message: RecordChanged) -> None:
         """The record can be written no longer, or again."""
         writer = self.host.writer
         trouble = writer.trouble if writer is not None else None
