@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ctxtui.offline.server import Seen, Server
 
 PORT = 4010
+WINDOW = 4096
 KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
 
 
@@ -30,7 +31,7 @@ KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port (0: a free one).")
 @click.option("--as", "kind", type=click.Choice(KINDS), help="Play a local server instead.")
-@click.option("--window", type=click.IntRange(min=256), default=4096, metavar="N", help="With --as: the loaded window.")
+@click.option("--window", type=click.IntRange(min=256), metavar="N", help="With --as: the loaded window (4096).")
 @click.option("--play", type=SessionName(), metavar="NAME", help=f"Give a recording's answers: {NAME_HELP}.")
 @click.option("--thread", default="", metavar="T", help="With --play: a subagent's thread (default: the main one).")
 @click.option(
@@ -46,7 +47,7 @@ def offline(
     context: click.Context,
     port: int,
     kind: str | None,
-    window: int,
+    window: int | None,
     play: str | None,
     thread: str,
     faults: tuple[str, ...],
@@ -57,6 +58,10 @@ def offline(
     as_json: bool,
 ) -> None:
     """Serve until interrupted."""
+    if window is not None and kind is None:
+        raise click.UsageError("--window needs --as", context)
+    if thread and play is None:
+        raise click.UsageError("--thread needs --play", context)
     # Imported here: help needs no web server.
     from ctxtui.offline.faults import Faults, parse
     from ctxtui.offline.limits import Limits
@@ -72,7 +77,7 @@ def offline(
         session = opened(play, config_of(context).settings).session
         provider.playback = playback_of(session, choose(session, thread, 0).thread)
     armed = Faults([parse(fault) for fault in faults], seed)
-    local = Local(kind.replace("-", " "), (LocalModel(window=window),)) if kind else None
+    local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
     server = Server(provider, armed, pace, told=None if quiet or as_json else _line, local=local)
     asyncio.run(_serve(server, port, as_json))
 

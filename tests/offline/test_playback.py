@@ -102,7 +102,11 @@ def test_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
-    [(["--fault", "nothing"], 2, "no fault 'nothing'"), (["--play", "none.jsonl"], 5, "none.jsonl")],
+    [
+        (["--fault", "nothing"], 2, "no fault 'nothing'"),
+        (["--play", "none.jsonl"], 5, "none.jsonl"),
+        (["--window", "9999"], 2, "needs --as"),
+    ],
 )
 def test_wrong_arguments(tmp_path: Path, arguments: list[str], code: int, words: str) -> None:
     asked = [sys.executable, "-m", "ctxtui", "offline", *arguments]
