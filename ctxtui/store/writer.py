@@ -163,9 +163,10 @@ class Writer:
         try:
             with explained(self.path):
                 self._write(many)
-        except CtxtuiError as error:
+        except Exception as error:  # noqa: BLE001 - the thread's boundary: said, kept, tried again; never silent
             self._disconnect()
-            self._say(error)
+            ours = CtxtuiError(f"{type(error).__name__}: {error}", place=str(self.path))
+            self._say(error if isinstance(error, CtxtuiError) else ours)
             return False
         for _ in range(many):
             self._waiting.popleft()

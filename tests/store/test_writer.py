@@ -206,6 +206,25 @@ def test_a_database_from_the_future_is_said_and_left_alone(tmp_path: Path) -> No
     assert path.read_bytes() == before
 
 
+def test_a_fault_of_ours_is_said_and_nothing_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, session, told = tmp_path / "s.db", begun(), threading.Event()
+    broken = [True]
+
+    def price(call: Call) -> None:
+        if broken[0]:
+            raise KeyError("no such thing")
+
+    monkeypatch.setattr("ctxtui.store.writer._AGAIN", 0.01)
+    with writing(path, session, price=price, changed=told.set) as writer:
+        for seen, tip in grow(session, [(0, 1, 1, MAIN, False)]):
+            put(writer, session, seen, tip)
+        assert told.wait(5) and "KeyError" in str(writer.trouble)
+        broken[0] = False
+        assert writer.wait(5) and writer.trouble is None
+    with Store.open(path) as store:
+        assert same(store.load("live-1"), session)
+
+
 class Failing(sqlite3.Connection):
     """A connection that fails at random, as a full or failing disk does."""
 

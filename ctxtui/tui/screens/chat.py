@@ -86,6 +86,8 @@ class ChatScreen(ChatFigures, Partnered, Talking):
         words = [Span("● ", "ok"), Span(f"{told}{why}", "dim")]
         if host.recovered:
             words.append(Span("; went on where the chat ended", "dim"))
+        if waiting := len(host.recovered.queue):
+            words.append(Span(f"; {waiting} message{'s' if waiting > 1 else ''} go with your next one", "warn"))
         if left:
             words.append(Span(f"; the last chat here ended in a turn: ctxtui chat --continue {left}", "warn"))
         if host.lost:
