@@ -13,7 +13,8 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.lab.chosen import choose
-from ctxtui.runtime.curating import FORMS, OWN, RESUMED, Curation, body, curated, own, to_resume
+from ctxtui.runtime.curated_files import to_resume
+from ctxtui.runtime.curating import FORMS, OWN, RESUMED, Curation, body, curated, own
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit

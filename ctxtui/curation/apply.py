@@ -29,7 +29,7 @@ from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.placing import FRONT, SYSTEM, Wish, slot
 from ctxtui.curation.rewrite import REWRITES, rewritten
 from ctxtui.curation.rules import Rules, rules_for
-from ctxtui.curation.settle import Wanted
+from ctxtui.curation.wanted import Wanted
 from ctxtui.curation.wording import changeable
 
 SIGNED = "its provider signed this block: it can be stripped, not changed"

@@ -21,7 +21,8 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.closure import BOUND
 from ctxtui.curation.dependence import Literals, Lost, Quote, lost, quotes
-from ctxtui.curation.staged_prompt import Count, StagedContext, staged_prompt, trail_of
+from ctxtui.curation.staged_context import Count, StagedContext
+from ctxtui.curation.staged_prompt import staged_prompt, trail_of
 from ctxtui.wire.grammars import RESPONSES
 
 NOW: Final = "now"

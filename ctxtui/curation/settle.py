@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import HEADER
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import DROP, MOVE, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, make
+from ctxtui.core.edit import DROP, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, make
 from ctxtui.curation import marking, thinking
-from ctxtui.curation.applied import Applied, Asleep, Change, Held, Insert
+from ctxtui.curation.applied import Applied, Change, Held, Insert
 from ctxtui.curation.closure import BOUND, Closure, Gone
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.placing import FRONT, Wish, placed
 from ctxtui.curation.rules import Rules
+from ctxtui.curation.wanted import Wanted, keep_tools
 
 OPENING = "(Earlier messages were removed.)"
 """Put in front where the assistant would speak first, which the provider refuses."""
 NOTHING_LEFT = "no message would be left"
 PARTED = "(Messages were removed here.)"
 """Put between two answers that would become one, where the later one's thinking must stay as it is."""
-FORCED = "tool_choice names this tool"
-LAST_TOOL = "calls are in the context: one tool must stay defined"
-
-
 UNSETTLED = "there is no place where it could stand"
 _ROUNDS = 4
 """How often closing and placing may disagree; they nearly always settle at the second time."""
 
 
-@dataclass(slots=True)
-class Wanted:
-    """What edits ask for, by position: `fate` is the block that shall stand there (None: none) and the edit."""
-
-    fate: dict[int, tuple[Block | None, Edit]] = field(default_factory=dict)
-    new: list[Wish] = field(default_factory=list)
-    marks: list[tuple[int, Edit]] = field(default_factory=list)
-    pinned: set[int] = field(default_factory=set)
-    asleep: list[Asleep] = field(default_factory=list)
-    held: list[Held] = field(default_factory=list)
-
-    def put(self, position: int, block: Block | None, edit: Edit) -> None:
-        """Ask for `block` at `position`."""
-        self.fate[position] = block, edit
-
-    def hold(self, position: int, why: str) -> None:
-        """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""
-        _, edit = self.fate.pop(position)
-        self.held.append(Held(edit, position, why))
-        if edit.kind in (SUMMARIZE, MOVE):
-            self.forget(edit)
-
-    def forget(self, edit: Edit) -> None:
-        """Take back everything that `edit` asked for."""
-        self.fate = {p: fate for p, fate in self.fate.items() if fate[1].id != edit.id}
-        self.new = [wish for wish in self.new if wish.edit.id != edit.id]
-
-
 def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[int]) -> Applied:
     """What is done of `wanted`."""
-    _keep_tools(context, wanted)
+    keep_tools(context, wanted)
     _let_covered_go(wanted)
     while True:
         closed = _closed(context, wanted, rules)
@@ -172,27 +140,6 @@ def _clash(wanted: Wanted, closure: Closure, pinned: frozenset[int]) -> Gone | N
         if one.cause in wanted.fate and one.cause != found[-1].cause:
             wanted.hold(one.cause, one.why)
     return found[-1] if found else None
-
-
-def _keep_tools(context: Context, wanted: Wanted) -> None:
-    tools = context.tools
-    out = [p for p in tools if p in wanted.fate and wanted.fate[p][0] is None]
-    if not out:
-        return
-    forced = _forced(context.params.get("tool_choice"))
-    for position in out:
-        if forced and context.reading(position).name == forced:
-            wanted.hold(position, FORCED)
-    if context.partners and all(p in wanted.fate and wanted.fate[p][0] is None for p in tools):
-        wanted.hold(tools[-1], LAST_TOOL)
-
-
-def _forced(choice: Json) -> str:
-    if not isinstance(choice, dict):
-        return ""
-    inner = choice.get("function", choice)
-    name = inner.get("name") if isinstance(inner, dict) else ""
-    return name if isinstance(name, str) else ""
 
 
 def _all_held(wanted: Wanted, why: str) -> tuple[Held, ...]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
@@ -32,7 +27,6 @@ from ctxtui.lab.chosen import Chosen
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
-from ctxtui.transcripts.resume import Kept, Resumed
 
 if TYPE_CHECKING:
     from ctxtui.pricing.price import PriceTable
@@ -170,63 +164,3 @@ def own(curation: Curation) -> bytes:
     title = f"{about.title or about.id or 'context'} (curated)"
     session.fold([Described(title=title, source=OWN, cwd=about.cwd, client=about.client), TipMoved(MAIN, head)])
     return write(session)
-
-
-@dataclass(frozen=True, slots=True)
-class ToResume:
-    """A file that a tool resumes: its `name` there, its bytes, and what was not carried over."""
-
-    name: str
-    data: bytes
-    lost: tuple[str, ...]
-
-
-def to_resume(curation: Curation, source: Path, form: str) -> ToResume:
-    """The recording `source` with the curated context in the place of its own, as a new session of the same tool.
-
-    Raises `CtxtuiError` where the recording is another tool's.
-    """
-    wanted = form.replace("-", " ")
-    if curation.session.about.source != wanted:
-        raise CtxtuiError(
-            f"the recording is {curation.session.about.source or 'of another kind'}, not {wanted}",
-            place=str(source),
-            way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
-        )
-    path = list(curation.context.items)
-    kept = [
-        Kept(one.item, curation.context.position(one.node) if one.node >= 0 else None) for one in curation.applied.items
-    ]
-    session_id = str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
-    made = _resumed(form, source.read_bytes(), (path, kept), session_id, _until(curation))
-    name = f"{session_id}.jsonl"
-    if form == "codex":
-        from ctxtui.transcripts.codex.resume import name_of
-
-        name = name_of(session_id, datetime.now(UTC).isoformat(timespec="seconds"))
-    return ToResume(name, made.data, tuple(made.lost))
-
-
-def _resumed(form: str, data: bytes, both: tuple[list[Item], list[Kept]], session_id: str, until: int) -> Resumed:
-    path, kept = both
-    if form == "codex":
-        from ctxtui.transcripts.codex import resume as codex
-
-        return codex.resume(data, path, kept, session_id, until)
-    from ctxtui.transcripts.claude_code import resume as claude
-
-    return claude.resume(data, path, kept, session_id, _ids(), until)
-
-
-def _ids() -> Iterator[str]:
-    while True:
-        yield str(uuid.uuid4())
-
-
-def _until(curation: Curation) -> int:
-    """The line of the recording before which the copy ends; 0 for all of it."""
-    chosen = curation.chosen
-    if not curation.after:
-        return chosen.call.line
-    calls = curation.session.thread_calls(chosen.thread)
-    return calls[chosen.number].line if chosen.number < len(calls) else 0

@@ -14,7 +14,8 @@ from ctxtui.lab.chosen import choose
 from ctxtui.offline import strict_anthropic
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all
-from ctxtui.runtime.curating import curated, to_resume
+from ctxtui.runtime.curated_files import to_resume
+from ctxtui.runtime.curating import curated
 from ctxtui.runtime.loading import load
 from ctxtui.runtime.overlay import Overlay
 from ctxtui.runtime.pricing import prices_for
