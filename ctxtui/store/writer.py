@@ -27,7 +27,7 @@ from ctxtui.store.listing import find
 from ctxtui.store.rows import Price, SourceInfo
 from ctxtui.store.write import write_session
 
-EVERY: Final = 0.04
+EVERY: Final = 0.03
 """Seconds for which events are gathered before they are committed together."""
 _AGAIN: Final = 1.0
 """Seconds between attempts to write to a file that refuses."""
