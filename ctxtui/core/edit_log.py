@@ -45,9 +45,10 @@ class Stamp:
     author: str = USER
 
 
-def applying(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """The entry that applies everything staged; none where nothing is."""
-    ids = [edit.id for edit in standing(log).staged]
+def applying(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
+    """The entry that applies what is staged, everything or `only` these ids; none where nothing is."""
+    chosen = None if only is None else set(only)
+    ids = [edit.id for edit in standing(log).staged if chosen is None or edit.id in chosen]
     return [Edit(stamp.id, APPLY, (), stamp.author, stamp.at, payload({"ids": ids}), stamp.id)] if ids else []
 
 

@@ -28,6 +28,7 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.lab.forks import CONTINUED
 from ctxtui.runtime.continuing import CHAT, Past, past_of
 from ctxtui.runtime.host_edits import Edited
 from ctxtui.runtime.packaged import model_table
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from ctxtui.runtime.config import Config
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.store.rows import Price
+    from ctxtui.tokens.models import ModelCard
 
 SYSTEM: Final = (
     "You are an assistant in a terminal. Your tools read, search and write files in the workspace, whose paths are "
@@ -120,7 +122,7 @@ class Host:
         assert self.partner is not None
         conversation = self._conversation(self.partner)
         card = model_table().card(self.partner.model)
-        conversation.shape = Edited(self.session.tree, lambda: self.overlay(), card)
+        conversation.shape = self._shape(card)
         self._begin_record(conversation, price, trouble)
         around = Surroundings(self._moment, self._judged, self._exchange, self._clock)
         assert self._line is not None
@@ -170,6 +172,15 @@ class Host:
         self.lost = made.lost
         return made
 
+    def _shape(self, card: ModelCard) -> Edited:
+        settings = self.config.settings
+        profile = None
+        if settings.profile:
+            from ctxtui.runtime.armed import profile_at
+
+            profile = profile_at(settings.profile, self.cwd)
+        return Edited(self.session.tree, lambda: self.overlay(), card, profile, settings.usable_share)
+
     def _outside(self) -> dict[str, str]:
         """What edits put outside the conversation, by name."""
         shape = self.runner.conversation.shape if self.runner is not None else None
@@ -185,6 +196,9 @@ class Host:
         else:
             first = (self.session.about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
             writer.put(Began(Session(self.session.tree).fold(first)))
+            if self._past is not None and self._past.origin is not None:
+                events = self._record.take(mo.Noted(CONTINUED, self._past.origin.text))
+                self._tell(News(None, tuple(events)))
             self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         found = self.recovered
         if found.partial is not None:
@@ -227,7 +241,7 @@ class Host:
         talk, old = self.runner.conversation, self.runner.conversation.model
         params = params_for(partner, self.config.settings.answer_tokens)
         made = go_on(self.session.tree, talk.head, talk.dialect, params)
-        made.shape = Edited(self.session.tree, lambda: self.overlay(), model_table().card(model))
+        made.shape = self._shape(model_table().card(model))
         self.runner.conversation = made
         self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
         self._tell(News(None, (Described(window=partner.window),)))

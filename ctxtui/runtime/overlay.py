@@ -111,9 +111,9 @@ class Overlay:
         known = {entry.id for entry in self._log}
         return self._append([edit for edit in made if edit.id not in known])
 
-    def apply(self) -> list[Edit]:
-        """Apply what is staged; the entries that were made (none where nothing was staged)."""
-        return self._append(applying(self._log, self._stamp()))
+    def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
+        """Apply what is staged, everything or `only` these ids; the entries that were made (none where nothing was)."""
+        return self._append(applying(self._log, self._stamp(), only))
 
     def discard(self) -> list[Edit]:
         """Take back what is staged; undo brings it back."""

@@ -1,0 +1,47 @@
+"""Policies in a chat: they propose, act once armed, and leave what the user took back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from ctxtui.core.edit import DROP
+from ctxtui.core.errors import NotFound
+from ctxtui.curation.policies.profile import parse_profile
+from ctxtui.runtime.armed import act, profile_at
+from ctxtui.runtime.overlay import Overlay
+from ctxtui.runtime.packaged import model_table
+from tests.curation.conversations import context_of
+from tests.curation.shaped import SHAPES
+
+TEXT = '[[policy]]\nuse = "truncate_results"\nlimit = 50\n'
+
+
+def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
+    context, _ = context_of(SHAPES["openai_chat"](Random(1)), "openai_chat")
+    card = model_table().card("gpt-5.4")
+    overlay = Overlay()
+    own = overlay.stage(DROP, [context.target(len(context) - 1)])
+    act(parse_profile(TEXT), context, overlay, card, 0.75)
+    proposed = [edit for edit in overlay.staged if edit.author == "truncate_results"]
+    assert proposed and overlay.applied == ()
+    act(parse_profile(TEXT), context, overlay, card, 0.75)
+    assert [edit for edit in overlay.staged if edit.author == "truncate_results"] == proposed
+    overlay.revert(edit.id for edit in proposed)
+    act(parse_profile("armed = true\n" + TEXT), context, overlay, card, 0.75)
+    assert overlay.applied == () and overlay.staged == (own,)
+    fresh = Overlay()
+    mine = fresh.stage(DROP, [context.target(len(context) - 1)])
+    act(parse_profile("armed = true\n" + TEXT), context, fresh, card, 0.75)
+    assert {edit.author for edit in fresh.applied} == {"truncate_results"} and fresh.staged == (mine,)
+
+
+def test_a_profile_is_found_beside_the_chat(tmp_path: Path) -> None:
+    (tmp_path / "lean.toml").write_text(TEXT)
+    found = profile_at("lean.toml", tmp_path)
+    assert found is not None and len(found.steps) == 1
+    assert profile_at("", tmp_path) is None
+    with pytest.raises(NotFound, match="no such profile"):
+        profile_at("gone.toml", tmp_path)
