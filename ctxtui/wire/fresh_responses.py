@@ -30,7 +30,21 @@ def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Los
             items += _item(part, same, free, losses)
         _message(items, role, spoken)
     texts = [part.reading.text for part in system if part.reading.text]
-    return {**({"instructions": _BETWEEN.join(texts)} if texts else {}), "input": items}
+    return {**({"instructions": _BETWEEN.join(texts)} if texts else {}), "input": _led(items, losses)}
+
+
+def _led(items: Sequence[Json], losses: Losses) -> list[Json]:
+    """Without reasoning that leads to nothing of the assistant's: it may only stand before what followed it."""
+    kept: list[Json] = []
+    leads = False
+    for item in reversed(items):
+        kind = str(item.get("type")) if isinstance(item, dict) else ""
+        if kind == "reasoning" and not leads:
+            losses.note("reasoning whose answer is left out")
+            continue
+        leads = kind == "reasoning" or kind.endswith("_call") or (kind == "message" and item.get("role") == ASSISTANT)
+        kept.append(item)
+    return kept[::-1]
 
 
 def _message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
