@@ -15,7 +15,6 @@ from ctxtui.lab.diff import CHANGED, ENTERED, LEFT, RESPELLED, Diff, Side, diff
 from ctxtui.lab.unsteady import unsteady
 from tests.cases.sessions import Story, book_of, every_category, use
 
-
 KIND = {"function": "tool_call"}
 """How the Chat dialect's calls are named."""
 
