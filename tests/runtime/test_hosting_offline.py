@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,22 @@ async def test_applied_edits_are_what_leaves_and_the_originals_stay(tmp_path: Pa
 def bodies(running: Running) -> list[bytes]:
     """The requests so far."""
     return [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body]
+
+
+async def test_armed_policies_work_before_each_request_and_externalized_content_comes_back(tmp_path: Path) -> None:
+    work = desk(tmp_path)
+    (work / "large.txt").write_text("".join(f"line {n} of a large file\n" for n in range(900)))
+    (work / "lean.toml").write_text('armed = true\n[[policy]]\nuse = "externalize_large"\nsize = 2000\n')
+    with offline() as running:
+        settings = config(tmp_path)
+        changed = replace(settings, settings=replace(settings.settings, profile="lean.toml"))
+        host = Host(Wish("anthropic", "offline", running.url), changed, work)
+        overlay = Overlay()
+        host.overlay = lambda: overlay
+        await held(host, "read large.txt")
+        assert [seen.rule for seen in running.server.seen if seen.rule] == [], "nothing was refused"
+        assert {edit.author for edit in overlay.applied} == {"externalize_large"}
+        last = [seen.body for seen in running.server.seen if b'"messages"' in seen.body][-1]
+        assert b"{{REF:" in last and b"line 899" not in last and b'"recall"' in last
+        (content,) = host._outside().values()
+        assert "line 899 of a large file" in content
