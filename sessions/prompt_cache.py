@@ -90,5 +90,4 @@ class PromptCache:
             "cache_read_input_tokens": read,
             "cache_creation": {"ephemeral_5m_input_tokens": write, "ephemeral_1h_input_tokens": 0},
             "output_tokens": output,
-            "service_tier": "standard",
         }
