@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.lab.chosen import choose
+from ctxtui.lab.forks import Origin
 from ctxtui.runtime.settings import Settings
 from ctxtui.wire.client_fields import without_client_fields
 from ctxtui.wire.turns import THINKING, part_of
@@ -21,7 +23,8 @@ CHAT: str = "ctxtui chat"
 @dataclass(frozen=True, slots=True)
 class Past:
     """What a chat goes on from. `stored` is set where the same stored session goes on, in the dialect of its `last`
-    call; otherwise `before` is what was said, for a session of its own that says in `title` where it comes from."""
+    call; otherwise `before` is what was said, for a session of its own that says in `title` and
+    `origin` where it comes from."""
 
     session: Session
     stored: str = ""
@@ -30,11 +33,13 @@ class Past:
     system: str = ""
     title: str = ""
     model: str = ""
+    origin: Origin | None = None
 
 
 def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) -> Past:
     """What is on record under `name`: call `number` of `thread` (0: its end). Raises what opening raises, `NotFound`
     for a call or thread that is not there."""
+    from ctxtui.runtime.keeping import stored_name
     from ctxtui.runtime.sources import locate, open_named, stored_ids
 
     found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings))
@@ -48,7 +53,9 @@ def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) 
     items = session.tree.items(head)
     title = session.about.title or session.about.id or name
     where = f"{title} @{chosen.number}" if number else title
-    return Past(session, before=_talk(items), system=_system(items), title=where, model=chosen.call.model)
+    opens = os.path.abspath(loaded.path) if loaded.path is not None else found.stored
+    origin = Origin(stored_name(loaded), opens, chosen.thread, chosen.number)
+    return Past(session, "", None, _talk(items), _system(items), where, chosen.call.model, origin)
 
 
 def _end(session: Session, thread: str, call: Call, number: int) -> int:

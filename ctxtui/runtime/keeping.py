@@ -119,6 +119,13 @@ class Keeper:
             return store.load(one.stored)
 
 
+def stored_name(loaded: Loaded) -> str:
+    """The name by which a session goes in the database, stored or not."""
+    from ctxtui.store.identity import own_id
+
+    return loaded.name if loaded.path is None and not loaded.paths else own_id(loaded.session, source_info(loaded))
+
+
 def source_info(loaded: Loaded) -> SourceInfo:
     """Where a session was read from, as the store keeps it."""
     from ctxtui.store.rows import SourceInfo

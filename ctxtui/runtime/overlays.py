@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import NotFound
-from ctxtui.runtime.keeping import source_info
+from ctxtui.runtime.keeping import source_info, stored_name
 from ctxtui.runtime.overlay import Overlay
 from ctxtui.runtime.places import database
 from ctxtui.runtime.settings import Settings
@@ -68,10 +68,7 @@ class Overlays:
     @property
     def _name(self) -> str:
         """The name by which the session goes in the database, stored or not."""
-        from ctxtui.store.identity import own_id
-
-        loaded = self._loaded
-        return loaded.name if loaded.path is None and not loaded.paths else own_id(loaded.session, source_info(loaded))
+        return stored_name(self._loaded)
 
     def _stored(self, store: Store) -> str:
         """The session's id in the database; imports it where it is not there."""

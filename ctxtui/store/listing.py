@@ -31,6 +31,12 @@ def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow
     return [_row(row, tags.get(row["key"], ())) for row in rows]
 
 
+def happened(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
+    """(session id, text) of everything of a `kind` that happened."""
+    query = "SELECT s.id, h.text FROM happenings h JOIN sessions s ON s.key = h.session WHERE h.kind = ? ORDER BY s.key"
+    return [(str(id_), py_text(text)) for id_, text in conn.execute(query, (sql_text(kind),))]
+
+
 def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:
     """One session's row."""
     tags = conn.execute("SELECT tag FROM tags WHERE session = ? ORDER BY tag", (key,))

@@ -90,6 +90,11 @@ class Store:
         return read.read_session(self._conn, listing.find(self._conn, session_id)[0])
 
     @told
+    def happened(self, kind: str) -> list[tuple[str, str]]:
+        """(session id, text) of everything of a `kind` that happened in any session, the oldest session first."""
+        return listing.happened(self._conn, kind)
+
+    @told
     def sessions(self, archived: bool = False) -> list[SessionRow]:
         """The stored sessions, newest activity first; with `archived` those that are archived."""
         return listing.session_rows(self._conn, archived=archived)

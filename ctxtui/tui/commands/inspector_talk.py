@@ -1,4 +1,4 @@
-"""The command that goes on from a recorded call."""
+"""The commands that go on from a recorded call, and show what did."""
 
 from __future__ import annotations
 
@@ -12,4 +12,11 @@ class TalkHere(Command):
     name, action, keys, label, short, group = "talk from here", "talk_here", ("f",), "talk here", "talk", "chat"
 
 
-TALKING: tuple[type[Command], ...] = (TalkHere,)
+class Forks(Command):
+    """The tree of forks: what this session went on from, chats that went on from its calls, and branches where it went
+    back to an earlier call. Enter opens a session, or goes to the call with which a branch begins."""
+
+    name, action, keys, group = "forks", "forks", ("Y",), "lists"
+
+
+TALKING: tuple[type[Command], ...] = (TalkHere, Forks)

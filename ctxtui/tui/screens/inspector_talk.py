@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 
-from ctxtui.tui.messages import Talk
+from ctxtui.tui.messages import Open, Talk
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.screens.inspector_feed import Complete
 from ctxtui.views.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.views.forks import ForkRow
 
 CHAT = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""
@@ -40,6 +45,28 @@ class Forking(Desk):
         """Offer to go on."""
         told = Span("this chat ended in the middle of a turn: ", "ink")
         self.say([Span("▲ ", "warn"), told, Span("f", "accent bold"), Span(" goes on", "ink")])
+
+    def action_forks(self) -> None:
+        """The tree of forks; what is chosen there is opened, or gone to."""
+        loaded, settings = self.loaded, getattr(self.source, "settings", None)
+        if loaded is None or settings is None or not self.complete:
+            return
+        from ctxtui.runtime.forks import forks
+        from ctxtui.tui.screens.forks import ForksScreen
+
+        thread = self.thread
+
+        def show(row: ForkRow | None) -> None:
+            if row is not None and row.target:
+                self.post_message(Open(row.target))
+            elif row is not None and row.call:
+                self.go(row.call - 1)
+
+        self.app.push_screen(ForksScreen(lambda: forks(loaded, thread, settings)), show)
+
+    def go(self, index: int, *, to_end: bool = False) -> None:
+        """Show call `index` (from 0) of the thread."""
+        raise NotImplementedError
 
     def action_talk_here(self) -> None:
         """A chat from the call shown; from the end of the record where that is in view."""
