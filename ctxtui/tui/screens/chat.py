@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import ClassVar
 
 from textual import events, on
@@ -79,6 +80,8 @@ class ChatScreen(ChatFigures, Partnered, Talking):
             self.alarm.show(safe_text.one_line(str(error), 400))
             self.replan()
             return
+        # What the SDK brought along stays: collections need not look through it while an answer comes in.
+        gc.freeze()
         partner = host.partner
         assert partner is not None
         told = f"{partner.model} of {partner.endpoint}" if not partner.is_offline else "the offline provider, no model"

@@ -8,6 +8,10 @@ from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views.live_rows import LiveRows
 
 
+_STATES = ("", "here", "on-cur")
+"""The ways in which a line of a row may be painted (`Pane.row_state`)."""
+
+
 class LiveTranscript(Transcript):
     """Draws `LiveRows`. `grew` paints what came since the last frame: as a rule one line."""
 
@@ -56,8 +60,10 @@ class LiveTranscript(Transcript):
 
     def _forget_last(self, row: int, height: int) -> None:
         """Drop the painted lines that are others now: the head with its figure, and from the last one on."""
-        for key in [key for key in self._strips if key[0] == row and (key[1] == 0 or key[1] >= height - 2)]:
-            del self._strips[key]
+        # By name: looking through everything that was painted would cost more with every line.
+        for line in (0, *range(max(1, height - 2), height + 1)):
+            for state in _STATES:
+                self._strips.pop((row, line, state), None)
 
     def _paint_from(self, line: int) -> None:
         first = max(0, line - self.top)
