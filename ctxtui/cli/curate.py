@@ -10,7 +10,6 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
-from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.lab.chosen import choose
 from ctxtui.runtime.curated_files import to_resume
@@ -109,6 +108,7 @@ def curated_from(
 def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
     from ctxtui.curation.policies.policy import Step
     from ctxtui.curation.policies.profile import parse_profile, single
+    from ctxtui.curation.policies.spelled import value_of
     from ctxtui.runtime.policies import every_policy
 
     known = every_policy()
@@ -132,21 +132,10 @@ def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
             raise BadConfig(f"no policy here has a setting {key!r}", place="--set")
         for n in takers:
             step = found[n]
-            settings = {**step.settings, key: _value(value, step.policy.defaults[key])}
+            settings = {**step.settings, key: value_of(value, step.policy.defaults[key])}
             step.policy.settings(settings, "--set")
             found[n] = Step(step.policy, settings)
     return found
-
-
-def _value(text: str, default: Json) -> Json:
-    from ctxtui.core import canonical
-
-    if isinstance(default, str):
-        return text
-    try:
-        return canonical.loads(text)
-    except ValueError:
-        return text.split(",") if isinstance(default, list) else text
 
 
 def _edits(path: Path | None) -> list[Edit]:

@@ -14,6 +14,7 @@ from ctxtui.curation.apply import apply
 from ctxtui.curation.externalized import externalized
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.spelled import settings_of
 from ctxtui.curation.price_tag import PriceTag, pays_back, price_tag
 from ctxtui.curation.rules import rules_for
 from ctxtui.runtime.policies import every_policy
@@ -22,6 +23,7 @@ from ctxtui.views.proposed import Proposed, Setting
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
+    from ctxtui.core.canonical import Json
     from ctxtui.core.edit import Edit
     from ctxtui.curation.applied import Applied
     from ctxtui.runtime.coming import Next
@@ -34,8 +36,9 @@ PATIENCE: Final = 20.0
 
 
 class Proposals:
-    """Every policy with its default settings on the context of `scene` under its edits, as `desk` has it; `coming` asks
-    for the next request without staged edits (None: prices are not known). Made at once; `rows` is for a worker."""
+    """Every policy, with its defaults or as `set`, on the context of `scene` under its edits, as `desk` has it;
+    `coming` asks for the next request without staged edits (None: prices are not known). Made at once; `rows` and `row`
+    are for a worker."""
 
     def __init__(self, desk: StagingDesk, scene: Scene, coming: Callable[[], Next | None]) -> None:
         self._desk = desk
@@ -47,23 +50,37 @@ class Proposals:
         self._coming = coming()
         self._overlay = desk.overlay(scene.thread or "main")
         self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
-        self.policies = tuple(every_policy().values())
+        self._policies = tuple(every_policy().values())
+        self._given: dict[str, dict[str, Json]] = {}
+        self._worked: tuple[Situation, PriceTag | None] | None = None
 
     @property
     def empty(self) -> list[Proposed]:
         """Every policy, before anything is worked out."""
-        return [_known(policy) for policy in self.policies]
+        return [self._known(policy) for policy in self._policies]
+
+    def set(self, index: int, text: str) -> None:
+        """Set a policy otherwise: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
+        policy = self._policies[index]
+        self._given[policy.name] = settings_of(policy, text)
 
     def rows(self) -> Iterator[Proposed]:
         """What each would do, in the same order."""
-        self._await()
-        situation = self._situation()
-        tag = self._priced(self._staging.applied) if self._overlay.staged else None
-        for policy, row in zip(self.policies, self.empty, strict=True):
-            try:
-                yield self._tried(policy, row, situation, tag)
-            except CtxtuiError as error:
-                yield replace(row, why=error.message)
+        for index in range(len(self._policies)):
+            yield self.row(index)
+
+    def row(self, index: int) -> Proposed:
+        """What one would do, set as it is now."""
+        policy = self._policies[index]
+        row = self._known(policy)
+        if self._worked is None:
+            self._await()
+            tag = self._priced(self._staging.applied) if self._overlay.staged else None
+            self._worked = self._situation(), tag
+        try:
+            return self._tried(policy, row, *self._worked)
+        except CtxtuiError as error:
+            return replace(row, why=error.message)
 
     def _await(self) -> None:
         """Wait for the next request, which another worker works out: it tells what is cached, and what quotes what."""
@@ -103,7 +120,7 @@ class Proposals:
         return self._study.measured(self._model, block)
 
     def _tried(self, policy: Policy, row: Proposed, situation: Situation, tag: PriceTag | None) -> Proposed:
-        made = run(Step(policy), situation)
+        made = run(Step(policy, dict(self._given.get(policy.name, {}))), situation)
         own = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
         row = replace(row, freed=0, stands=own)
         if not made:
@@ -126,17 +143,18 @@ class Proposals:
     def _priced(self, after: Applied) -> PriceTag | None:
         return None if self._coming is None else price_tag(self._before, after, self._coming.asked, self._count)
 
+    def _known(self, policy: Policy) -> Proposed:
+        values = {**policy.defaults, **self._given.get(policy.name, {})}
+        settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
+        return Proposed(policy.name, policy.about, settings)
+
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
         """The content that `edits` take out, by name."""
         return externalized(self._staging.applied.context, edits)
 
 
-def _known(policy: Policy) -> Proposed:
-    settings = tuple(
-        Setting(name, json.dumps(value, ensure_ascii=False), policy.notes.get(name, ""))
-        for name, value in policy.defaults.items()
-    )
-    return Proposed(policy.name, policy.about, settings)
+def _spelled(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _at_best(row: Proposed, found: PriceTag, staged: PriceTag | None) -> Proposed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -50,6 +51,11 @@ class Proposed:
     pays_back: int | None = None
     stands: tuple[str, ...] = field(default=())
     why: str = ""
+
+
+def spelled(row: Proposed) -> str:
+    """The settings as they are typed: ``n=9 keep_first=1``."""
+    return " ".join(shlex.quote(f"{one.name}={one.value}") for one in row.settings)
 
 
 def heads(room: int) -> list[Span]:

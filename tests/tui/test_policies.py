@@ -122,3 +122,23 @@ async def test_externalized_content_is_kept_with_the_edits() -> None:
         await choose(await listed(screen, pilot), pilot, "externalize_large")
         names = [str(edit.given["name"]) for edit in overlay.staged if "name" in edit.given]
         assert names and all(overlay._artifacts[name] for name in names)
+
+
+async def test_a_policy_is_set_otherwise_and_worked_out_anew() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        policies = await listed(screen, pilot)
+        before = policies._rows[0]
+        assert before.name == "sliding_window" and policies.pane.row == before
+        await pilot.press("s", "ctrl+u", *"n=2 slack=0 q=", "enter")
+        assert "has no setting" in text(policies) and policies._rows[0] == before  # type: ignore[arg-type]
+        await pilot.press("s", "escape")
+        assert pilot.app.screen is policies, "esc leaves the line, not the list"
+        await pilot.press("s", "ctrl+u", *"n=2 slack=0", "enter")
+        await until(pilot, lambda: policies._rows[0].freed is not None and policies._rows[0] != before)
+        after = policies._rows[0]
+        assert {one.name: one.value for one in after.settings} == {"n": "2", "keep_first": "1", "slack": "0"}
+        assert len(after.edits) > len(before.edits) and "n = 2" in text(policies)  # type: ignore[arg-type]
+        await pilot.press("enter")
+        overlay = screen.overlay
+        assert overlay is not None and len(overlay.staged) == len(after.edits)

@@ -12,4 +12,11 @@ class StagePolicy(Command):
     name, action, keys, label, group = "stage policy", "stage", ("enter",), "stage or take back", "policies"
 
 
-POLICIES: tuple[type[Command], ...] = (StagePolicy,)
+class SetPolicy(Command):
+    """Set the policy under the cursor otherwise: `n=5`, `exclude=Read,Bash`. What it would do is worked out anew; an
+    empty line stands for its defaults."""
+
+    name, action, keys, label, group = "settings of policy", "set", ("s",), "settings", "policies"
+
+
+POLICIES: tuple[type[Command], ...] = (StagePolicy, SetPolicy)

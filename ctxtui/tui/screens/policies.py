@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from ctxtui.core.errors import BadConfig
 from ctxtui.runtime.proposing import Proposals
 from ctxtui.tui.commands import Command, key_text
 from ctxtui.tui.commands.policies import POLICIES
@@ -16,10 +17,11 @@ from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
+from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views import proposed
+from ctxtui.views import proposed, safe_text
 from ctxtui.views.proposed import Proposed
-from ctxtui.views.span import Spans
+from ctxtui.views.span import Span, Spans
 
 
 class AboutBoard(Board):
@@ -40,7 +42,7 @@ class PoliciesScreen(Overlay[Proposed]):
     BINDINGS = overlay_bindings(POLICIES)
     DEFAULT_CSS = """
     PoliciesScreen #policies { height: 1fr; }
-    PoliciesScreen #about { height: 6; }
+    PoliciesScreen #about { height: 5; }
     """
 
     class Worked(Message):
@@ -55,6 +57,8 @@ class PoliciesScreen(Overlay[Proposed]):
         self._proposals = proposals
         self._rows = proposals.empty
         self.about = AboutBoard(title="what it does", id="about")
+        self.line = LineEdit(id="settings")
+        self.line.can_focus = False
 
         def draw(row: Proposed, room: int, here: bool) -> Spans:
             return proposed.draw(row, room - 1, here=here)
@@ -67,6 +71,7 @@ class PoliciesScreen(Overlay[Proposed]):
         """The list, what one does, the keys."""
         yield self.pane
         yield self.about
+        yield self.line
         shown = [Key(each.key_shown(), each.label, each.short) for each in self.commands]
         yield KeyLine([*shown, Key(key_text("escape"), "close")])
 
@@ -84,8 +89,9 @@ class PoliciesScreen(Overlay[Proposed]):
 
     def on_policies_screen_worked(self, message: Worked) -> None:
         """One more is known."""
-        self._rows[message.index] = message.row
-        self._show()
+        if message.row.settings == self._proposals.empty[message.index].settings:
+            self._rows[message.index] = message.row
+            self._show()
 
     def _show(self, cursor: int | None = None) -> None:
         self.pane.noted = proposed.notes(self._rows)
@@ -99,6 +105,39 @@ class PoliciesScreen(Overlay[Proposed]):
     def _tell(self) -> None:
         self.about.row = self.pane.row
         self.about.redraw()
+
+    def action_set(self) -> None:
+        """Type other settings."""
+        row = self.pane.row
+        if row is not None and row.settings:
+            self.line.can_focus = True
+            self.line.show([Span(f" {row.name} › ", "accent bold")], proposed.spelled(row))
+            self.set_focus(self.line)
+
+    def on_line_edit_left(self, message: LineEdit.Left) -> None:
+        """They stay as they are."""
+        self._leave([])
+
+    def _leave(self, words: Spans) -> None:
+        self.line.show(words)
+        self.set_focus(self.pane)
+        self.line.can_focus = False
+
+    def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
+        """Work it out anew."""
+        row = self.pane.row
+        index = next((n for n, one in enumerate(self._rows) if row is not None and one.name == row.name), None)
+        if index is None:
+            return
+        try:
+            self._proposals.set(index, message.edit.text)
+        except BadConfig as error:
+            self._leave([Span(" ✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            return
+        self._leave([])
+        self._rows[index] = self._proposals.empty[index]
+        self._show()
+        self.run_worker(lambda: self.post_message(self.Worked(index, self._proposals.row(index))), thread=True)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Enter stages."""

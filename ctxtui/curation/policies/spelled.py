@@ -1,0 +1,36 @@
+"""Settings as a user writes them: ``n=9 keep_first=1 exclude=Read,Bash``."""
+
+from __future__ import annotations
+
+import shlex
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import BadConfig
+from ctxtui.curation.policies.policy import Policy
+
+
+def value_of(text: str, default: Json) -> Json:
+    """The value that `text` spells for a setting with that `default`: JSON, a list with commas, or plain text."""
+    if isinstance(default, str):
+        return text
+    try:
+        return canonical.loads(text)
+    except ValueError:
+        return text.split(",") if isinstance(default, list | tuple) else text
+
+
+def settings_of(policy: Policy, text: str) -> dict[str, Json]:
+    """The settings that ``key=value`` words name; the others keep their defaults. Raises `BadConfig`."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise BadConfig(f"{text!r} cannot be read: {error}", way_out="write key=value") from None
+    given: dict[str, Json] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign:
+            raise BadConfig(f"{word!r} is no setting", way_out="write key=value")
+        given[key] = value_of(value, policy.defaults.get(key, ""))
+    policy.settings(given)
+    return given

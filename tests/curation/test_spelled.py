@@ -1,0 +1,28 @@
+"""Settings of policies as a user writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.spelled import settings_of
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "given"),
+    [
+        ("sliding_window", "", {}),
+        ("sliding_window", "n=3  keep_first=0", {"n": 3, "keep_first": 0}),
+        ("clear_tool_results", "exclude=Read,Bash", {"exclude": ["Read", "Bash"]}),
+        ("clear_tool_results", """'exclude=["a b"]'""", {"exclude": ["a b"]}),
+    ],
+)
+def test_words_become_settings(name: str, text: str, given: dict[str, object]) -> None:
+    assert settings_of(POLICIES[name], text) == given
+
+
+@pytest.mark.parametrize("text", ["n", "n=x", "n=-1", "q=1", "'n=1", "n=1.5", "n=true"])
+def test_what_is_none_is_refused(text: str) -> None:
+    with pytest.raises(BadConfig):
+        settings_of(POLICIES["sliding_window"], text)
