@@ -7,7 +7,6 @@ from textual.geometry import Region
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views.live_rows import LiveRows
 
-
 _STATES = ("", "here", "on-cur")
 """The ways in which a line of a row may be painted (`Pane.row_state`)."""
 
