@@ -15,7 +15,6 @@ from ctxtui.runtime.folders import recordings_in
 from ctxtui.runtime.gathering import is_gathered
 from ctxtui.runtime.loading import load
 from tests.cases.agents import openhands_log, openhands_v0_events
-from tests.cli.conftest import Run, ctxtui, home  # noqa: F401
 from tests.runtime.test_database import database, opencode
 from tests.transcripts.reading import calls, shown
 
@@ -148,11 +147,3 @@ def test_a_folder_of_events_is_one_session(tmp_path: Path) -> None:
 )
 def test_which_folders_are_one_recording(folder: str, names: list[str], expected: bool) -> None:
     assert is_gathered(folder, names) is expected
-
-
-def test_commands_take_such_a_folder(ctxtui: Run, tmp_path: Path) -> None:
-    folder = logs(tmp_path / "completions")
-    found = ctxtui("show", folder, "--json").json
-    assert (found["session"]["calls"], found["session"]["source"]) == (3, "llm log")
-    assert ctxtui("import", folder, "--json").json["imported"][0]["calls"] == 3
-    assert [one["path"] for one in ctxtui("sessions", folder, "--json").json["sessions"]] == [str(folder)]
