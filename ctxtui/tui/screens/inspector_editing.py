@@ -1,0 +1,183 @@
+"""Editing in the Inspector: what was edited before, what is edited now, and what comes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.commands.inspector_staging import EDITS, MARKED, STAGED, UNDOABLE
+from ctxtui.tui.later import later
+from ctxtui.tui.screens.inspector_search import Searching
+from ctxtui.views.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation import selection
+    from ctxtui.curation.context import Context
+    from ctxtui.lab.coming import Coming
+    from ctxtui.runtime.overlay import Overlay
+    from ctxtui.runtime.staging_desk import StagingDesk
+    from ctxtui.views.scene import Scene
+    from ctxtui.views.staged_pane import StagedPane
+    from ctxtui.views.staging import Staging
+else:
+    selection = later("ctxtui.curation.selection")
+
+
+class EditsLoaded(Message):
+    """What was edited before is known."""
+
+    def __init__(self, desk: StagingDesk) -> None:
+        super().__init__()
+        self.desk = desk
+
+
+class Editing(Searching):
+    """What the parts of the Inspector that edit the context share.
+
+    `marks` are the nodes that the user marked, in the order of marking; `every` shows all rows while edits are staged;
+    `moment` is which price is chosen.
+    """
+
+    desk: StagingDesk | None = None
+    every = False
+    moment: int | None = None
+    noting = False
+    ahead = False
+    """Whether the next call was asked for."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a search is typed `ctrl+r` belongs to it."""
+        if action == "redo":
+            return not self.asking
+        return super().check_action(action, parameters)
+
+    def load_edits(self) -> None:
+        """Read what was edited before, in a worker."""
+        self.desk = None
+        self.run_worker(self._load, thread=True, group="load edits", exclusive=True, exit_on_error=True)
+
+    def _load(self) -> None:
+        study, loaded = self.study, self.loaded
+        if study is None or loaded is None:
+            return
+        desk = self.source.desk(study, loaded)
+        try:
+            for thread in list(study.session.threads):
+                desk.overlay(thread)
+        except CtxtuiError as error:
+            self.app.call_from_thread(self.say, [Span("▲ ", "warn"), Span(f"earlier edits: {error}", "warn")])
+        self.post_message(EditsLoaded(desk))
+
+    def on_edits_loaded(self, message: EditsLoaded) -> None:
+        """From now on the context can be edited."""
+        if message.desk.study is not self.study:
+            return
+        self.desk = message.desk
+        if self.desk.has_edits(self.thread):
+            self.show()
+        else:
+            self._offer()
+
+    def _offer(self) -> None:
+        """Other keys can be used now."""
+        raise NotImplementedError
+
+    @property
+    def marks(self) -> dict[int, None]:
+        """The marked nodes; the last one was marked last."""
+        marks: dict[int, None] | None = self.__dict__.get("_marks")
+        if marks is None:
+            marks = self.__dict__["_marks"] = {}
+        return marks
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """The edits of the thread shown; None while the recording is being read."""
+        return self.desk.overlay(self.thread) if self.desk is not None else None
+
+    def edit_facts(self) -> set[str]:
+        """What commands may ask about editing."""
+        overlay = self.overlay if self.desk is not None and self.desk.study is self.study else None
+        if overlay is None:
+            return set()
+        found = {EDITS} if self.editable() else set()
+        found |= {STAGED} if overlay.staged else set()
+        found |= {MARKED} if self.marks else set()
+        return found | ({UNDOABLE} if overlay.version else set())
+
+    def editable(self) -> bool:
+        """Whether the context shown can be edited now: it is there, and counted."""
+        scene = self.panels.scene
+        return self.desk is not None and self.glimpse is None and scene is not None and scene.counted
+
+    def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
+        """What the edits of the thread make of the context shown; None without any."""
+        desk = self.desk
+        if desk is None or desk.study is not self.study or not desk.has_edits(scene.thread, self.marks):
+            return None
+        staging = desk.staging(scene, frozenset(self.marks))
+        pane = desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
+        if pane.breaks_at is not None:
+            staging = replace(staging, parts_at=pane.breaks_at)
+        return staging, replace(pane, staging=staging)
+
+    def coming_of(self, scene: Scene) -> Coming | None:
+        """The next call, where it is to be shown: at the end of a live session, while what the last call left is still
+        cached, or when it was asked for."""
+        desk = self.desk
+        if desk is None or desk.study is not self.study or not (scene.last or self.ahead):
+            return None
+        found = desk.next_call(scene, self.feed.want, live=self.live)
+        if found is None:
+            return None
+        warm = found.coming.expires is not None and found.coming.expires > time.time()
+        return found.coming if self.ahead or self.live or warm else None
+
+    def action_foretell(self) -> None:
+        """The next call of the context shown, or what this one was charged."""
+        self.ahead = not self.ahead
+        self.show()
+
+    def stage_now(self, edits: Sequence[Edit], kind: str) -> None:
+        """Stage `edits` as one action of `kind`."""
+        raise NotImplementedError
+
+    def _ready(self) -> bool:
+        if self.editable():
+            return True
+        self.say([Span("this context is still being counted", "dim")])
+        return False
+
+    def context_of(self, scene: Scene) -> Context:
+        assert self.desk is not None
+        return self.desk.context(scene)
+
+    def _chosen(self, context: Context) -> list[int]:
+        """The positions that a key acts on: the marked ones, else that under the cursor."""
+        node = self.panels.transcript.node
+        nodes = list(self.marks) or ([node] if node else [])
+        holds = partial(selection.holds, context)
+        return sorted(context.position(one) for one in nodes if holds(one))
+
+    def edited(self) -> None:
+        """The edits are others now: show them, and keep them in the background."""
+        self.show()
+        self.feed.work()
+        if self.desk is not None and self.desk.unsaved:
+            self.run_worker(self._save, thread=True, group="edits", exit_on_error=True)
+
+    def _save(self) -> None:
+        if self.desk is None or get_current_worker().is_cancelled:
+            return
+        try:
+            self.desk.save()
+        except CtxtuiError as error:
+            self.app.call_from_thread(self.say, [Span("▲ ", "warn"), Span(f"edits are not saved: {error}", "warn")])
