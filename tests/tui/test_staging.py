@@ -273,3 +273,15 @@ async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.Monkey
         await pilot.press("R")
         overlay = screen.overlay
         assert overlay is not None and [edit.given["text"] for edit in overlay.in_force] == ["mind the gap"]
+
+
+async def test_leaving_with_staged_edits_is_asked_once() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        assert screen.may_quit(), "nothing is staged"
+        at(screen, "The cart is fine")
+        await pilot.press("d")
+        assert not screen.may_quit() and "1 staged edit is not applied" in text(screen)
+        assert screen.may_quit(), "the same key again leaves"
+        await pilot.press("u")
+        assert screen.may_quit()

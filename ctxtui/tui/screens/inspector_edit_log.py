@@ -19,6 +19,20 @@ else:
 class Logging(Marking):
     """The part of the Inspector that applies edits and takes them back."""
 
+    _told = -1
+    """The version of the overlay of which leaving was warned."""
+
+    def may_quit(self) -> bool:
+        """Whether the program may end: with staged edits it says so once; the same key again leaves, they are kept."""
+        overlay = self.overlay
+        if overlay is None or not overlay.staged or self._told == overlay.version:
+            return True
+        self._told = overlay.version
+        count = len(overlay.staged)
+        what = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied; kept as a draft. Again to leave, "
+        self.say([Span("? ", "warn bold"), Span(what, "ink"), Span("a", "accent bold"), Span(" to apply", "dim")])
+        return False
+
     def action_apply(self) -> None:
         """Apply what is staged."""
         overlay, staging = self.overlay, self.panels.staging
