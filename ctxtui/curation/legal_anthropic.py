@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.curation import legal_pairs, legal_results
+from ctxtui.curation.legal_runs import Run, runs_of
 from ctxtui.curation.violation import (
     EMPTY,
     FIRST,
     IMAGES,
     LAST,
     PAIR,
-    RESULTS_FIRST,
     SYSTEM,
     THINKING,
     Violation,
@@ -27,36 +27,20 @@ _IMAGES: Final = 600
 """Images in one request (facts §1)."""
 
 
-@dataclass(slots=True)
-class _Run:
-    """Neighbouring messages of one role, which the provider merges: its parts with their paths."""
-
-    role: Json
-    parts: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
-
-    def ids(self, kind: str, key: str) -> set[Json]:
-        return {str(part.get(key)) for _, part in self.parts if part.get("type") == kind}
-
-
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
     """Everything in `body` that would be answered with an error 400."""
     yield from roles(body, "messages", _ROLES)
     if isinstance(body.get("max_tokens"), bool) or not isinstance(body.get("max_tokens"), int):
         yield Violation("$.max_tokens", "max_tokens is required")
-    runs: list[_Run] = []
     for n, message in enumerate(listed(body.get("messages"))):
         if isinstance(message, dict):
             yield from _content(message.get("content"), f"$.messages[{n}].content")
-            if not runs or runs[-1].role != message.get("role"):
-                runs.append(_Run(message.get("role")))
-            content = message.get("content")
-            parts = [{"type": "text"}] if isinstance(content, str) else listed(content)
-            found = [(f"$.messages[{n}].content[{m}]", p) for m, p in enumerate(parts) if isinstance(p, dict)]
-            runs[-1].parts += found
+    runs = runs_of(body)
     compaction = bool(runs) and any(part.get("type") == "compaction" for _, part in runs[0].parts[:1])
     if runs and runs[0].role != "user" and not compaction:
         yield Violation("$.messages[0].role", "the first message must be the user's", FIRST)
-    yield from _pairs(runs)
+    yield from legal_pairs.anthropic(runs)
+    yield from legal_results.anthropic(runs)
     yield from _turns(runs)
     yield from _ending(body)
     yield from _systems(body, runs)
@@ -85,7 +69,7 @@ def _ending(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation(path, "the last answer must not end with white space", LAST)
 
 
-def _turns(runs: Sequence[_Run]) -> Iterator[Violation]:
+def _turns(runs: Sequence[Run]) -> Iterator[Violation]:
     """Thinking: signed, and never the end of a message; compaction: the first thing of all."""
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
@@ -102,7 +86,7 @@ def _turns(runs: Sequence[_Run]) -> Iterator[Violation]:
                 yield Violation(path, "the last block of an assistant message must not be thinking", THINKING)
 
 
-def _systems(body: dict[str, Json], runs: Sequence[_Run]) -> Iterator[Violation]:
+def _systems(body: dict[str, Json], runs: Sequence[Run]) -> Iterator[Violation]:
     """System messages: behind the user, and before the assistant or last."""
     paths = {id(run): path for run, path in zip(runs, _first_paths(body, runs), strict=False)}
     for n, run in enumerate(runs):
@@ -116,12 +100,12 @@ def _systems(body: dict[str, Json], runs: Sequence[_Run]) -> Iterator[Violation]
             yield Violation(path, "a system message must be last or be followed by the assistant", SYSTEM)
 
 
-def _ends_with_server_result(run: _Run) -> bool:
+def _ends_with_server_result(run: Run) -> bool:
     last = str(run.parts[-1][1].get("type")) if run.parts else ""
     return run.role == "assistant" and last.endswith("_tool_result")
 
 
-def _first_paths(body: dict[str, Json], runs: Sequence[_Run]) -> Iterator[str]:
+def _first_paths(body: dict[str, Json], runs: Sequence[Run]) -> Iterator[str]:
     role: Json = None
     for n, message in enumerate(listed(body.get("messages"))):
         if isinstance(message, dict) and (n == 0 or message.get("role") != role):
@@ -150,38 +134,3 @@ def _content(content: Json, path: str) -> Iterator[Violation]:
             yield Violation(f"{path}[{m}].text", "text must not be empty", EMPTY)
         elif part["type"] == "tool_use" and not isinstance(part.get("input"), dict):
             yield Violation(f"{path}[{m}].input", "a call's input must be an object", PAIR)
-
-
-def _pairs(runs: Sequence[_Run]) -> Iterator[Violation]:
-    """Every call answered in the next message, every answer first in its message and asked for in the one before."""
-    seen: set[str] = set()
-    nothing = _Run("")
-    for before, run, after in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
-        answered = after.ids("tool_result", "tool_use_id") if after.role == "user" else set()
-        asked = before.ids("tool_use", "id") if before.role == "assistant" else set()
-        other = False
-        for path, part in run.parts:
-            if part.get("type") == "tool_use":
-                yield from _call(run, path, str(part.get("id") or ""), answered, seen)
-            elif part.get("type") == "tool_result":
-                yield from _answer(run, path, str(part.get("tool_use_id")), asked, other)
-            other = other or part.get("type") != "tool_result"
-
-
-def _call(run: _Run, path: str, id_: str, answered: set[Json], seen: set[str]) -> Iterator[Violation]:
-    if run.role != "assistant":
-        yield Violation(path, "only the assistant calls tools", PAIR)
-    elif id_ not in answered:
-        yield Violation(path, f"call {id_!r} has no result in the message after it", PAIR)
-    if not id_ or id_ in seen:
-        yield Violation(f"{path}.id", "ids of calls must be unique", PAIR)
-    seen.add(id_)
-
-
-def _answer(run: _Run, path: str, id_: str, asked: set[Json], other: bool) -> Iterator[Violation]:
-    if run.role != "user":
-        yield Violation(path, "tool results belong into user messages", PAIR)
-    elif id_ not in asked:
-        yield Violation(path, f"no call {id_!r} in the message before", PAIR)
-    elif other:
-        yield Violation(path, "tool results must stand first in their message", RESULTS_FIRST)

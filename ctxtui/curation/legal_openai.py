@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.violation import EMPTY, PAIR, REASONING, Violation, listed, roles
+from ctxtui.curation.violation import EMPTY, IMAGES, PAIR, REASONING, TWICE, Violation, listed, roles
 
 _CHAT_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant"})
@@ -27,6 +27,7 @@ def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
         if not isinstance(message, dict):
             continue
         path = f"$.messages[{n}]"
+        yield from _images(message, path)
         if message.get("role") == "tool":
             id_ = str(message.get("tool_call_id"))
             if id_ in open_:
@@ -46,6 +47,12 @@ def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation("$.messages", f"calls without answer at the end: {', '.join(open_)}", PAIR)
 
 
+def _images(message: dict[str, Json], path: str) -> Iterator[Violation]:
+    for m, part in enumerate(listed(message.get("content"))):
+        if isinstance(part, dict) and part.get("type") == "image_url" and message.get("role") != "user":
+            yield Violation(f"{path}.content[{m}]", "only the user's messages hold images", IMAGES)
+
+
 def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
     """Everything in a Responses `body` that would be answered with an error 400."""
     items = body.get("input")
@@ -57,6 +64,7 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
     whole = not (body.get("previous_response_id") or body.get("conversation"))
     calls: dict[tuple[str, str], str] = {}
     given = listed(items)
+    yield from _twice(given)
     for n, item in enumerate(given):
         path = f"$.input[{n}]"
         if not isinstance(item, dict):
@@ -76,6 +84,16 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
             yield Violation(path, f"no call {id_!r} before this output", PAIR)
     for (_, id_), path in calls.items():
         yield Violation(path, f"call {id_!r} has no output", PAIR)
+
+
+def _twice(items: Sequence[Json]) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for n, item in enumerate(items):
+        id_ = item.get("id") if isinstance(item, dict) else None
+        if isinstance(id_, str):
+            if id_ in seen:
+                yield Violation(f"$.input[{n}]", f"the item {id_!r} stands here already", TWICE)
+            seen.add(id_)
 
 
 def _message(item: dict[str, Json], path: str) -> Iterator[Violation]:

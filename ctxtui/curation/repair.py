@@ -41,11 +41,20 @@ def repair(
         found = faults(applied, prefill=prefill)
         first += found if number == 0 else []
         known = {edit.id for edit in made}
-        more = {edit.id: edit for fault in found for edit in _mend(applied, fault) if edit.id not in known}
+        mends = [edit for fault in found for edit in _mend(applied, fault)]
+        more = {edit.id: edit for edit in _not_both(mends) if edit.id not in known}
         if not more:
             return Mended(tuple(made), tuple(first), tuple(found))
         made += more.values()
     return Mended(tuple(made), tuple(first), tuple(faults(apply(context, [*log, *made], rules), prefill=prefill)))
+
+
+def _not_both(mends: Sequence[Edit]) -> Iterator[Edit]:
+    """`mends` less those that would change a block which another one takes out: the later word would bring it back."""
+    out = {target for edit in mends if edit.kind == DROP for target in edit.targets}
+    for edit in mends:
+        if edit.kind not in (REPLACE, STRIP) or not out.intersection(edit.targets):
+            yield edit
 
 
 def _mend(applied: Applied, fault: Fault) -> Iterator[Edit]:
@@ -70,7 +79,10 @@ def _pairs(applied: Applied, position: int) -> Iterator[Edit]:
     for call, answers in context.partners.items():
         if answers and answers[0] > call and call not in applied.changes:
             yield from _between(context, applied, call, answers[0])
-    if position >= 0 and _is_half(context, position) and position not in applied.changes:
+    if position < 0 or position in applied.changes:
+        return
+    # A provider's own call may stay open after a pause: it goes only where the fault names it.
+    if _is_half(context, position) or context.items[position].block.kind == "server_tool_use":
         yield _edit(context, DROP, [position])
 
 
@@ -189,4 +201,5 @@ _MENDS: Final[dict[str, Callable[[Applied, int], Iterator[Edit]]]] = {
     rule.TEXT: _text,
     rule.IMAGES: _images,
     rule.REASONING: _drop,
+    rule.TWICE: _drop,
 }

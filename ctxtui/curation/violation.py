@@ -30,8 +30,10 @@ TEXT: Final = "text"
 IMAGES: Final = "images"
 REASONING: Final = "reasoning"
 SIZE: Final = "size"
+TWICE: Final = "twice"
 RULES: Final = (
     PAIR, RESULTS_FIRST, FIRST, LAST, EMPTY, THINKING, SYSTEM, MARKERS, TOOL, TEXT, IMAGES, REASONING, SIZE,
+    TWICE,
 )  # fmt: skip
 """The rules that a mend is known for."""
 

@@ -12,7 +12,17 @@ from ctxtui.curation.legality import check
 USE = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
 SAY = {"type": "text", "text": "hi"}
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
 CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+SERVED = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": []}
+
+
+def inside(*parts: Any) -> dict[str, Any]:
+    return {**RESULT, "content": list(parts)}
 
 
 def anthropic(*messages: Any, **more: Any) -> Any:
@@ -43,6 +53,18 @@ def anthropic(*messages: Any, **more: Any) -> Any:
         (anthropic(("user", [3])), ["$.messages[0].content[0]"]),
         (anthropic(("user", "a"), ("assistant", [{**USE, "input": "x"}]), ("user", [RESULT])),
          ["$.messages[1].content[0].input"]),
+        (anthropic(("user", "a"), ("assistant", [USE]), ("user", [RESULT, RESULT])), ["$.messages[2].content[1]"]),
+        (anthropic(("user", "a"), ("assistant", [USE]), ("user", [inside({"type": "text", "text": " "}, SAY)])),
+         ["$.messages[2].content[0].content"]),
+        (anthropic(("user", "a"), ("assistant", [USE]), ("user", [inside(SAY, IMAGE)])), []),
+        (anthropic(("user", "a"), ("assistant", [USE]), ("user", [{**inside(SAY, IMAGE), "is_error": True}])),
+         ["$.messages[2].content[0].content"]),
+        (anthropic(("user", "a"), ("assistant", [SERVED, FOUND, SAY])), []),
+        (anthropic(("user", "a"), ("assistant", [SERVED])), []),
+        (anthropic(("user", "a"), ("assistant", [SERVED, USE]), ("user", [RESULT])), []),
+        (anthropic(("user", "a"), ("assistant", [SERVED, USE]), ("user", [RESULT, SAY])), ["$.messages[1].content[0]"]),
+        (anthropic(("user", "a"), ("assistant", [SERVED]), ("user", "b")), ["$.messages[1].content[0]"]),
+        (anthropic(("user", "a"), ("assistant", [FOUND, SAY])), ["$.messages[1].content[0]"]),
         (anthropic(), ["$.messages"]),
         (anthropic(("user", "hi"), max_tokens=None), ["$.max_tokens"]),
         ({"messages": [3], "max_tokens": 1}, ["$.messages[0]"]),
@@ -63,15 +85,19 @@ def test_anthropic(body: Any, paths: list[str]) -> None:
         ([{"role": "tool", "tool_call_id": "c", "content": "x"}], ["$.messages[0]"]),
         ([{"role": "user", "content": None}], ["$.messages[0].content"]),
         ([{"role": "assistant", "content": "x", "tool_calls": []}], ["$.messages[0].tool_calls"]),
+        ([{"role": "assistant", "tool_calls": [CALL]},
+          {"role": "tool", "tool_call_id": "c", "content": [SAY, PICTURE]}], ["$.messages[1].content[1]"]),
+        ([{"role": "user", "content": [PICTURE]}], []),
         ([{"role": "boss", "content": "x"}], ["$.messages[0].role"]),
         ([], ["$.messages"]),
     ],
-)
+)  # fmt: skip
 def test_chat(messages: Any, paths: list[str]) -> None:
     assert [v.path for v in check("openai_chat", {"messages": messages})] == paths
 
 
 FC = {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
 OUT = {"type": "function_call_output", "call_id": "c", "output": "x"}
 
 
@@ -87,6 +113,7 @@ OUT = {"type": "function_call_output", "call_id": "c", "output": "x"}
         ({"input": [{**FC, "type": "custom_tool_call"}, OUT]}, ["$.input[1]", "$.input[0]"]),
         ({"input": [{"role": "tool", "content": "x"}]}, ["$.input[0].role"]),
         ({"input": [{"role": "user", "content": []}, 3]}, ["$.input[0].content", "$.input[1]"]),
+        ({"input": [THOUGHT, FC, OUT, THOUGHT, FC | {"call_id": "d"}, OUT | {"call_id": "d"}]}, ["$.input[3]"]),
         ({"input": ""}, ["$.input"]),
     ],
 )

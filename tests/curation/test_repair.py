@@ -17,6 +17,7 @@ from ctxtui.curation.outgoing import outgoing
 from ctxtui.curation.repair import repair
 from ctxtui.curation.rules import rules_for
 from ctxtui.runtime.packaged import model_table
+from tests.cases.sessions import PNG
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
 from tests.curation.test_random_edits import STRICT
@@ -82,6 +83,53 @@ def unsigned(rng: Random, body: Body) -> None:
                 return
 
 
+PIXEL: Body = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+
+
+def _results(body: Body) -> list[Any]:
+    return [p for m in _messages(body) for p in _parts(m) if p.get("type") == "tool_result"]
+
+
+def second_result(rng: Random, body: Body) -> None:
+    for message in _messages(body):
+        found = [p for p in _parts(message) if p.get("type") == "tool_result"]
+        if found:
+            message["content"].insert(len(found), dict(found[0]))
+            return
+
+
+def empty_inside(rng: Random, body: Body) -> None:
+    if _results(body):
+        rng.choice(_results(body))["content"] = [{"type": "text", "text": " "}, PIXEL]
+
+
+def error_with_image(rng: Random, body: Body) -> None:
+    if _results(body):
+        rng.choice(_results(body)).update(content=[{"type": "text", "text": "no"}, PIXEL], is_error=True)
+
+
+def picture_from_a_tool(rng: Random, body: Body) -> None:
+    told = [m for m in _messages(body) if m.get("role") == "tool"]
+    if told:
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+        rng.choice(told)["content"] = [{"type": "text", "text": "see"}, picture]
+
+
+def thought_twice(rng: Random, body: Body) -> None:
+    for n, item in enumerate(_messages(body)):
+        if item.get("type") == "reasoning":
+            _messages(body).insert(n, dict(item))
+            return
+
+
+def served_alone(rng: Random, body: Body) -> None:
+    for message in body["messages"][1:] if "system" in body else ():
+        if message["role"] == "assistant" and _parts(message):
+            call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+            message["content"].insert(0, call)
+            return
+
+
 def twice(rng: Random, body: Body) -> None:
     body["tools"].append(body["tools"][0])
 
@@ -91,7 +139,9 @@ def _parts(message: Any) -> list[Any]:
     return [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
 
 
-BREAKS = (lose_one, lose_the_end, empty_text, nul, text_first, between, many_markers, unsigned, twice)
+BREAKS = (
+    lose_one, lose_the_end, empty_text, nul, text_first, between, many_markers, unsigned, twice,
+    second_result, empty_inside, error_with_image, picture_from_a_tool, thought_twice, served_alone)  # fmt: skip
 
 
 @pytest.mark.parametrize("dialect", sorted(SHAPES))
