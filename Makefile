@@ -30,9 +30,11 @@ format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The suite with Hypothesis's thorough profile, and the wheel installed into a fresh environment.
+# The suite with Hypothesis's thorough profile, model servers that are built for it (SERVERS=none leaves them out), and
+# the wheel installed into a fresh environment.
 test-all: test
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto $(ARGS)
+	[ "$(SERVERS)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_servers.sh
+	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
 	sh scripts/try_wheel.sh
 
 bench: install
@@ -49,4 +51,4 @@ wheel:
 	@PYTHON="$(PYTHON)" sh scripts/try_wheel.sh
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	rm -rf .venv .venv-servers .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -1,8 +1,10 @@
-"""Staging on a context of 10,000 blocks: one more edit applied and priced anew, and a policy run again (p95).
+"""Staging on a context of 10,000 blocks: one more edit applied and priced anew, a policy run again, and a key (p95).
 
 The conversation is a tool loop of a coding agent under a marker behind the system prompt and one at the end. Each step
 stages one more edit (truncate, drop, pin, summarise) somewhere and asks for the whole result and price tag, as the
-screen does at a key. A policy is run again on its own result, which the screen has. Times are processor time.
+screen does at a key. A policy is run again on its own result, which the screen has. Times are processor time. Last the
+program itself in a terminal: from pressing the key that drops a block to the last byte of the frame in which everything
+tells of it, edit after edit; that is elapsed time.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Final
 
 from benchmarks.measure import Result
+from benchmarks.sessions import MARK, home, session
+from benchmarks.terminal import CTXTUI, PAGE_UP, Terminal
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import Prompt, prompt
 from ctxtui.cache.requests import Summed
@@ -40,6 +44,10 @@ from ctxtui.runtime.packaged import cache_rules, model_table
 BLOCKS: Final = 10_000
 MODEL: Final = "claude-opus-4-8"
 STAGED: Final = 200
+MESSAGES: Final = 3270
+"""Messages of a generated session with 10,000 blocks."""
+BYTES: Final = 3_300_000
+KEYS: Final = 60
 RERUN: Final = ("truncate_results", "clear_tool_results", "dedupe_reads", "sliding_window", "externalize_large")
 
 
@@ -126,7 +134,22 @@ def results(folder: Path, runs: int) -> list[Result]:
             run(step, Situation(context, made, sizes.__getitem__, count, 100_000, rules, known=known))
 
         found.append(Result(f"{name} run again, p95", _p95(again, 5 * runs), 33.0, "ms", f"{len(made)} edits"))
-    return found
+    return [*found, _keys(folder)]
+
+
+def _keys(folder: Path) -> Result:
+    """Drop block after block of a recorded session; the first price waits until the session is read and counted."""
+    took: list[float] = []
+    with Terminal([*CTXTUI, str(session(folder, MESSAGES, BYTES))], env=home(folder / "home")) as run:
+        run.until_text(MARK.encode())
+        run.settle(quiet=2.5, cap=120)
+        run.press(b"d", quiet=1.0)
+        for _ in range(KEYS):
+            run.press(PAGE_UP, quiet=0.25)
+            spent = run.press(b"d", quiet=0.25)
+            took += [spent * 1000] if spent is not None else []
+    note = f"p50 {median(took):.1f}, {len(took)} of {KEYS} keys"
+    return Result("the key that drops a block to its frame, p95", quantiles(took, n=20)[-1], 16.0, "ms", note)
 
 
 def _p95(work: Callable[[], None], times: int) -> float:

@@ -7,6 +7,7 @@ again for the ten thousand blocks that nobody changed.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
@@ -163,8 +164,8 @@ class Closure:
 
     def _nearest(self, position: int, why: str) -> Gone:
         """The removal next to `position`, behind it or else before it, as its cause."""
-        behind = range(position + 1, len(self._context))
-        near = next((p for p in (*behind, *range(position - 1, -1, -1)) if p in self.removed), None)
+        behind, before = range(position + 1, len(self._context)), range(position - 1, -1, -1)
+        near = next((p for p in chain(behind, before) if p in self.removed), None)
         return Gone(position if near is None else self.removed[near].cause, why)
 
     def _kept_before(self, index: int) -> int:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import HEADER, TOOL, Block, Item
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Target
+from ctxtui.core.edit import Edit, Target
 from ctxtui.core.reading import Reading, read
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, RESPONSES
@@ -109,6 +109,8 @@ class Context:
         """The indexes of messages whose role is system."""
         self.open_before: list[int] = [0]
         """How many calls before each message are answered in it or later; the last entry is for the end."""
+        self.repairs: dict[tuple[object, ...], Edit] = {}
+        """Repairs that were made of it: the same one is asked for again with every further edit."""
         self._places: dict[str, list[int]] = {}
         self._occurrence: list[int] = []
         self._ids: dict[str, list[int]] = {}

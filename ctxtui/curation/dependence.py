@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
@@ -99,10 +100,14 @@ class Literals:
         places = self._places.get(literal, [])
         return places[bisect_left(places, position + 1) :]
 
-    def before(self, literal: str, position: int) -> Sequence[int]:
+    def before(self, literal: str, position: int) -> Iterator[int]:
         """The positions in front of `position` at which `literal` stands."""
-        places = self._places.get(literal, [])
-        return places[: bisect_left(places, position)]
+        return takewhile(position.__gt__, self._places.get(literal, ()))
+
+    def is_quoted(self, literal: str, position: int) -> bool:
+        """Whether `literal` stands anywhere behind `position`."""
+        places = self._places.get(literal)
+        return places is not None and places[-1] > position
 
 
 class Quote(NamedTuple):
@@ -131,7 +136,7 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
 
 
 def _quoting(known: Literals, applied: Applied, literal: str, position: int) -> list[int]:
-    if _stands(known.before(literal, position), applied, literal):
+    if not known.is_quoted(literal, position) or _stands(known.before(literal, position), applied, literal):
         return []
     quoting: list[int] = []
     for later in known.after(literal, position):

@@ -200,6 +200,14 @@ def _cause(wanted: Wanted, inserts: list[Insert], gone: Gone) -> str:
 
 
 def _repair(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
+    key = (kind, tuple(positions), str(cause), why)
+    found = context.repairs.get(key)
+    if found is None:
+        found = context.repairs[key] = _made(kind, context, positions, cause, why)
+    return found
+
+
+def _made(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
     strip = bool(positions) and all(context.items[p].block.kind in THINKING for p in positions)
     given: dict[str, Json] = {"for": str(cause), "why": why} if kind != NOTE else {"text": why, "where": "before"}
     return make(STRIP if strip else kind, context.targets(positions), given, author=REPAIR)

@@ -124,7 +124,9 @@ class StagedContext:
                 if fate is not False:
                     changed = item if fate is True else Item(fate, item.place)
                     yield Standing(position, changed, self.upto(position))
-            new = inserts.get(position, [])
+            new = inserts.get(position)
+            if new is None:
+                continue
             end = self.upto(position - 1) + sum(self._count(item.block) for item in new)
             for item in reversed(new):
                 yield Standing(-1, item, end)

@@ -54,6 +54,7 @@ FIXES: Final = {
     "ollama": "start it with OLLAMA_CONTEXT_LENGTH={window}, or set PARAMETER num_ctx {window} in a Modelfile",
     "lm studio": "load the model with a context length of {window}",
     "llama.cpp": "start llama-server with -c {window} (times --parallel)",
+    "llama-cpp-python": "start it with --n_ctx {window}",
     "vllm": "start it with --max-model-len {window}",
 }
 """How each server is given a larger window."""

@@ -76,11 +76,15 @@ class SdkLine:
                 stream_cls=sdk.AsyncStream[object],
             )
             self.headroom = headrooms(raw.headers, self._clock()) or self.headroom
+            came = False
             try:
                 async for data in raw.iter_bytes():
+                    came = True
                     yield data
             finally:
                 await raw.close()
+            if not came and self.endpoint.kind == "llama-cpp-python":
+                await self._ask_why(body)
         except sdk.APIError as error:
             raise self._in_words(error) from error
         except Exception as error:
@@ -90,6 +94,16 @@ class SdkLine:
             raise ProviderError(
                 f"the connection broke: {error or type(error).__name__}", retry=True, place=str(self.endpoint)
             ) from error
+
+    async def _ask_why(self, body: bytes) -> None:
+        """llama-cpp-python's server refuses within the stream that it has begun, without a word, and drops the
+        connection; asked without one it gives the reason. Raises the SDK's error."""
+        path, asked = PATHS[self.endpoint.dialect], _unstreamed(body)
+        try:
+            await self._client.post(path, content=asked, cast_to=object)
+        except self._sdk.APIConnectionError:
+            # On the connection that was about to be dropped.
+            await self._client.post(path, content=asked, cast_to=object)
 
     async def get(self, path: str) -> Json:
         """A JSON answer to a GET. Raises `ProviderError`."""
@@ -143,6 +157,13 @@ def _said(error: Any, response: Any) -> str:
         return error_words(body)
     text = response.text if not body else body if isinstance(body, str) else canonical.text_of(body)
     return " ".join(text.split())[:500] or response.reason_phrase or "no reason given"
+
+
+def _unstreamed(body: bytes) -> bytes:
+    """The same question for an answer of one token, at once."""
+    asked = {key: value for key, value in canonical.loads(body).items() if key not in ("stream", "stream_options")}
+    limit = "max_completion_tokens" if "max_completion_tokens" in asked else "max_tokens"
+    return canonical.dumps({**asked, limit: 1})
 
 
 def _way_out(status: int, line: SdkLine) -> str:

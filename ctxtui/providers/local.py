@@ -52,6 +52,7 @@ def candidates(env: Mapping[str, str]) -> list[tuple[str, str]]:
         ("llama.cpp", "http://127.0.0.1:9931"),
         ("llama.cpp", "http://127.0.0.1:8080"),
         ("vllm", "http://127.0.0.1:8000"),
+        ("llama-cpp-python", "http://127.0.0.1:8000"),
     ]
 
 
@@ -73,6 +74,7 @@ async def look_at(base_url: str, env: Mapping[str, str]) -> Server | None:
     root = base_url.rstrip("/").removesuffix("/v1")
     async with ClientSession(timeout=ClientTimeout(total=PATIENCE * 4)) as http:
         kind = _kind(await _get(http, f"{root}/v1/models"), root)
+        kind = kind or ("llama-cpp-python" if await _is_llama_cpp_python(http, root) else "")
         return await _look(http, kind, root, env) if kind else None
 
 
@@ -93,8 +95,7 @@ def _kind(models: Json, root: str) -> str:
 
 
 async def _look(http: ClientSession, kind: str, root: str, env: Mapping[str, str]) -> Server | None:
-    ask = {"ollama": _ollama, "lm studio": _lm_studio, "llama.cpp": _llama_cpp, "vllm": _vllm}[kind]
-    models = await ask(http, root, env)
+    models = await _ASK[kind](http, root, env)
     if models is None:
         return None
     dialect, base = (OLLAMA, f"{root}/api") if kind == "ollama" else (CHAT, f"{root}/v1")
@@ -170,6 +171,30 @@ async def _vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[
         window = _int(one.get("max_model_len"))
         found.append(ServedModel(str(one.get("id", "")), window, window, loaded=True))
     return found
+
+
+async def _llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+    """Its own server, which tells no window (0.3.36)."""
+    if not await _is_llama_cpp_python(http, root):
+        return None
+    listed = _list(await _get(http, f"{root}/v1/models"), "data")
+    return [ServedModel(str(one.get("id", "")), loaded=True) for one in listed]
+
+
+async def _is_llama_cpp_python(http: ClientSession, root: str) -> bool:
+    about = await _get(http, f"{root}/openapi.json")
+    info = about.get("info") if isinstance(about, dict) else None
+    return isinstance(info, dict) and "llama.cpp Python API" in str(info.get("title"))
+
+
+_ASK: Final = {
+    "ollama": _ollama,
+    "lm studio": _lm_studio,
+    "llama.cpp": _llama_cpp,
+    "llama-cpp-python": _llama_cpp_python,
+    "vllm": _vllm,
+}
+"""How each kind is asked."""
 
 
 async def _get(http: ClientSession, url: str, body: Json = None) -> Json:

@@ -32,10 +32,11 @@ from ctxtui.lab.forks import CONTINUED
 from ctxtui.runtime.continuing import CHAT, Past, past_of
 from ctxtui.runtime.host_edits import Edited
 from ctxtui.runtime.packaged import model_table
-from ctxtui.runtime.partner import OFFLINE, Partner, Wish, choose, params_for, refined, windowed
+from ctxtui.runtime.partner import OFFLINE, Partner, Wish, choose, params_for, refined
 from ctxtui.runtime.places import database
 from ctxtui.runtime.recording import Recording
 from ctxtui.runtime.resuming import OPENED, Recovered, dialect_of, recover
+from ctxtui.runtime.windows import told_by, windowed
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.writer import Began, Ended, Resumed, Writer
 from ctxtui.wire.registry import DIALECTS
@@ -93,6 +94,8 @@ class Host:
         self._line: SdkLine | None = None
         self._tell: Tell = lambda news: None
         self._epoch = Epoch()
+        self._learned: Partner | None = None
+        """The partner as its refusal tells of it, for the next turn."""
         self._close_partner: Callable[[], Awaitable[None]] | None = None
 
     # Opening
@@ -236,14 +239,20 @@ class Host:
         in the settings does not fit it."""
         if self.partner is None or self.runner is None or self.runner.state.running:
             return
+        old = self.partner.model
         other = replace(self.partner, model=model, window=0, origin="", most_output=0)
-        partner = self.partner = windowed(other, self.config)
-        talk, old = self.runner.conversation, self.runner.conversation.model
+        self._go_on_with(windowed(other, self.config))
+        self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
+
+    def _go_on_with(self, partner: Partner) -> None:
+        """The next request goes to `partner` (another model, another window) with what fits it."""
+        if self.runner is None:
+            return
+        self.partner, talk = partner, self.runner.conversation
         params = params_for(partner, self.config.settings.answer_tokens)
         made = go_on(self.session.tree, talk.head, talk.dialect, params)
-        made.shape = self._shape(model_table().card(model))
+        made.shape = self._shape(model_table().card(partner.model))
         self.runner.conversation = made
-        self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
         self._tell(News(None, (Described(window=partner.window),)))
 
     def keep_draft(self, text: str) -> None:
@@ -259,6 +268,13 @@ class Host:
             self._tell(News(None, tuple(events)))
 
     def _moment(self, moment: mo.Moment) -> None:
+        if isinstance(moment, mo.Noted) and moment.kind == "error" and self.partner is not None:
+            learned, told = told_by(self.partner, moment.text, self.config)
+            moment = replace(moment, text=told)
+            self._learned = learned if learned != self.partner else None
+        elif isinstance(moment, mo.Rested) and self._learned is not None:
+            self._go_on_with(self._learned)
+            self._learned = None
         events = self._record.take(moment) if self._record is not None else []
         self._tell(News(moment, tuple(events)))
 

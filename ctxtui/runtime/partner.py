@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 OFFLINE: Final = "offline"
 USUAL: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
 """The model that a hosted provider is asked for where none is named."""
-SERVERS: Final = ("ollama", "lm studio", "llama.cpp", "vllm")
+SERVERS: Final = ("ollama", "lm studio", "llama.cpp", "llama-cpp-python", "vllm")
 NAMES: Final = ("anthropic", "openai", "openai-chat", *(name.replace(" ", "-") for name in SERVERS), OFFLINE)
 """What ``--provider`` takes."""
-_SHORTEST: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,8 @@ class Partner:
 async def choose(wish: Wish, config: Config, env: Mapping[str, str]) -> Partner:
     """The partner for `wish`. Raises `NotFound` for a provider or server that is not there, `BadConfig` for a window
     above the model's own."""
+    from ctxtui.runtime.windows import windowed
+
     settings = config.settings
     provider = wish.provider or ("" if wish.base_url else settings.provider)
     base_url = wish.base_url or ("" if wish.provider else settings.base_url)
@@ -174,43 +175,11 @@ def _offline(model: str) -> Partner:
     return Partner(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
 
 
-def windowed(partner: Partner, config: Config) -> Partner:
-    """`partner` with the window in force: the user's, else the running server's, else the model table's. Raises
-    `BadConfig` where the user's is larger than the model takes."""
-    from ctxtui.runtime.packaged import model_table
-    from ctxtui.tokens.models import plain_id
-
-    settings = config.settings
-    known = partner.window or model_table().card(partner.model).window or 0
-    name = next((one for one in settings.windows if plain_id(one) == plain_id(partner.model)), "")
-    if name:
-        wanted, place = settings.windows[name], _place(config, f"windows.{name}")
-        if known and wanted > known:
-            raise BadConfig(
-                f"windows.{name} = {wanted:,} is more than the {known:,} tokens that {partner.model} takes",
-                place=place,
-                way_out=f"set it to {known} or less, or take it away",
-            )
-        return replace(partner, window=wanted, origin=place)
-    asked = config.origins.get("answer_tokens")
-    if asked is not None and asked.kind != "default" and settings.answer_tokens + _SHORTEST > known > 0:
-        raise BadConfig(
-            f"answer_tokens = {settings.answer_tokens:,} leaves no room in the {known:,} tokens of {partner.model}",
-            place=_place(config, "answer_tokens"),
-            way_out=f"set answer_tokens to {known // 4} or less",
-        )
-    return replace(partner, window=known, origin=partner.origin or ("model table" if known else ""))
-
-
-def _place(config: Config, name: str) -> str:
-    """Where a setting comes from: ``file:line``, a variable, a flag."""
-    origin = config.origins.get(name)
-    return origin.place or origin.kind if origin is not None else "settings"
-
-
 async def refined(partner: Partner, line: SdkLine, config: Config) -> Partner:
     """`partner` with what its own models list tells: ids, and for Anthropic window and longest answer. A provider that
     does not answer changes nothing."""
+    from ctxtui.runtime.windows import windowed
+
     try:
         listed = await line.get("/v1/models" if partner.endpoint.dialect == ANTHROPIC else "/models")
     except ProviderError:

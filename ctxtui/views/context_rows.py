@@ -145,8 +145,10 @@ class ContextRows:
 
     def holds(self, node: int) -> bool:
         """Whether `node` is in what is shown: the context, its answer, what came since."""
-        scene = self.scene
-        return scene is not None and (scene.session.tree.holds(scene.tip, node))
+        scene, at = self.scene, self.readings.tree[node].depth - 1
+        if scene is None:
+            return False
+        return self.path[at] == node if 0 <= at < len(self.path) else scene.session.tree.holds(scene.tip, node)
 
     def index_of(self, node: int) -> int:
         """The row of `node`, or the nearest above it that is shown."""

@@ -6,12 +6,16 @@ Only what edits change is walked; between changes the raw context stands, shifte
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from ctxtui.core.tree import ROOT
 from ctxtui.views.context_map import ContextMap, extent_of
 from ctxtui.views.signs import NOT_RECORDED
 from ctxtui.views.staging import Staging
+
+_NEAR: Final = 48
+"""Blocks in which the next pixel's is looked for first."""
 
 
 class _Stretch(NamedTuple):
@@ -30,12 +34,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         return ContextMap((None,) * count, extent)
     found = _Walk(staging)
     total = found.total
-    shown: list[int | None] = []
-    for pixel in range(count):
-        token = (pixel + 0.5) * extent / count
-        if token >= total:
-            break
-        shown.append(found.category(token))
+    shown: list[int | None] = [*found.categories((pixel + 0.5) * extent / count for pixel in range(count))]
     shown += [None] * (count - len(shown))
     broken = staging.break_token
     cached = min(staging.cached, total) if broken is None else min(staging.cached, broken)
@@ -50,6 +49,7 @@ class _Walk:
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
+        self._read = staging.scene.running.reading(staging.head)
         self._nodes = staging.applied.context.nodes
         self._tree = staging.scene.session.tree
         self._stretches: list[_Stretch] = []
@@ -62,8 +62,7 @@ class _Walk:
 
     def position(self, node: int) -> float:
         """Raw tokens up to and with the block of `node`."""
-        scene = self._staging.scene
-        return scene.missing + scene.running.read(self._staging.head, node)
+        return self._staging.scene.missing + self._read(node)
 
     def _before(self, at: int) -> float:
         if at >= len(self._nodes):
@@ -98,19 +97,27 @@ class _Walk:
         if done < len(self._nodes):
             self._put(done, self._before(done) + self._shift, None)
 
-    def category(self, token: float) -> int:
-        """The category that stands at a staged token."""
-        found = bisect_right(self._starts, token) - 1
-        if found < 0:
-            return NOT_RECORDED
-        stretch = self._stretches[found]
-        if stretch.category is not None:
-            return stretch.category
-        raw = token - stretch.shift
-        if raw < self._staging.scene.missing:
-            return NOT_RECORDED
-        at = bisect_right(self._nodes, raw, lo=self._at[found], key=self.position)
-        return self._tree[self._nodes[min(at, len(self._nodes) - 1)]].category
+    def categories(self, tokens: Iterable[float]) -> Iterator[int]:
+        """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
+        missing, nodes, found, at = self._staging.scene.missing, self._nodes, -1, 0
+        last = len(self._starts) - 1
+        for token in tokens:
+            if token >= self.total:
+                return
+            while found < last and self._starts[found + 1] <= token:
+                found += 1
+                at = self._at[found]
+            stretch = self._stretches[found] if found >= 0 else None
+            raw = token - stretch.shift if stretch is not None else -1.0
+            if stretch is not None and stretch.category is not None:
+                yield stretch.category
+            elif raw < missing:
+                yield NOT_RECORDED
+            else:
+                near = min(at + _NEAR, len(nodes) - 1)
+                stop = near if self._read(nodes[near]) > raw - missing else len(nodes)
+                at = bisect_right(nodes, raw - missing, at, max(at, stop), key=self._read)
+                yield self._tree[nodes[min(at, len(nodes) - 1)]].category
 
     def _shifted(self, at: int) -> float:
         found = bisect_right(self._at, at) - 1

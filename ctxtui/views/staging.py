@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -54,6 +54,10 @@ MARK_OF: Final = {
 """The mark of a block by the kind of the edit that changed it."""
 
 
+_ANYWHERE: Final = ("fates", "news", "counted", "before", "freed", "cached", "by_category", "_stretch")
+"""What of a `Staging` does not depend on where the prompt parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fate:
     """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
@@ -93,6 +97,12 @@ class Staging:
     parts_at: int | None = None
     """Where the prompt parts from the one without edits as the provider reads it: perhaps further in front than the
     first change (thinking that is no longer read); None: where the first change is."""
+
+    def parted(self, at: int) -> Staging:
+        """The same, parting at `at`; what is worked out already and does not depend on that goes along."""
+        other = replace(self, parts_at=at)
+        other.__dict__.update({name: self.__dict__[name] for name in _ANYWHERE if name in self.__dict__})
+        return other
 
     @property
     def breaks_at(self) -> int | None:
@@ -222,7 +232,9 @@ class Staging:
 
     def _shared(self, node: int, change: int) -> dict[int, int]:
         """The change of a block's tokens by the categories that it counts in, in proportion to what it has of each."""
-        scene = self.scene
+        scene, running = self.scene, self.scene.running
+        if running.counted(node) and not running.is_split(node):
+            return {running.category(node): change}
         own = scene.book.own_by_category(scene.call.model, node) if scene.running.counted(node) else {}
         total, left, told = sum(own.values()), change, {}
         for category, tokens in own.items():

@@ -12,7 +12,8 @@ from ctxtui.providers.endpoint import Endpoint
 from ctxtui.providers.line import SdkLine
 from ctxtui.runtime import partner as partners
 from ctxtui.runtime.config import Config, load
-from ctxtui.runtime.partner import Partner, Wish, choose, params_for, refined, windowed
+from ctxtui.runtime.partner import Partner, Wish, choose, params_for, refined
+from ctxtui.runtime.windows import told_by, windowed
 from tests.providers.served import served
 from tests.providers.test_local import LLAMA_CPP, OLLAMA, VLLM
 
@@ -104,6 +105,29 @@ def test_the_window_in_force(tmp_path: Path) -> None:
     assert params_for(local, 8192)["max_tokens"] == 1024, "a small window keeps room for what is asked"
     with pytest.raises(BadConfig, match="leaves no room"):
         windowed(local, config(tmp_path, "", "answer_tokens=4000"))
+
+
+@pytest.mark.parametrize(
+    "error, window",
+    [
+        ("400 This model's maximum context length is 2048 tokens. However, you requested 3123 tokens", 2048),
+        ("Requested tokens (1525) exceed context window of 1024", 1024),
+        ("request (5000 tokens) exceeds the available context size (4096 tokens)", 4096),
+        ("400 the model is unhappy", 0),
+    ],
+)
+def test_a_refusal_tells_the_window_of_a_server_that_does_not(tmp_path: Path, error: str, window: int) -> None:
+    silent = windowed(Partner(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), config(tmp_path))
+    assert (silent.window, silent.origin) == (4096, "assumed: the server does not tell")
+    partner, told = told_by(silent, error, config(tmp_path))
+    if window:
+        assert (partner.window, partner.origin) == (window, "the server's refusal") and "--n_ctx" in told
+    else:
+        assert (partner, told) == (silent, error)
+    hosted = Partner(Endpoint("openai", "openai_chat"), "m")
+    assert told_by(hosted, error, config(tmp_path)) == (hosted, error), "a provider's window is not the user's to set"
+    larger = config(tmp_path, '[windows]\n"m" = 9000\n')
+    assert windowed(silent, larger).window == 9000, "what is only assumed does not bound the user's word"
 
 
 async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -> None:

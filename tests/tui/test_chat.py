@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from textual.pilot import Pilot
 from ctxtui.runtime.partner import Wish
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.screens.chat import ChatScreen
+from ctxtui.tui.screens.palette import PaletteScreen
 from ctxtui.tui.start import make_chat
 from tests.providers.served import Served, served, streaming
 from tests.runtime.chatting import MODEL, answer, config, provider, text, use
@@ -200,6 +202,23 @@ async def test_another_model_from_now_on(tmp_path: Path) -> None:
         await say(screen, pilot, "again")
         assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, "claude-haiku-5-5"]
         assert [call.epoch.number for call in screen.host.session.calls.values()] == [1, 2]
+
+
+async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(tmp_path: Path) -> None:
+    async with provider([]) as server, chatting(tmp_path, server) as (screen, pilot):
+        partner = screen.host.partner
+        assert partner is not None
+        hosted = replace(partner, endpoint=replace(partner.endpoint, local=False), models=("mystery-1", MODEL))
+        screen.host.partner = hosted
+        await screen.action_choose_model()
+        await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
+        rows = {each.name: each.help() for each in screen.app.screen.found.every}
+        assert next(iter(rows)) == MODEL, "the present one comes first"
+        assert "from the price list" not in rows["mystery-1"] and "not known" in rows["mystery-1"]
+        other = rows["claude-haiku-4-5"]
+        assert "200.0k window" in other and "$1.00 in, $5.00 out" in other and "from the price list" in other
+        await pilot.press(*"haiku-4-5", "enter")
+        assert screen.host.partner.model == "claude-haiku-4-5" and screen.host.partner.window == 200_000
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:

@@ -25,10 +25,14 @@ class Anthropic:
 
     def __init__(self, entries: dict[bytes, Entry] | None = None) -> None:
         self.entries: dict[bytes, Entry] = entries or {}
+        self._last = max((until for until, _, _ in self.entries.values()), default=0.0)
+        """When nothing lives any more (Unix seconds)."""
 
     def copy(self) -> Anthropic:
         """A cache of its own with the same entries."""
-        return Anthropic(dict(self.entries))
+        other = Anthropic()
+        other.entries, other._last = dict(self.entries), self._last
+        return other
 
     def ask(self, prompt: Prompt, at: float) -> Outcome:
         """What a request would read and write now; changes nothing."""
@@ -88,7 +92,11 @@ class Anthropic:
     def _beyond(self, marks: tuple[Mark, ...], hit: Spot | None, at: float, lookback: int, noted: list[Reason]) -> None:
         """Note the deepest live entry that no marker's window reaches."""
         last = marks[-1].spot
-        if not any(ready <= at <= until + GRACE for until, ready, _ in self.entries.values()):
+        if at > self._last + GRACE:
+            return
+        # The newest first: where anything lives, it is most likely one of those.
+        newest = reversed(self.entries.values())
+        if not any(ready <= at <= until + GRACE for until, ready, _ in newest):
             return
         for spot in last.back():
             if hit is not None and spot.number <= hit.number:
@@ -113,12 +121,14 @@ class Anthropic:
         the shortest lifetime.
         """
         entries, at = self.entries, outcome.at
+        self._last = max(self._last, at + max((life for _, life in outcome.entered), default=0.0))
         if outcome.prompt.answer is not None and outcome.prompt.marks:
             self._serve(outcome.prompt, at, began)
         for key in outcome.renewed:
             until, ready, life = entries[key]
             if at + life > until:
                 entries[key] = (at + life, ready, life)
+                self._last = max(self._last, at + life)
         for key, life in outcome.entered:
             before = entries.get(key)
             if before is None or before[0] + GRACE < at:
@@ -136,3 +146,4 @@ class Anthropic:
                 return
             if spot.served:
                 self.entries[spot.key] = (at + life, began, life)
+                self._last = max(self._last, at + life)

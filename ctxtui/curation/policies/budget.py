@@ -85,9 +85,8 @@ def _quoted(situation: Situation, position: int) -> int:
     literals = situation.literals
     if literals is None:
         return 0
-    return sum(
-        1 for one in literals.of(position) if literals.after(one, position) and not literals.before(one, position)
-    )
+    here = literals.of(position)
+    return sum(literals.is_quoted(one, position) and next(literals.before(one, position), None) is None for one in here)
 
 
 def _offer(situation: Situation, made: Edit, position: int) -> Iterator[_Choice]:

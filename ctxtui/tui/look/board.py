@@ -101,15 +101,18 @@ class Board(Still):
                 join=self.join,
             )
             return paint.strip(spans, self.size.width, look)
-        body = self.body_line(y - self.body_top, look)
-        return Strip.join([paint.strip([EDGE], 1, look), body]) if self.join else body
+        return self.body_line(y - self.body_top, look)
 
     def body_line(self, y: int, look: Look) -> Strip:
-        """Line `y` of the body, `body_width` cells."""
+        """Line `y` of the body, behind its edge."""
         if self._lines is None:
-            width = self.body_width
-            self._lines = [paint.strip(spans, width, look) for spans in self.draw(width, self.body_height)]
-        return self._lines[y] if y < len(self._lines) else paint.blank(self.body_width, look)
+            drawn = self.draw(self.body_width, self.body_height)
+            self._lines = [self.strip_of(spans, look) for spans in drawn]
+        return self._lines[y] if y < len(self._lines) else self.strip_of((), look)
+
+    def strip_of(self, spans: Spans, look: Look, ground: str = "", skip: int = 0) -> Strip:
+        """A line of the body (see `paint.strip`), behind its edge where it has one."""
+        return paint.strip(spans, self.body_width, look, ground, skip, EDGE if self.join else None)
 
     def on_focus(self, event: events.Focus) -> None:
         """The rule and the cursor row show the focus."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,12 +14,33 @@ from ctxtui.tui.look.theme import Look
 from ctxtui.views import cells, safe_text
 from ctxtui.views.span import Span
 
+_MOST: Final = 4000
+"""Lines that are kept: some hundred screens' worth of different ones."""
 
-def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0) -> Strip:
-    """`spans` as a strip of exactly `width` cells, from cell `skip` on, on the row's `ground` (``on-cur`` or "").
+
+def strip(
+    spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0, edge: Span | None = None
+) -> Strip:
+    """`spans` as a strip of exactly `width` cells, from cell `skip` on, on the row's `ground` (``on-cur`` or ""), and
+    behind `edge`, which is a cell more.
 
     What no terminal may see (controls, direction marks) is shown instead, also where a caller forgot to make it safe.
+    The same line painted again is the same strip: most of a screen stays as it was from one key to the next, and
+    Textual keeps with a strip what it has made of it.
     """
+    key = (tuple(spans), width, ground, skip, edge)
+    found = look.strips.get(key)
+    if found is None:
+        if len(look.strips) >= _MOST:
+            look.strips.clear()
+        found = _strip(key[0], width, look, ground, skip)
+        if edge is not None:
+            found = Strip.join([_strip((edge,), 1, look), found])
+        look.strips[key] = found
+    return found
+
+
+def _strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0) -> Strip:
     style, plain = look.palette.style, not look.ascii
     segments: list[Segment] = []
     room = width + skip

@@ -56,6 +56,11 @@ class Palette:
     _seen: dict[tuple[str, str], Style] = field(default_factory=dict, repr=False, compare=False)
 
     @property
+    def exact(self) -> bool:
+        """Whether it says each colour in red, green and blue, and nothing is just dim."""
+        return bool(self.colours) and not self.special
+
+    @property
     def coloured(self) -> bool:
         """Whether colours tell categories apart; without, rasters use glyphs."""
         return bool(self.colours)

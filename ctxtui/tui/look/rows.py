@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from textual.geometry import Region
 from textual.strip import Strip
 
-from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.heights import Heights
 from ctxtui.tui.look.theme import Look
@@ -177,7 +176,7 @@ class Rows(Board):
         at = self.top + y
         if at >= self.heights.total:
             sentence = [Span(" "), *self.empty()] if y == 0 and not self.heights.total else ()
-            return paint.strip(sentence, self.body_width, look)
+            return self.strip_of(sentence, look)
         index, line = self.heights.row_at(at)
         if y == 0 and (stuck := self.sticky(index)) is not None and stuck != index:
             index, line = stuck, -1
@@ -194,4 +193,4 @@ class Rows(Board):
         self.rows_rendered += 1
         spans = self.render_sticky(index, width) if line < 0 else self.render_row(index, line, width)
         ground = state if state.startswith("on-") else self.row_ground(index, max(0, line))
-        return paint.strip(spans, width, look, ground, self.shift)
+        return self.strip_of(spans, look, ground, self.shift)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from textual.app import App
+from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES, Theme
 
 from ctxtui.tui.look.palette import PALETTES, SIXTEEN, Palette
@@ -77,6 +78,8 @@ class Look:
     palette: Palette
     ascii: bool = False
     keep_wide: bool = False
+    strips: dict[Hashable, Strip] = field(default_factory=dict, repr=False, compare=False)
+    """Lines that were painted so (`look.paint`)."""
 
     @property
     def coloured(self) -> bool:

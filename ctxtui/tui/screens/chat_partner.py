@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.pager import NoPager, page
@@ -11,32 +13,42 @@ from ctxtui.tui.screens.chat_turn import TurnSeen
 from ctxtui.views import numbers, safe_text
 from ctxtui.views.span import Span, Spans
 
+if TYPE_CHECKING:
+    from ctxtui.runtime.offers import Offer
+
 _TIGHT = 0.5
 """The share of a rate limit under which it is told."""
+
+
+def _entry(one: Offer) -> type[Command]:
+    told = [f"{numbers.tokens(one.window)} window" if one.window else "window not known"]
+    if one.fresh is not None and one.output is not None:
+        told.append(f"${one.fresh:,.2f} in, ${one.output:,.2f} out per 1M")
+    told += [] if one.listed else ["from the price list"]
+    named = {"name": safe_text.one_line(one.id, 60), "action": one.id, "__doc__": " · ".join(told)}
+    return type("Model", (Command,), named)
 
 
 class Partnered(TurnSeen):
     """Acts on the partner of the chat."""
 
-    def action_choose_model(self) -> None:
-        """All models that the provider lists, to go on with."""
+    async def action_choose_model(self) -> None:
+        """All models that the provider has, to go on with."""
+        from ctxtui.runtime.offers import offers
+        from ctxtui.runtime.pricing import prices_for
         from ctxtui.tui.screens.palette import PaletteScreen
 
         partner = self.host.partner
-        if partner is None or self.study is None:
+        if partner is None:
             return
-        names = dict.fromkeys((partner.model, *partner.models))
-        entries = [self._entry(name, self.study.book.card(name).window or 0) for name in names]
+        # The price library takes a moment to load.
+        found = await asyncio.to_thread(offers, partner, prices_for(self.host.config.settings))
 
         async def run(action: str | None) -> None:
             if action is not None:
                 self.use_model(action)
 
-        self.app.push_screen(PaletteScreen(entries), run)
-
-    def _entry(self, name: str, window: int) -> type[Command]:
-        told = f"window of {numbers.tokens(window)} tokens" if window else "window not known"
-        return type("Model", (Command,), {"name": safe_text.one_line(name, 60), "action": name, "__doc__": told})
+        self.app.push_screen(PaletteScreen([_entry(one) for one in found], title="models"), run)
 
     def use_model(self, name: str) -> None:
         """Go on with the model `name`."""

@@ -126,7 +126,7 @@ class Editing(Searching):
         staging = desk.staging(scene, frozenset(self.marks))
         pane = desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
         if pane.breaks_at is not None:
-            staging = replace(staging, parts_at=pane.breaks_at)
+            staging = staging.parted(pane.breaks_at)
         return staging, replace(pane, staging=staging)
 
     def coming_of(self, scene: Scene) -> Coming | None:
@@ -168,8 +168,12 @@ class Editing(Searching):
         return sorted(context.position(one) for one in nodes if holds(one))
 
     def edited(self) -> None:
-        """The edits are others now: show them, and keep them in the background."""
+        """The edits are others now: show them, and then keep them in the background."""
         self.show()
+        self.call_after_refresh(self._settle)
+
+    def _settle(self) -> None:
+        # Behind the frame: a thread that writes would take turns with the painting.
         self.feed.work()
         if self.desk is not None and self.desk.unsaved:
             self.run_worker(self._save, thread=True, group="edits", exit_on_error=True)

@@ -197,23 +197,34 @@ class Feed:
 
     def figure(self) -> None:
         """Work things out whenever there is something; for a worker thread."""
+        finished: Study | None = None
         while not self._stop.is_set():
             self._more.wait()
             self._more.clear()
-            told = 0.0
-            while not self._stop.is_set() and (self._fetch() or (self._study is not None and self._study.work())):
-                if time.monotonic() - told > TELL:
-                    told = time.monotonic()
-                    self._post(Worked())
-            if not self._stop.is_set():
+            found = self._worked()
+            if self._stop.is_set():
+                return
+            if found or finished is not self._study:
+                finished = self._study
                 self._post(Worked(done=True))
                 self._source.keep()
-                self._rest()
+            # Else an edit asked whether there is more to count: nothing is shown a second time.
+            self._rest()
+
+    def _worked(self) -> bool:
+        """Work out what the screen waits for; whether there was anything."""
+        told, found = 0.0, False
+        while not self._stop.is_set() and (self._fetch() or (self._study is not None and self._study.work())):
+            found = True
+            if time.monotonic() - told > TELL:
+                told = time.monotonic()
+                self._post(Worked())
+        return found
 
     def _rest(self) -> None:
         """Work out what nothing waits for, with pauses: keys come first."""
         rested = False
-        while not self._more.is_set() and self._study is not None and self._study.rest():
+        while not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.rest():
             rested = True
             self._more.wait(_PAUSE)
         if rested and not self._stop.is_set():

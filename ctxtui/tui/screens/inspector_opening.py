@@ -94,6 +94,8 @@ class Opening(Desk):
         self._look_alive()
         if self.loaded is not None and self.study is not None and not self.panels.transcript.row_count:
             self.session_grew(at_end=True)
+        # A thread that was first shown since the last piece was taken is not worked out yet.
+        self.feed.work()
 
     def on_worked(self, message: Worked) -> None:
         """Figures replace dots in place."""

@@ -26,8 +26,8 @@ class Found(Pane):
 
     can_focus = False
 
-    def __init__(self, commands: Sequence[type[Command]]) -> None:
-        super().__init__(title="commands", id="found")
+    def __init__(self, commands: Sequence[type[Command]], title: str) -> None:
+        super().__init__(title=title, id="found")
         self.every = commands
         self.found = list(commands)
 
@@ -63,7 +63,7 @@ class Found(Pane):
 
     def empty(self) -> Spans:
         """Nothing matches."""
-        return [Span(" No command of that name.", "dim")]
+        return [Span(f" No {self.title.removesuffix('s')} of that name.", "dim")]
 
     def notes(self) -> Spans:
         """How to leave."""
@@ -86,10 +86,10 @@ class PaletteScreen(ModalScreen[str | None]):
     PaletteScreen Found { width: 84%; height: 60%; background: $background; }
     """
 
-    def __init__(self, commands: Sequence[type[Command]]) -> None:
+    def __init__(self, commands: Sequence[type[Command]], *, title: str = "commands") -> None:
         super().__init__()
         self.words = LineEdit(id="words")
-        self.found = Found(commands)
+        self.found = Found(commands, title)
 
     def compose(self) -> ComposeResult:
         """A line to type in, and what it finds."""

@@ -12,7 +12,6 @@ from textual.geometry import Region
 from textual.message import Message
 
 from ctxtui.tui.later import later
-from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
 from ctxtui.views.span import Span, Spans
 
@@ -76,7 +75,7 @@ class MapBoard(Board, can_focus=True):
         y = self.raster_rows + 1
         if not self.scaled or before == now or self._lines is None or y >= len(self._lines):
             return
-        self._lines[y] = paint.strip([Span(" "), *now], self.body_width, self.look)
+        self._lines[y] = self.strip_of([Span(" "), *now], self.look)
         self.refresh(Region(0, self.body_top + y, self.size.width, 1))
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:

@@ -1,0 +1,1 @@
+"""Model servers that are not ours, run for real: part of `make test-all`."""
