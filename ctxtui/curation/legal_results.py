@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ctxtui.core.canonical import Json
 from ctxtui.curation.legal_runs import Run
-from ctxtui.curation.violation import IMAGES, TEXT, Violation, listed
+from ctxtui.curation.violation import ERROR, TEXT, Violation, listed
 
 
 def anthropic(runs: Sequence[Run]) -> Iterator[Violation]:
@@ -27,6 +27,4 @@ def _texts(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
 def _error(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
     others = {str(one.get("type")) for one in inside} - {"text"}
     if others:
-        # Images can be taken out alone; the rest only with the result.
-        rule = IMAGES if others == {"image"} else ""
-        yield Violation(f"{path}.content", f"a result that is an error holds text alone, not {sorted(others)}", rule)
+        yield Violation(f"{path}.content", f"a result that is an error holds text alone, not {sorted(others)}", ERROR)

@@ -12,6 +12,7 @@ from ctxtui.curation.applied import Applied
 from ctxtui.curation.apply import apply
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
 from ctxtui.curation.faults import Fault, faults
+from ctxtui.curation.rewrite import ALL_BUT_TEXT
 from ctxtui.curation.rules import MOST_MARKERS, Rules
 from ctxtui.curation.wording import clean, has_words
 
@@ -179,6 +180,11 @@ def _images(applied: Applied, position: int) -> Iterator[Edit]:
         yield _edit(context, STRIP, [p], what="images")
 
 
+def _error(applied: Applied, position: int) -> Iterator[Edit]:
+    if position >= 0:
+        yield _edit(applied.context, STRIP, [position], what=ALL_BUT_TEXT)
+
+
 def all_thinking(context: Context, start: int = 0) -> list[Edit]:
     """What takes out all thinking from a position on: the cure where signatures do not hold."""
     return [
@@ -200,6 +206,7 @@ _MENDS: Final[dict[str, Callable[[Applied, int], Iterator[Edit]]]] = {
     rule.TOOL: _drop,
     rule.TEXT: _text,
     rule.IMAGES: _images,
+    rule.ERROR: _error,
     rule.REASONING: _drop,
     rule.TWICE: _drop,
 }

@@ -22,6 +22,8 @@ from ctxtui.curation.schemas import minimised
 from ctxtui.curation.wording import changeable, has_words, with_words, words_of
 
 Given = Mapping[str, Json]
+ALL_BUT_TEXT: Final = "all but text"
+"""What a ``strip`` edit takes out of a result that may hold text alone."""
 
 
 def rewritten(block: Block, edit: Edit) -> Block | None:
@@ -84,21 +86,24 @@ def _strip(block: Block, given: Given) -> Block | None:
         if block.kind in IMAGES:
             return None
         if is_result(block.kind):
-            return _without_images(block)
+            return _left_out(block, lambda kind: kind in IMAGES, "image")
+    if what == ALL_BUT_TEXT and is_result(block.kind):
+        return _left_out(block, lambda kind: kind not in ("text", "input_text", "output_text"), "part")
     return block
 
 
-def _without_images(block: Block) -> Block:
+def _left_out(block: Block, goes: Callable[[object], bool], name: str) -> Block:
+    """A result without the parts whose kind `goes`; how many there were is said in their place."""
     value = block.value()
     key = "output" if isinstance(value, dict) and "output" in value else "content"
     content = value.get(key) if isinstance(value, dict) else None
     if not isinstance(content, list):
         return block
-    kept = [part for part in content if not (isinstance(part, dict) and part.get("type") in IMAGES)]
+    kept = [part for part in content if not (isinstance(part, dict) and goes(part.get("type")))]
     if len(kept) == len(content):
         return block
     kind = "input_text" if key == "output" else "text"
-    note = {"type": kind, "text": f"[{len(content) - len(kept)} image(s) removed]"}
+    note = {"type": kind, "text": f"[{len(content) - len(kept)} {name}(s) removed]"}
     return blocks.make(block.kind, {**value, key: [*kept, note]})
 
 

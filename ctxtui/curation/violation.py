@@ -28,11 +28,12 @@ MARKERS: Final = "markers"
 TOOL: Final = "tool"
 TEXT: Final = "text"
 IMAGES: Final = "images"
+ERROR: Final = "error result"
 REASONING: Final = "reasoning"
 SIZE: Final = "size"
 TWICE: Final = "twice"
 RULES: Final = (
-    PAIR, RESULTS_FIRST, FIRST, LAST, EMPTY, THINKING, SYSTEM, MARKERS, TOOL, TEXT, IMAGES, REASONING, SIZE,
+    PAIR, RESULTS_FIRST, FIRST, LAST, EMPTY, THINKING, SYSTEM, MARKERS, TOOL, TEXT, IMAGES, ERROR, REASONING, SIZE,
     TWICE,
 )  # fmt: skip
 """The rules that a mend is known for."""

@@ -108,6 +108,12 @@ def error_with_image(rng: Random, body: Body) -> None:
         rng.choice(_results(body)).update(content=[{"type": "text", "text": "no"}, PIXEL], is_error=True)
 
 
+def error_with_document(rng: Random, body: Body) -> None:
+    if _results(body):
+        paper = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}}
+        rng.choice(_results(body)).update(content=[{"type": "text", "text": "no"}, paper], is_error=True)
+
+
 def picture_from_a_tool(rng: Random, body: Body) -> None:
     told = [m for m in _messages(body) if m.get("role") == "tool"]
     if told:
@@ -141,13 +147,14 @@ def _parts(message: Any) -> list[Any]:
 
 BREAKS = (
     lose_one, lose_the_end, empty_text, nul, text_first, between, many_markers, unsigned, twice,
-    second_result, empty_inside, error_with_image, picture_from_a_tool, thought_twice, served_alone)  # fmt: skip
+    second_result, empty_inside, error_with_image, error_with_document, picture_from_a_tool, thought_twice,
+    served_alone)  # fmt: skip
 
 
 @pytest.mark.parametrize("dialect", sorted(SHAPES))
 def test_what_was_broken_is_taken_again(dialect: str) -> None:
     mended, left = 0, []
-    for seed in range(120):
+    for seed in range(140):
         rng = Random(f"broken {dialect} {seed}")
         body = json.loads(json.dumps(SHAPES[dialect](rng)))
         body["model"] = body["model"].replace("claude-opus-5-5", "claude-opus-4-8").replace("sonnet-5-5", "sonnet-4-5")
