@@ -45,7 +45,7 @@ def _floor(env: dict[str, str]) -> list[float]:
 def _cursor(env: dict[str, str], path: Path) -> list[float]:
     with Terminal([*CTXTUI, str(path)], env=env) as run:
         run.until_text(MARK.encode())
-        run.settle(quiet=2.5, cap=120)
+        run.rest()
         # In view: the cursor goes up from the last row and down again, the transcript does not scroll.
         return _pressed(run, ([UP] * 6 + [DOWN] * 6) * 3)
 

@@ -128,6 +128,17 @@ class Terminal:
         while time.perf_counter() < until and self.read(quiet):
             pass
 
+    def rest(self, quiet: float = 2.0, cap: float = 240.0) -> None:
+        """Wait until the program has done nothing for `quiet` seconds, on the screen or behind it."""
+        until, since, used = time.perf_counter() + cap, time.perf_counter(), self.cpu()
+        while time.perf_counter() - since < quiet:
+            if time.perf_counter() > until:
+                raise TimeoutError(f"still busy after {cap} s")
+            written, now = self.read(0.2), self.cpu()
+            if written or now - used > 0.02:
+                since = time.perf_counter()
+            used = now
+
     def forget(self) -> None:
         """Drop what was written so far."""
         self.output = b""

@@ -47,12 +47,18 @@ def start(name: str | None, settings: Settings) -> int:
     return run_app(make)
 
 
+_TURN = 0.0005
+"""Seconds for which a thread that reads or counts may keep the screen's thread waiting, which has short turns itself. By
+Python's default it would be ten times as long, and a key takes several turns."""
+
+
 def run_app(make: Callable[[], CtxtuiApp]) -> int:
     """Run the app that `make` makes; as `start`."""
     if not sys.stdin.isatty():
         _keyboard()
     # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
     gc.disable()
+    sys.setswitchinterval(_TURN)
     app = make()
     app.run()
     if app.farewell:

@@ -42,7 +42,7 @@ class Book:
         self._cards: dict[str, ModelCard] = {}
         self._weights: dict[str, Weights] = {}
         self._models: frozenset[str] = frozenset({""})
-        self._models_of = -1
+        self._models_of = 0
         self._cumulated: dict[Counting, Cumulated] = {}
         self._learning = Learning(session, self.cumulated, self.card)
         self.version = 0
@@ -96,9 +96,11 @@ class Book:
         """The models of the session's calls; one without a name where there are none."""
         calls = self.session.calls
         if self._models_of != len(calls):
-            self._models_of = len(calls)
             # A list first: another thread may be folding calls in.
-            self._models = frozenset(call.model for call in list(calls.values())) or frozenset({""})
+            every = list(calls.values())
+            named = {call.model for call in every[self._models_of :]}
+            self._models = (self._models | named if self._models_of else frozenset(named)) or frozenset({""})
+            self._models_of = len(every)
         return self._models
 
     def counted(self, model: str, node: int) -> bool:

@@ -27,7 +27,8 @@ def searched() -> Session:
 
 async def typed(pilot: Pilot[None], screen: InspectorScreen, words: str) -> None:
     await pilot.press("slash", *words)
-    await until(pilot, lambda: screen._found is not None and screen._found.done)
+    # The last letter may still be on its way when the key is done.
+    await until(pilot, lambda: screen._last == words and screen._found is not None and screen._found.done)
     await pilot.pause(0.05)
 
 

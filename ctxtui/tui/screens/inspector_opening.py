@@ -65,11 +65,12 @@ class Opening(Desk):
         """The session has more than before; with `at_end` the view goes along while it follows."""
         if self.study is None:
             return
-        self.study.grew()
         if self.glimpse is not None:
+            # Nothing of it is shown yet: its threads are gone through once, when all is read, not at every piece.
             self._progress()
             self.feed.work()
             return
+        self.study.grew()
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = _first_thread(self.study.session)
         along = at_end and (self.follows or not self.complete)
