@@ -48,7 +48,7 @@ def start(name: str | None, settings: Settings) -> int:
 
 
 _TURN = 0.0005
-"""Seconds for which a thread that reads or counts may keep the screen's thread waiting, which has short turns itself. By
+"""Seconds for which a thread that reads or counts may keep the screen's thread waiting, whose own turns are short. By
 Python's default it would be ten times as long, and a key takes several turns."""
 
 
