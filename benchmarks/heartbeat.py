@@ -41,9 +41,11 @@ def _inputs(folder: Path) -> dict[str, Path]:
 
 
 async def _gaps(path: Path) -> list[float]:
+    from ctxtui.cli.screen import prepare
     from ctxtui.runtime.config import load
     from ctxtui.tui.start import make_app
 
+    prepare()
     app = make_app(str(path), load(cwd=path.parent).settings)
     gaps: list[float] = []
 

@@ -56,9 +56,7 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
     """Run the app that `make` makes; as `start`."""
     if not sys.stdin.isatty():
         _keyboard()
-    # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
-    gc.disable()
-    sys.setswitchinterval(_TURN)
+    prepare()
     app = make()
     app.run()
     if app.farewell:
@@ -70,6 +68,13 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
     if app.refused is not None:
         raise app.refused
     return app.return_code or 0
+
+
+def prepare() -> None:
+    """Make the process one that runs the app."""
+    # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
+    gc.disable()
+    sys.setswitchinterval(_TURN)
 
 
 def _keyboard() -> None:

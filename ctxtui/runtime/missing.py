@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.lab.missed import Misses, misses_of
-from ctxtui.runtime.apart import Child, ChildGone
+from ctxtui.runtime.asked_apart import Asked, answering, ask
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.pricing import prices_for
 from ctxtui.runtime.settings import Settings
-
-Asked = tuple[str, str, Settings]
-"""What the session is called, the folder in which that is meant, the settings."""
 
 
 def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
@@ -37,17 +33,9 @@ def missed_apart(name: str, session: Session | None, settings: Settings) -> Miss
     """
     if session is not None:
         return _here(session, settings)
-    child = Child("ctxtui.runtime.missing:make")
-    try:
-        found: Misses | CtxtuiError = child.ask((name, str(Path.cwd()), settings))
-    except ChildGone as error:
-        raise CtxtuiError(
-            "the process that looks for misses ended", way_out="ctxtui cache says them without one"
-        ) from error
-    finally:
-        child.close()
-    if isinstance(found, CtxtuiError):
-        raise found
+    does, way_out = "looks for misses", "ctxtui cache says them without one"
+    found = ask("ctxtui.runtime.missing:make", name, settings, does=does, way_out=way_out)
+    assert isinstance(found, Misses)
     return found
 
 
@@ -60,14 +48,4 @@ def _here(session: Session, settings: Settings) -> Misses:
 
 def make() -> Callable[[Asked], Misses | CtxtuiError]:
     """What the child answers with: the misses, or why there are none."""
-    from ctxtui.runtime.sources import locate, open_named, stored_ids
-
-    def answer(asked: Asked) -> Misses | CtxtuiError:
-        name, cwd, settings = asked
-        try:
-            found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings))
-            return _here(open_named(found, settings).session, settings)
-        except CtxtuiError as error:
-            return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
-
-    return answer
+    return answering(lambda session, _, settings: _here(session, settings))

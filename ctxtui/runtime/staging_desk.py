@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.applied import Applied
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ctxtui.views.scene import Scene
 
 
+FEW: Final = 1000
+"""Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
 Later = Callable[[Callable[[], None]], None]
 """Has something done in a worker, before anything else."""
 
@@ -52,6 +54,7 @@ class StagingDesk:
         self.study = study
         self._overlays = overlays
         self._context: Context | None = None
+        self._reading: tuple[object, int] | None = None
         self._applied: tuple[object, Applied] | None = None
         self._base: tuple[object, Applied] | None = None
         self._next: dict[object, Next | None] = {}
@@ -63,7 +66,7 @@ class StagingDesk:
         A live session's is sent now, a recorded one's when the call shown had ended."""
         study, call = self.study, scene.call
         done, total = study.progress
-        if call.usage is None or not call.usage.has_cache or done < total:
+        if call.usage is None or not call.usage.has_cache or done < total or not self.ready(scene, later):
             return None
         context = self.context(scene)
         key = (call.id, context.head, study.book.version, len(study.session.calls), live)
@@ -89,6 +92,22 @@ class StagingDesk:
     def has_edits(self, thread: str, marks: Collection[int] = ()) -> bool:
         """Whether there is anything to show of `thread`."""
         return bool(marks) or bool(self._overlays.of(thread).in_force)
+
+    def ready(self, scene: Scene, later: Later) -> bool:
+        """Whether `context` has it at once; else `later` reads it in a worker: that of a long session takes a while."""
+        head, tree, known = scene.tip or scene.head, scene.session.tree, self._context
+        before = known.head if known is not None and known.tree is tree else ROOT
+        new = tree[head].depth - tree[before].depth
+        if tree[head].depth <= FEW or head == before or (0 <= new <= FEW and tree.holds(head, before)):
+            return True
+        if self._reading != (tree, head):
+            self._reading = tree, head
+            later(partial(self._read, scene))
+        return False
+
+    def _read(self, scene: Scene) -> None:
+        self._context = Context.of_call(scene.session.tree, scene.call, scene.tip or scene.head)
+        self._reading = None
 
     def context(self, scene: Scene) -> Context:
         """The context that the request after the call shown would have, read for curation."""

@@ -1,19 +1,15 @@
-"""A session's statement for the screen: made in a process of its own, since reading, counting and the price library
-take longer than a frame may."""
+"""A session's statement for the screen, made in a process of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.lab.statement import Statement
-from ctxtui.runtime.apart import Child, ChildGone
+from ctxtui.runtime.asked_apart import Asked, answering, ask
 from ctxtui.runtime.settings import Settings
-
-Asked = tuple[str, str, Settings]
-"""What the session is called, the folder in which that is meant, the settings."""
+from ctxtui.runtime.sources import Named
 
 
 def stated(name: str, session: Session | None, settings: Settings) -> Statement:
@@ -23,17 +19,9 @@ def stated(name: str, session: Session | None, settings: Settings) -> Statement:
     """
     if session is not None:
         return _here(session, settings)
-    child = Child("ctxtui.runtime.stating:make")
-    try:
-        found: Statement | CtxtuiError = child.ask((name, str(Path.cwd()), settings))
-    except ChildGone as error:
-        raise CtxtuiError(
-            "the process that adds up the bill ended", way_out="ctxtui why says it without one"
-        ) from error
-    finally:
-        child.close()
-    if isinstance(found, CtxtuiError):
-        raise found
+    does, way_out = "adds up the bill", "ctxtui why says it without one"
+    found = ask("ctxtui.runtime.stating:make", name, settings, does=does, way_out=way_out)
+    assert isinstance(found, Statement)
     return found
 
 
@@ -47,17 +35,11 @@ def _here(session: Session, settings: Settings) -> Statement:
 
 def make() -> Callable[[Asked], Statement | CtxtuiError]:
     """What the child answers with: the statement, or why there is none."""
-    from ctxtui.runtime.sources import locate, open_named, stored_ids
     from ctxtui.runtime.subscribed import subscribed
 
-    def answer(asked: Asked) -> Statement | CtxtuiError:
-        name, cwd, settings = asked
-        try:
-            found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings))
-            made = _here(open_named(found, settings).session, settings)
-            made.subscription = subscribed(found, settings)
-            return made
-        except CtxtuiError as error:
-            return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
+    def state(session: Session, named: Named, settings: Settings) -> Statement:
+        made = _here(session, settings)
+        made.subscription = subscribed(named, settings)
+        return made
 
-    return answer
+    return answering(state)

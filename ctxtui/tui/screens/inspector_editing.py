@@ -116,12 +116,16 @@ class Editing(Searching):
     def editable(self) -> bool:
         """Whether the context shown can be edited now: it is there, and counted."""
         scene = self.panels.scene
-        return self.desk is not None and self.glimpse is None and scene is not None and scene.counted
+        if self.desk is None or self.glimpse is not None or scene is None or not scene.counted:
+            return False
+        return self.desk.ready(scene, self.feed.want)
 
     def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
         """What the edits of the thread make of the context shown; None without any."""
         desk = self.desk
         if desk is None or desk.study is not self.study or not desk.has_edits(scene.thread, self.marks):
+            return None
+        if not desk.ready(scene, self.feed.want):
             return None
         staging = desk.staging(scene, frozenset(self.marks))
         pane = desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
