@@ -203,6 +203,7 @@ async def test_pointing_at_map_strip_and_heavy_blocks() -> None:
 async def test_a_cursor_key_paints_the_rows_that_changed() -> None:
     async with opened(long_session(400)) as (screen, pilot):
         pane = screen.panels.transcript
+        await pilot.pause(0.3)  # what was worked out last is on the screen
         for keys, most in (
             (["up"], 2),
             (["pageup"], pane.body_height + 2),
