@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
+MANY: Final = 20_000
+"""Blocks that are read at once where the user waits for it (a third of a second)."""
 Later = Callable[[Callable[[], None]], None]
 """Has something done in a worker, before anything else."""
 
@@ -93,12 +95,14 @@ class StagingDesk:
         """Whether there is anything to show of `thread`."""
         return bool(marks) or bool(self._overlays.of(thread).in_force)
 
-    def ready(self, scene: Scene, later: Later) -> bool:
-        """Whether `context` has it at once; else `later` reads it in a worker: that of a long session takes a while."""
+    def ready(self, scene: Scene, later: Later, *, waited_for: bool = False) -> bool:
+        """Whether `context` has it soon enough, maybe with the user waiting for it; else `later` reads it in a worker:
+        that of a long session takes a while."""
+        most = MANY if waited_for else FEW
         head, tree, known = scene.tip or scene.head, scene.session.tree, self._context
         before = known.head if known is not None and known.tree is tree else ROOT
         new = tree[head].depth - tree[before].depth
-        if tree[head].depth <= FEW or head == before or (0 <= new <= FEW and tree.holds(head, before)):
+        if tree[head].depth <= most or head == before or (0 <= new <= most and tree.holds(head, before)):
             return True
         if self._reading != (tree, head):
             self._reading = tree, head

@@ -59,6 +59,26 @@ async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it(
         assert screen.panels.scene is not None and screen.panels.scene.figures.context_tokens == before
 
 
+async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.runtime.staging_desk.FEW", 2)
+    async with opened(long_session(40)) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        desk, scene, asked = screen.desk, screen.panels.scene, []
+        assert desk is not None and scene is not None
+        desk._context = None
+        assert not desk.ready(scene, asked.append) and not desk.ready(scene, asked.append)
+        assert len(asked) == 1, "it is asked for once"
+        asked[0]()
+        assert desk.ready(scene, asked.append) and desk.context(scene).head == scene.tip
+        desk._context = None
+        monkeypatch.setattr("ctxtui.runtime.staging_desk.MANY", 2)
+        await pilot.press("d")
+        assert "being read" in text(screen) and not screen.overlay.in_force
+        await until(pilot, lambda: desk.ready(scene, asked.append))
+        await pilot.press("d")
+        assert [edit.kind for edit in screen.overlay.staged] == ["drop"]
+
+
 async def test_undo_redo_discard_apply_and_the_log() -> None:
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.desk is not None)

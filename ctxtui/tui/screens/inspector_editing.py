@@ -116,9 +116,7 @@ class Editing(Searching):
     def editable(self) -> bool:
         """Whether the context shown can be edited now: it is there, and counted."""
         scene = self.panels.scene
-        if self.desk is None or self.glimpse is not None or scene is None or not scene.counted:
-            return False
-        return self.desk.ready(scene, self.feed.want)
+        return self.desk is not None and self.glimpse is None and scene is not None and scene.counted
 
     def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
         """What the edits of the thread make of the context shown; None without any."""
@@ -155,10 +153,14 @@ class Editing(Searching):
         raise NotImplementedError
 
     def _ready(self) -> bool:
-        if self.editable():
-            return True
-        self.say([Span("this context is still being counted", "dim")])
-        return False
+        scene, desk = self.panels.scene, self.desk
+        if not self.editable() or scene is None or desk is None:
+            self.say([Span("this context is still being counted", "dim")])
+            return False
+        if not desk.ready(scene, self.feed.want, waited_for=True):
+            self.say([Span("this context is being read: once more in a moment", "dim")])
+            return False
+        return True
 
     def context_of(self, scene: Scene) -> Context:
         assert self.desk is not None
