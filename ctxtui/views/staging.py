@@ -97,17 +97,19 @@ class Staging:
     parts_at: int | None = None
     """Where the prompt parts from the one without edits as the provider reads it: perhaps further in front than the
     first change (thinking that is no longer read); None: where the first change is."""
+    unparted: bool = False
+    """Whether the provider reads the same prompt as without edits: they change only what it does not read."""
 
-    def parted(self, at: int) -> Staging:
-        """The same, parting at `at`; what is worked out already and does not depend on that goes along."""
-        other = replace(self, parts_at=at)
+    def parted(self, at: int | None) -> Staging:
+        """The same, parting at `at` (None: nowhere); what is known already and does not depend on that goes along."""
+        other = replace(self, parts_at=at, unparted=at is None)
         other.__dict__.update({name: self.__dict__[name] for name in _ANYWHERE if name in self.__dict__})
         return other
 
     @property
     def breaks_at(self) -> int | None:
         """The first raw position from which the prefix is another one; None where nothing changes."""
-        own = self.applied.breaks_at
+        own = None if self.unparted else self.applied.breaks_at
         return own if own is None or self.parts_at is None else min(own, self.parts_at)
 
     def fate(self, node: int) -> Fate | None:

@@ -12,7 +12,7 @@ from ctxtui.curation import selection
 from ctxtui.tui.screens.breaks import BreaksScreen
 from ctxtui.tui.screens.edit_log import EditLogScreen
 from ctxtui.tui.screens.inspector import InspectorScreen
-from tests.cases.sessions import Story, long_session, use
+from tests.cases.sessions import Story, every_category, long_session, use
 from tests.tui.test_inspector import opened, text, until
 
 
@@ -57,6 +57,19 @@ async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it(
         await pilot.press("d")
         assert screen.panels.staging is None, "the same key takes it back"
         assert screen.panels.scene is not None and screen.panels.scene.figures.context_tokens == before
+
+
+async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "Let me run the demo script first.")
+        await pilot.press("d")
+        await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
+        shown = text(screen)
+        assert "nothing of the prefix" in shown and "prefix ends here" not in shown and "prefix ends" not in shown
+        at(screen, "Let me look.")
+        await pilot.press("d")
+        await until(pilot, lambda: "prefix ends here" in text(screen))
 
 
 async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,8 @@ class Editing(Searching):
             return None
         staging = desk.staging(scene, frozenset(self.marks))
         pane = desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
-        if pane.breaks_at is not None:
+        overlay = desk.overlay(self.thread)
+        if pane.breaks_at is not None or (pane.moments and overlay.staged and not overlay.applied):
             staging = staging.parted(pane.breaks_at)
         return staging, replace(pane, staging=staging)
 
