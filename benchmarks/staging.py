@@ -142,7 +142,7 @@ def _keys(folder: Path) -> Result:
     took: list[float] = []
     with Terminal([*CTXTUI, str(session(folder, MESSAGES, BYTES))], env=home(folder / "home")) as run:
         run.until_text(MARK.encode())
-        run.settle(quiet=2.5, cap=120)
+        run.rest()
         run.press(b"d", quiet=1.0)
         for _ in range(KEYS):
             run.press(PAGE_UP, quiet=0.25)

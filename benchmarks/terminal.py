@@ -129,13 +129,16 @@ class Terminal:
             pass
 
     def rest(self, quiet: float = 2.0, cap: float = 240.0) -> None:
-        """Wait until the program has done nothing for `quiet` seconds, on the screen or behind it."""
+        """Wait until the program has done nothing to speak of for `quiet` seconds: a clock that ticks may go on."""
         until, since, used = time.perf_counter() + cap, time.perf_counter(), self.cpu()
         while time.perf_counter() - since < quiet:
             if time.perf_counter() > until:
                 raise TimeoutError(f"still busy after {cap} s")
-            written, now = self.read(0.2), self.cpu()
-            if written or now - used > 0.02:
+            until_then = time.perf_counter() + 0.2
+            while time.perf_counter() < until_then:
+                self.read(0.05)
+            now = self.cpu()
+            if now - used > 0.03:
                 since = time.perf_counter()
             used = now
 
