@@ -69,4 +69,9 @@ def told_by(partner: Partner, error: str, config: Config) -> tuple[Partner, str]
     window = int(next(group for group in found.groups() if group))
     asked = _ASKED.search(error)
     fix = fix_for(partner.endpoint.kind, int(asked[1]) if asked is not None else window + 1)
-    return windowed(replace(partner, window=window, origin=REFUSED), config), f"{error.rstrip()} Fix: {fix}"
+    learned, told = replace(partner, window=window, origin=REFUSED), f"{error.rstrip()} Fix: {fix}"
+    try:
+        return windowed(learned, config), told
+    except BadConfig as wrong:
+        # The settings ask for more than there is: that is said beside it, and what there is holds.
+        return learned, f"{told}; {wrong}"

@@ -145,7 +145,13 @@ async def chat(server: Served, tmp_path: Path, wish: Wish | None = None, **setti
     work.mkdir(exist_ok=True)
     base = Wish(provider="anthropic", base_url=server.root, model=MODEL)
     wanted = base if wish is None else Wish(base.provider, base.model, base.base_url, wish.name, wish.call, wish.thread)
-    host = Host(wanted, config(tmp_path, **settings), work)
+    async with hosted(Host(wanted, config(tmp_path, **settings), work)) as made:
+        yield made
+
+
+@asynccontextmanager
+async def hosted(host: Host) -> AsyncIterator[Chat]:
+    """A chat of `host` that has begun."""
     await asyncio.to_thread(host.open)
     made = Chat(host)
     await host.begin(made.heard, lambda call: None, lambda: None)

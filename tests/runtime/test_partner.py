@@ -130,6 +130,13 @@ def test_a_refusal_tells_the_window_of_a_server_that_does_not(tmp_path: Path, er
     assert windowed(silent, larger).window == 9000, "what is only assumed does not bound the user's word"
 
 
+def test_a_refusal_under_settings_that_ask_for_more_says_so_and_holds(tmp_path: Path) -> None:
+    for settings in (config(tmp_path, '[windows]\n"m" = 8000\n'), config(tmp_path, "", "answer_tokens=4000")):
+        silent = windowed(Partner(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), settings)
+        partner, told = told_by(silent, "This model's maximum context length is 2048 tokens.", settings)
+        assert partner.window == 2048 and "--n_ctx" in told and "2,048 tokens" in told
+
+
 async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -> None:
     listed = {"data": [{"id": "claude-x", "max_input_tokens": 300_000, "max_tokens": 2000}, {"id": "claude-y"}]}
     async with served({"/v1/models": listed}) as server:

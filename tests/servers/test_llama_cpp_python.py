@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from ctxtui.runtime.hosting import Host
 from ctxtui.runtime.partner import Wish, choose
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
-from tests.runtime.chatting import Chat, config
+from tests.runtime.chatting import Chat, config, hosted
 from tests.servers.conftest import llama_cpp_python
 
 pytestmark = pytest.mark.slow
@@ -28,14 +27,8 @@ pytestmark = pytest.mark.slow
 async def talking(url: str, tmp_path: Path, name: str = "", **settings: object):  # type: ignore[no-untyped-def]
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    host = Host(Wish(base_url=url, name=name), config(tmp_path, **settings), work)
-    await asyncio.to_thread(host.open)
-    made = Chat(host)
-    await host.begin(made.heard, lambda call: None, lambda: None)
-    try:
+    async with hosted(Host(Wish(base_url=url, name=name), config(tmp_path, **settings), work)) as made:
         yield made
-    finally:
-        assert await host.close()
 
 
 def bodies(chat: Chat) -> list[bytes]:

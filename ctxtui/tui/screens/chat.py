@@ -13,6 +13,7 @@ from textual.message import Message
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.chat_source import ChatSource
 from ctxtui.runtime.unfinished import unfinished_here
+from ctxtui.runtime.windows import UNTOLD
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
 from ctxtui.tui.commands.chat import CHAT, RESTING, RUNNING, USER_ROW
@@ -87,6 +88,8 @@ class ChatScreen(ChatFigures, Partnered, Talking):
         told = f"{partner.model} of {partner.endpoint}" if not partner.is_offline else "the offline provider, no model"
         why = f" ({partner.why})" if partner.why else ""
         words = [Span("● ", "ok"), Span(f"{told}{why}", "dim")]
+        if partner.origin == UNTOLD:
+            words.append(Span(f"; it tells no window: {partner.window:,} tokens assumed", "warn"))
         if host.recovered:
             words.append(Span("; went on where the chat ended", "dim"))
         if waiting := len(host.recovered.queue):
