@@ -234,7 +234,7 @@ def _warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
     if tag.quotes:
         by = len({position for quote in tag.quotes for position in quote.by})
         more = f" +{len(tag.quotes) - 1}" if len(tag.quotes) > 1 else ""
-        yield f"{by:,} later block{'' if by == 1 else 's'} quote", tag.quotes[0].literal + more
+        yield f"{by:,} later block{' quotes' if by == 1 else 's quote'}", tag.quotes[0].literal + more
     if tag.lost:
         more = f" +{len(tag.lost) - 1}" if len(tag.lost) > 1 else ""
         yield f"{len(tag.lost):,} literal{'' if len(tag.lost) == 1 else 's'} lost in Σ:", tag.lost[0].literal + more
