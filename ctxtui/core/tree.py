@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,7 +50,9 @@ _ASKING: Final = frozenset({"user", "image", "document"})
 
 class Tree:
     """An append-only tree of content-addressed blocks. Nodes are small integers; adding the same block twice to the
-    same parent gives the same node."""
+    same parent gives the same node. `guard` is held while a node is made: a lock where several threads make some."""
+
+    guard: AbstractContextManager[object] = nullcontext()
 
     def __init__(self) -> None:
         self._nodes: list[Node] = [_EMPTY]
@@ -73,10 +76,13 @@ class Tree:
         found = self._children.get(key)
         if found is not None:
             return found
-        made = self._make(self._nodes[parent], self._blocks.setdefault(block.digest, block), place)
-        self._children[key] = made.id
-        self._nodes.append(made)
-        return made.id
+        with self.guard:
+            found = self._children.get(key)
+            if found is None:
+                made = self._make(self._nodes[parent], self._blocks.setdefault(block.digest, block), place)
+                self._nodes.append(made)
+                found = self._children[key] = made.id
+        return found
 
     def extend(self, head: int, items: Iterable[Item]) -> int:
         """The head of the context `head` followed by `items`."""

@@ -54,12 +54,13 @@ class Asleep(NamedTuple):
 
 class AppliedItem(NamedTuple):
     """A block of the sent context: the raw `node` it stands for (-1: none, it is new), the `edit` that changed it
-    (None: as it was), and whether it is pinned."""
+    (None: as it was), whether it is pinned, and the raw `position` at which it stands (of a new one: before which)."""
 
     item: Item
     node: int
     edit: Edit | None = None
     pinned: bool = False
+    position: int = -1
 
 
 @dataclass(frozen=True)
@@ -117,12 +118,12 @@ class Applied:
         for position, item in enumerate(whole):
             while inserts and inserts[-1].position <= position:
                 new = inserts.pop()
-                yield from (AppliedItem(one, -1, new.edit) for one in new.items)
+                yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
             change = self.changes.get(position)
             if change is None:
-                yield AppliedItem(item, nodes[position], None, position in pinned)
+                yield AppliedItem(item, nodes[position], None, position in pinned, position)
             elif change.after is not None:
                 changed = Item(change.after, item.place)
-                yield AppliedItem(changed, change.node, change.edit, position in pinned)
+                yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
         for new in inserts[::-1]:
-            yield from (AppliedItem(one, -1, new.edit) for one in new.items)
+            yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)

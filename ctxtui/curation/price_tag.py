@@ -21,8 +21,9 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.closure import BOUND
 from ctxtui.curation.dependence import Literals, Lost, Quote, lost, quotes
+from ctxtui.curation.sent_path import SentPath
 from ctxtui.curation.staged_context import Count, StagedContext
-from ctxtui.curation.staged_prompt import staged_prompt, trail_of
+from ctxtui.curation.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.wire.grammars import RESPONSES
 
 NOW: Final = "now"
@@ -40,13 +41,16 @@ Charge = Callable[[Usage, float], float | None]
 @dataclass(frozen=True)
 class Asked:
     """The next request without the staged edits: the caches as they are, its `prompt`, what usage costs, and the time
-    `now` (Unix seconds; for a recording the time of the call shown). Keep it for as long as these hold: what is worked
-    out about them is kept with it."""
+    `now` (Unix seconds; for a recording the time of the call shown). `path` says where the nodes of a prompt under
+    edits that are applied already stand (None: it is the raw one), and `raw` is then the request without any edit. Keep
+    it for as long as these hold: what is worked out about them is kept with it."""
 
     simulator: Simulator
     prompt: Prompt
     charge: Charge
     now: float
+    path: SentPath | None = None
+    raw: Front | None = None
 
     @cached_property
     def trail(self) -> list[Spot]:
@@ -146,18 +150,19 @@ class PriceTag:
 def price_tag(
     before: Applied, after: Applied, asked: Asked, count: Count, literals: Literals | None = None
 ) -> PriceTag:
-    """The tag of the edits in `after` that `before` does not have. `count` gives the tokens of a new block, `literals`
-    are those of the context (None: quotes are left out)."""
-    prompt, staged = staged_prompt(asked.prompt, before, after, count, asked.trail)
+    """The tag of the edits in `after` that `before` does not have; `asked` is the request under `before`. `count` gives
+    the tokens of a new block, `literals` are those of the context (None: quotes are left out)."""
+    front = Front(before, asked.trail, asked.path or SentPath(after.context))
+    prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw)
     return PriceTag(
         asked.prompt.total,
         prompt.total,
         staged.first,
         tuple(_moments(asked, prompt)),
         _thinking_lost(before, after, staged),
-        tuple(quotes(literals, after)) if literals is not None else (),
-        tuple(_lost(after, literals)) if literals is not None else (),
-        sum(change.repaired for change in after.changes.values()),
+        tuple(_quotes(before, after, literals)) if literals is not None else (),
+        tuple(_lost(before, after, literals)) if literals is not None else (),
+        sum(change.repaired for position, change in after.changes.items() if position not in before.changes),
         after.refused,
         len(after.asleep),
         tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
@@ -206,10 +211,19 @@ def _thinking_lost(before: Applied, after: Applied, staged: StagedContext) -> in
     return found
 
 
-def _lost(applied: Applied, literals: Literals) -> list[Lost]:
+def _quotes(before: Applied, after: Applied, literals: Literals) -> list[Quote]:
+    found = quotes(literals, after)
+    if not before.touched:
+        return found
+    known = {(quote.literal, quote.position) for quote in quotes(literals, before)}
+    return [quote for quote in found if (quote.literal, quote.position) not in known]
+
+
+def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
     found: list[Lost] = []
-    for edit in {one.edit.id: one.edit for one in applied.inserts}.values():
-        if edit.kind == SUMMARIZE:
-            covered = [p for target in edit.targets if (p := applied.context.find(target)) is not None]
+    said = {one.edit.id for one in before.inserts}
+    for edit in {one.edit.id: one.edit for one in after.inserts}.values():
+        if edit.kind == SUMMARIZE and edit.id not in said:
+            covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
             found += lost(literals, covered, str(edit.given.get("text") or ""))
     return found

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Mark, Prompt
 from ctxtui.core.block import HEADER, Item
 from ctxtui.curation.applied import Applied
+from ctxtui.curation.sent_path import END, RAW, Edge, SentPath
 from ctxtui.curation.staged_context import Count, StagedContext, Standing
 from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
@@ -28,18 +29,31 @@ def trail_of(base: Prompt) -> list[Spot]:
     return list(base.last.back())[::-1]
 
 
+class Front(NamedTuple):
+    """A request that was made before: the edits that it is `under`, its places from the front on, and their path."""
+
+    under: Applied
+    trail: Sequence[Spot]
+    path: SentPath
+
+
 def staged_prompt(
-    base: Prompt, before: Applied, after: Applied, count: Count, trail: Sequence[Spot] | None = None
+    base: Prompt, front: Front, after: Applied, count: Count, other: Front | None = None
 ) -> tuple[Prompt, StagedContext]:
-    """The prompt that `base` becomes when `after` is applied instead of `before`. `base` must be the request of the
-    context under `before`, its places by the nodes of the raw path; `count` gives the tokens of new blocks, `trail` is
-    `trail_of(base)`, for whoever asks more than once."""
-    staged = StagedContext(before, after, base, count)
-    if staged.first is None and before.marks == after.marks:
+    """The prompt that `base` becomes when `after` is applied instead of the edits that it is under; `front` has its
+    places. Where a longer prefix is that of another request, as where a staged edit undoes an applied one, `other`
+    gives that request. `count` gives the tokens of new blocks."""
+    staged = StagedContext(front.under, after, base, count, front.path)
+    if staged.first is None and front.under.marks == after.marks:
         return base, staged
-    places = _Places(base, staged, after, trail_of(base) if trail is None else trail)
-    marks = [made for mark in base.marks if (made := places.mark(mark)) is not None]
-    marks += places.added(before)
+    had = [(front.path.edge(mark.spot.node), mark.life) for mark in base.marks]
+    nearest, start = front, staged.edge or END
+    if other is not None and start is not END:
+        parts = staged.parts_from(other.under) or END
+        nearest, start = (other, parts) if parts > start else (front, start)
+    places = _Places(base, staged, after, nearest, start, {edge for edge, _ in had})
+    marks = [made for edge, life in had if (made := places.mark(edge, life)) is not None]
+    marks += places.added(front.under)
     numbers = sorted(marks, key=lambda mark: mark.spot.number)
     return base._replace(
         last=places.last, marks=tuple(numbers), tokens=places.tokens, total=base.total + staged.more
@@ -53,75 +67,79 @@ def _front(spot: Spot) -> Spot:
 
 
 class _Places:
-    """The places of a staged prompt: those of the base in front of the first change, new ones behind it."""
+    """The places of a staged prompt: those of `front` before `start`, new ones behind it."""
 
-    def __init__(self, base: Prompt, staged: StagedContext, after: Applied, trail: Sequence[Spot]) -> None:
-        self._base, self._staged, self._after, self._trail = base, staged, after, trail
+    def __init__(
+        self, base: Prompt, staged: StagedContext, after: Applied, front: Front, start: Edge, had: set[Edge]
+    ) -> None:
+        self._base, self._staged, self._after, self._front, self._start, self._had = (
+            base,
+            staged,
+            after,
+            front,
+            start,
+            had,
+        )
         self._context = after.context
         self._tokens: dict[int, int] = {}
-        self._at: dict[int, Spot] = {}
-        first = len(self._context) if staged.first is None else staged.first
-        index = bisect_left(trail, first, key=self._position)
-        self._front = trail[index - 1] if index else _front(base.last)
+        self._at: dict[Edge, Spot] = {}
+        index = bisect_left(front.trail, start, key=self._edge)
+        self._before = front.trail[index - 1] if index else _front(base.last)
         self._make()
 
-    def _position(self, spot: Spot) -> int:
-        return self._context.tree[spot.node].depth - 1
+    def _edge(self, spot: Spot) -> Edge:
+        return self._front.path.edge(spot.node)
 
     def tokens(self, node: int) -> int:
         """Tokens up to a place; the nodes of new ones are negative."""
         return self._tokens[node] if node < 0 else self._base.tokens(node)
 
-    def mark(self, mark: Mark) -> Mark | None:
-        """A marker of the base, where it is now; None where its block is out."""
-        position = self._position(mark.spot)
-        edit = self._after.marks.get(position)
+    def mark(self, edge: Edge, life: float) -> Mark | None:
+        """A marker of the base that stood at `edge`, where it is now; None where its block is out."""
+        edit = self._after.marks.get(edge[0]) if edge[1] == RAW else None
         if edit is not None and edit.given.get("on") is False:
             return None
-        if self._staged.first is None or position < self._staged.first:
-            return mark
-        spot = self._at.get(position)
-        return None if spot is None else Mark(spot, mark.life)
+        spot = self._spot(edge)
+        return None if spot is None else Mark(spot, life)
 
     def added(self, before: Applied) -> list[Mark]:
         """The markers that breakpoint edits add."""
-        had = {self._position(mark.spot) for mark in self._base.marks}
         found = []
         for position, edit in self._after.marks.items():
-            if edit.given.get("on") is False or (position in had and before.marks.get(position) == edit):
+            edge = (position, RAW)
+            if edit.given.get("on") is False or (edge in self._had and before.marks.get(position) == edit):
                 continue
-            spot = self._at.get(position) or self._raw(position)
+            spot = self._spot(edge)
             if spot is not None:
                 found.append(Mark(spot, self._base.rules.seconds(str(edit.given.get("ttl") or ""))))
         return found
 
-    def _raw(self, position: int) -> Spot | None:
-        if self._staged.first is not None and position >= self._staged.first:
-            return None
-        node = self._context.nodes[position]
-        index = bisect_left(self._trail, position, key=self._position)
-        found = self._trail[index] if index < len(self._trail) else None
-        return found if found is not None and found.node == node else None
+    def _spot(self, edge: Edge) -> Spot | None:
+        if edge >= self._start:
+            return self._at.get(edge)
+        trail = self._front.trail
+        index = bisect_left(trail, edge, key=self._edge)
+        found = trail[index] if index < len(trail) else None
+        return found if found is not None and self._edge(found) == edge else None
 
     def _make(self) -> None:
         """New places, from the end back: enough message ends, and the look-back of each marker."""
-        self.last = self._front
-        if self._staged.first is None:
+        self.last = self._before
+        if self._start is END:
             return
-        first = self._staged.first
-        marked = {self._position(mark.spot) for mark in self._base.marks} | set(self._after.marks)
-        wanted = {position for position in marked if position >= first}
+        marked = self._had | {(at, RAW) for at in self._after.marks}
+        wanted = {edge for edge in marked if edge >= self._start}
         chosen: list[Standing] = []
         ends, near, role = 0, 0, ""
-        for one in self._staged.back():
+        for one in self._staged.back(self._start):
             if not self._is_place(one):
                 continue
-            near = self._base.rules.lookback if one.position in wanted else near - 1
+            near = self._base.rules.lookback if one.edge in wanted else near - 1
             ends += one.item.place.role != role
             role = one.item.place.role
             if ends <= ENDS or near > 0:
                 chosen.append(one)
-            elif not any(position < one.position for position in wanted):
+            elif not any(edge < one.edge for edge in wanted):
                 break
         for one in reversed(chosen):
             self._add(one)
@@ -136,13 +154,12 @@ class _Places:
         self._tokens[node] = one.tokens
         number = self.last.number + 1
         if one.position >= 0:
-            number = max(number, self._front.number + self._staged.number(one.position))
+            number = max(number, self._before.number + self._staged.number(one.position, self._start))
         section, role, _ = one.item.place
         key = _FRESH + one.item.block.digest.encode() + node.to_bytes(4, "big", signed=True)
         opens = self._context.dialect != ANTHROPIC and self._opens(one.item)
         self.last = Spot(key, self.last, node, number, section, role, opens)
-        if one.position >= 0:
-            self._at[one.position] = self.last
+        self._at[one.edge] = self.last
 
     def _opens(self, item: Item) -> bool:
         alone = self._context.dialect == RESPONSES and item.block.kind not in MESSAGE_PARTS

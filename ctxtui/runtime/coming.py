@@ -9,7 +9,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
 from ctxtui.curation.price_tag import Asked
-from ctxtui.lab import asking
+from ctxtui.lab.asking import Replay
 from ctxtui.lab.book import Book
 from ctxtui.lab.coming import Coming, coming
 from ctxtui.lab.missed import lived
@@ -19,6 +19,7 @@ from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.pricing import prices_for
 from ctxtui.runtime.pricing_apart import Pricer, price_here
 from ctxtui.runtime.settings import Settings
+from ctxtui.runtime.under_edits import UnderEdits
 
 STEP = 1_000
 """Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""
@@ -66,24 +67,40 @@ class Charges:
 
 @dataclass(frozen=True)
 class Next:
-    """The next request: as the price tag takes it, and foretold for the screen."""
+    """The next request: as the price tag takes it, and foretold for the screen. `parts_at` is the raw position from
+    which applied edits make it another one than what was sent last (None: they do not)."""
 
     asked: Asked
     coming: Coming
+    parts_at: int | None = None
 
 
-def next_of(book: Book, call: Call, head: int, calls: Sequence[Call], pricer: Pricer, at: float | None = None) -> Next:
+def next_of(
+    replay: Replay,
+    book: Book,
+    call: Call,
+    head: int,
+    calls: Sequence[Call],
+    pricer: Pricer,
+    at: float | None = None,
+    under: UnderEdits | None = None,
+) -> Next:
     """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended; everything in
-    `book` must be counted). `calls` are those of the thread up to `call`."""
+    `book` must be counted), under the edits that it is `under` (None: without any). `calls` are those of the thread up
+    to `call`."""
     rules = cached_by(book)
-    found = asking.following(book, rules, call, head, at)
+    found = replay.following(call, head, at)
     charge = Charges(pricer, call, found.prompt.total)
-    asked = Asked(found.simulator, found.prompt, charge, found.at)
+    asked, parts = Asked(found.simulator, found.prompt, charge, found.at), None
+    if under is not None:
+        raw, found = found, replay.following(call, under.head, at)
+        asked, parts = under.asked(raw, found, charge), under.parts_at(call, raw.prompt)
+    head = under.head if under is not None else head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
     life = lived(rules(call), calls)
     inferred = rules(call).engine == "anthropic" and call.skeleton is None
-    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred))
+    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), parts)
 
 
 def coming_of(session: Session, counter: Counter, settings: Settings, thread: str = MAIN) -> Coming | None:
@@ -96,4 +113,5 @@ def coming_of(session: Session, counter: Counter, settings: Settings, thread: st
     last = calls[-1]
     tip = session.threads[thread].tip if thread in session.threads else last.response_head
     head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
-    return next_of(book, last, head, calls, price_here(prices_for(settings))).coming
+    replay = Replay(book, cached_by(book))
+    return next_of(replay, book, last, head, calls, price_here(prices_for(settings))).coming

@@ -45,7 +45,7 @@ class Proposals:
         self._study = desk.study
         self._model = scene.call.model
         self._staging = desk.staging(scene)
-        self._before = desk.before(self._staging)
+        self._before = desk.applied(scene)
         self._ask = coming
         self._coming = coming()
         self._overlay = desk.overlay(scene.thread or "main")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -15,9 +14,10 @@ from ctxtui.curation.dependence import Literals, Lost, Quote
 from ctxtui.curation.price_tag import EXPIRY, PriceTag, price_tag
 from ctxtui.curation.price_tag import Moment as Priced
 from ctxtui.curation.rules import rules_for
-from ctxtui.runtime.coming import Next, next_of
+from ctxtui.runtime.coming import Next
+from ctxtui.runtime.next_desk import Later, NextDesk
 from ctxtui.views.staged_pane import Moment, StagedPane
-from ctxtui.views.staging import Staging
+from ctxtui.views.staging import Staging, is_unsent, parted
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
@@ -31,8 +31,6 @@ FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
 MANY: Final = 20_000
 """Blocks that are read at once where the user waits for it (a third of a second)."""
-Later = Callable[[Callable[[], None]], None]
-"""Has something done in a worker, before anything else."""
 
 
 class Kept(Protocol):
@@ -59,33 +57,25 @@ class StagingDesk:
         self._reading: tuple[object, int] | None = None
         self._applied: tuple[object, Applied] | None = None
         self._base: tuple[object, Applied] | None = None
-        self._next: dict[object, Next | None] = {}
-        self._literals: Literals | None = None
+        self._plain: tuple[object, Applied] | None = None
+        self._under: Staging | None = None
+        self._next = NextDesk(study)
         self._tag: tuple[object, PriceTag] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
-        """The request that would follow the call shown; None while it is worked out, which `later` does in a worker.
-        A live session's is sent now, a recorded one's when the call shown had ended."""
-        study, call = self.study, scene.call
-        done, total = study.progress
-        if call.usage is None or not call.usage.has_cache or done < total or not self.ready(scene, later):
-            return None
-        context = self.context(scene)
-        key = (call.id, context.head, study.book.version, len(study.session.calls), live)
-        if key not in self._next:
-            self._next = {key: None}
+        """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
+        which `later` does in a worker. A live session's is sent now, a recorded one's when the call shown had ended."""
+        return (
+            self._following(scene, self.applied(scene), later, live=live) if self._known(scene, later) else None
+        )
 
-            def work() -> None:
-                calls = list(scene.calls[: scene.index + 1])
-                at = time.time() if live else None
-                found = next_of(study.book, call, context.head, calls, study.pricer, at)
-                literals = Literals(context)
-                literals.advance()
-                self._literals = literals
-                self._next[key] = found
+    def _known(self, scene: Scene, later: Later) -> bool:
+        """Whether the next call can be asked for."""
+        usage, (done, total) = scene.call.usage, self.study.progress
+        return usage is not None and usage.has_cache and done >= total and self.ready(scene, later)
 
-            later(work)
-        return self._next[key]
+    def _following(self, scene: Scene, under: Applied, later: Later, *, live: bool) -> Next | None:
+        return self._next.of(scene, self.context(scene), under, later, live=live)
 
     def overlay(self, thread: str) -> Overlay:
         """The edits of `thread`. Raises `CtxtuiError` where the database cannot be read."""
@@ -124,23 +114,34 @@ class StagingDesk:
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
         """What the edits make of it."""
         overlay = self._overlays.of(scene.thread or "main")
-        context = self.context(scene)
-        model = scene.call.model
+        context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
         if self._applied is None or self._applied[0] != key:
-            rules = rules_for(context.dialect, self.study.book.card(model))
-            self._applied = key, apply(context, overlay.in_force, rules)
-        return Staging(
-            scene, self._applied[1], partial(self.study.tokens_of, model), overlay.staged, marks, context.head or ROOT
-        )
+            self._applied = key, self._apply(context, overlay.in_force, model)
+        applied, base = self._applied[1], self.before(scene)
+        sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
+        under = self._under
+        if not base.touched:
+            under = None
+        elif under is None or under.applied is not base or under.scene is not scene:
+            under = Staging(scene, base, sizes, head=head)
+        self._under = under
+        breaks = parted(base, applied)
+        return Staging(scene, applied, sizes, overlay.staged, marks, head, under, breaks)
 
-    def pane(self, staging: Staging, moment: int | None, coming: Next | None) -> StagedPane:
-        """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: the cheapest),
-        `coming` the next request without them."""
-        tag = self._price(staging, coming) if coming is not None and staging.counted else None
-        applied = staging.applied
+    def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
+        """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: the cheapest);
+        `later` and `live` are as in `next_call`."""
+        applied, usable = staging.applied, staging.scene.limits.usable
+        known = self._known(staging.scene, later)
+        coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
+        staged = bool(staging.edits) or staging.unsent
+        tag = self._price(staging, coming) if coming is not None and staged and staging.counted else None
+        if coming is not None and (tag is not None or not staged):
+            at = [one for one in (coming.parts_at, tag.breaks_at if tag is not None else None) if one is not None]
+            staging = staging.parted(min(at, default=None))
         if tag is None:
-            return StagedPane(staging, staging.scene.limits.usable, applied.context.dialect, asleep=len(applied.asleep))
+            return StagedPane(staging, usable, applied.context.dialect, asleep=len(applied.asleep))
         assert coming is not None
         moments = tuple(
             Moment(one.name, _hint(one, coming.asked.now), one.once, one.per_call, one.pays_back) for one in tag.moments
@@ -148,7 +149,7 @@ class StagingDesk:
         chosen = tag.cheapest if moment is None else moment % max(1, len(moments))
         return StagedPane(
             staging,
-            staging.scene.limits.usable,
+            usable,
             applied.context.dialect,
             moments,
             chosen,
@@ -156,11 +157,15 @@ class StagingDesk:
             tuple(_warnings(tag)),
             len(applied.asleep),
             tag.broken,
-            tag.breaks_at,
         )
 
-    def broken(self, staging: Staging, coming: Next) -> tuple[Sequence[Quote], Sequence[Lost]]:
-        """The literals that later blocks quote, and those that summaries lost."""
+    def broken(self, staging: Staging, later: Later, *, live: bool) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
+        """The literals that later blocks quote, and those that summaries lost; None while they are worked out."""
+        if not self._known(staging.scene, later):
+            return None
+        coming = self._following(staging.scene, self.before(staging.scene), later, live=live)
+        if coming is None:
+            return None
         tag = self._price(staging, coming)
         return (tag.quotes, tag.lost) if tag is not None else ((), ())
 
@@ -169,7 +174,6 @@ class StagingDesk:
         overlay, model = self._overlays.of(staging.scene.thread or "main"), staging.scene.call.model
         key = (id(staging.applied), id(coming), overlay.version)
         if self._tag is None or self._tag[0] != key:
-            before = self.before(staging)
             waiting: list[Block] = []
 
             def count(block: Block) -> int:
@@ -178,34 +182,44 @@ class StagingDesk:
                     waiting.append(block)
                 return found or 0
 
-            tag = price_tag(before, staging.applied, coming.asked, count, self._literals)
+            tag = price_tag(self.before(staging.scene), staging.applied, coming.asked, count, self._next.literals)
             if waiting:
                 return None
             self._tag = key, tag
         return self._tag[1]
 
-    def before(self, staging: Staging) -> Applied:
-        """The context of `staging` without what is only staged."""
-        scene = staging.scene
-        applied = self._overlays.of(scene.thread or "main").applied
-        return self._base_of(staging.applied.context, applied, scene.call.model)
+    def before(self, scene: Scene) -> Applied:
+        """What the edits that are in question are held against: the context under those that are applied. Where nothing
+        is staged, the applied ones are in question, until they are sent: the context without edits."""
+        if self._overlays.of(scene.thread or "main").staged or not is_unsent(scene):
+            return self.applied(scene)
+        context = self.context(scene)
+        key = (id(context), context.head, len(context))
+        if self._plain is None or self._plain[0] != key:
+            self._plain = key, Applied(context, length=len(context))
+        return self._plain[1]
 
     @property
     def foretelling(self) -> bool:
         """Whether a next request is being worked out."""
-        return None in self._next.values()
+        return self._next.foretelling
 
     @property
     def literals(self) -> Literals | None:
         """The literals of the context whose next call was worked out; None before."""
-        return self._literals
+        return self._next.literals
 
-    def _base_of(self, context: Context, applied: tuple[Edit, ...], model: str) -> Applied:
+    def applied(self, scene: Scene) -> Applied:
         """The context under what is applied already."""
+        context, model = self.context(scene), scene.call.model
+        applied = self._overlays.of(scene.thread or "main").applied
         key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
         if self._base is None or self._base[0] != key:
-            self._base = key, apply(context, applied, rules_for(context.dialect, self.study.book.card(model)))
+            self._base = key, self._apply(context, applied, model)
         return self._base[1]
+
+    def _apply(self, context: Context, edits: tuple[Edit, ...], model: str) -> Applied:
+        return apply(context, edits, rules_for(context.dialect, self.study.book.card(model)))
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""

@@ -6,6 +6,7 @@ grow and dictionaries only gain keys, so that both may happen at once.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.session import Session
@@ -35,6 +36,8 @@ class Study:
         self, session: Session, book: Book, counter: Counter | None, pricer: Pricer, usable_share: float = 0.75
     ) -> None:
         self.session = session
+        # Next requests get their nodes in a worker, beside those that the record brings.
+        session.tree.guard = threading.Lock()
         self.book = book
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
@@ -113,6 +116,11 @@ class Study:
             here.ledger,
             here.records,
         )
+
+    def count_all(self) -> None:
+        """Count what is not counted yet, all of it: for the worker that else does slices."""
+        while self.progress[0] < self.progress[1]:
+            self._count()
 
     def grew(self) -> None:
         """The session has more than before: read the threads that were looked at anew."""

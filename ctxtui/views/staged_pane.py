@@ -30,9 +30,8 @@ class Moment:
 class StagedPane:
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
     `dialect` the provider's dialect that the result was held against; `warnings` are short texts, each with what it is
-    about; `asleep` are edits whose target is not in this context, `broken` the cached tokens that are not read
-    any more if the edits are applied now, as the simulated cache has it (None: not known yet), and `breaks_at` the raw
-    position where the prompt parts from the one without them."""
+    about; `asleep` are edits whose target is not in this context, and `broken` the cached tokens that are not read
+    any more if the edits are applied now, as the simulated cache has it (None: not known yet)."""
 
     staging: Staging
     usable: int
@@ -43,7 +42,6 @@ class StagedPane:
     warnings: tuple[tuple[str, str], ...] = ()
     asleep: int = 0
     broken: int | None = None
-    breaks_at: int | None = None
 
 
 def edits(count: int) -> str:

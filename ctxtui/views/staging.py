@@ -54,7 +54,7 @@ MARK_OF: Final = {
 """The mark of a block by the kind of the edit that changed it."""
 
 
-_ANYWHERE: Final = ("fates", "news", "counted", "before", "freed", "cached", "by_category", "_stretch")
+_ANYWHERE: Final = ("fates", "news", "counted", "before", "gone", "cached", "by_category", "_stretch", "_left_out")
 """What of a `Staging` does not depend on where the prompt parts."""
 
 
@@ -86,7 +86,10 @@ class New:
 @dataclass(frozen=True)
 class Staging:
     """The context of `scene` under its edits, as far as it is counted. `edits` are those that are only staged,
-    `marked` the nodes that the user marked, `head` the end of the context that the next request would have."""
+    `marked` the nodes that the user marked, `head` the end of the context that the next request would have. `under` is
+    the same under the edits that are applied, where others are staged on top (None: nothing is to be taken off).
+    `breaks_at` is the first raw position from which the next request is another one than the last, as the provider
+    reads it; None where it only goes on."""
 
     scene: Scene
     applied: Applied
@@ -94,23 +97,21 @@ class Staging:
     edits: tuple[Edit, ...] = ()
     marked: frozenset[int] = frozenset()
     head: int = ROOT
-    parts_at: int | None = None
-    """Where the prompt parts from the one without edits as the provider reads it: perhaps further in front than the
-    first change (thinking that is no longer read); None: where the first change is."""
-    unparted: bool = False
-    """Whether the provider reads the same prompt as without edits: they change only what it does not read."""
+    under: Staging | None = None
+    breaks_at: int | None = None
 
     def parted(self, at: int | None) -> Staging:
-        """The same, parting at `at` (None: nowhere); what is known already and does not depend on that goes along."""
-        other = replace(self, parts_at=at, unparted=at is None)
+        """The same, breaking at `at` (None: nowhere); what is known already and does not depend on that goes along."""
+        if at == self.breaks_at:
+            return self
+        other = replace(self, breaks_at=at)
         other.__dict__.update({name: self.__dict__[name] for name in _ANYWHERE if name in self.__dict__})
         return other
 
     @property
-    def breaks_at(self) -> int | None:
-        """The first raw position from which the prefix is another one; None where nothing changes."""
-        own = None if self.unparted else self.applied.breaks_at
-        return own if own is None or self.parts_at is None else min(own, self.parts_at)
+    def unsent(self) -> bool:
+        """Whether the call shown was sent without edits: those that are applied wait for the next one."""
+        return is_unsent(self.scene)
 
     def fate(self, node: int) -> Fate | None:
         """What becomes of `node`; None where it stays as it is."""
@@ -162,11 +163,22 @@ class Staging:
     def before(self) -> int:
         """Tokens of the context that the next request would have: what was reported of the call shown, and what came
         since as we count it."""
-        running, scene = self.scene.running, self.scene
+        running, raw = self.scene.running, self.scene.call.raw_head
         if not running.counted(self.head):
             return 0
-        since = running.read(self.head, self.head) - running.read(self.head, scene.head)
-        return scene.figures.context_tokens + since
+        since = running.read(self.head, self.head) - running.read(self.head, raw)
+        return self.scene.figures.context_tokens + sum(self._left_out.values()) + since
+
+    @cached_property
+    def _left_out(self) -> dict[int, int]:
+        """Tokens that edits took out of the call shown, by category index (negative: they put more in)."""
+        call, running = self.scene.call, self.scene.running
+        if self.unsent or not running.counted(max(call.raw_head, call.sent_head)):
+            return {}
+        sums = zip(
+            running.sums(call.raw_head, call.raw_head), running.sums(call.sent_head, call.sent_head), strict=True
+        )
+        return {category: raw - sent for category, (raw, sent) in enumerate(sums) if raw != sent}
 
     @cached_property
     def _stretch(self) -> float:
@@ -174,13 +186,18 @@ class Staging:
         ours = self.scene.position(self.scene.head)
         return self.scene.figures.context_tokens / ours if ours and self.scene.figures.reported else 1.0
 
-    @cached_property
+    @property
     def freed(self) -> int:
-        """Tokens that go, less those that come; negative where more come."""
-        return self.freed_from(0)
+        """Tokens that go with the edits in question, less those that come; negative where more come."""
+        return self.gone - (self.under.gone if self.under is not None else 0)
 
-    def freed_from(self, position: int, until: int | None = None) -> int:
-        """As `freed`, from a raw position on, up to another one (exclusive)."""
+    @cached_property
+    def gone(self) -> int:
+        """Tokens that the raw context has more than what would be sent."""
+        return self.gone_from(0)
+
+    def gone_from(self, position: int, until: int | None = None) -> int:
+        """As `gone`, from a raw position on, up to another one (exclusive)."""
         changes = self.applied.changes
         last = len(self.applied.context) + 1 if until is None else until
         gone = 0
@@ -193,7 +210,12 @@ class Staging:
     @property
     def after(self) -> int:
         """Tokens of the context under the edits."""
-        return max(0, self.before - self.freed)
+        return max(0, self.before - self.gone)
+
+    @property
+    def shown(self) -> int:
+        """Tokens of the context shown, without what came since, under the edits."""
+        return max(0, self.scene.figures.context_tokens + sum(self._left_out.values()) - self.gone)
 
     @cached_property
     def cached(self) -> int:
@@ -209,7 +231,9 @@ class Staging:
             return None
         nodes = self.applied.context.nodes
         before = self.scene.session.tree[nodes[at]].parent if at < len(nodes) else self.head
-        return round(self.scene.position(before) * self._stretch) if self.scene.running.counted(self.head) else 0
+        if not self.scene.running.counted(self.head):
+            return 0
+        return round((self.scene.position(before) - self.gone_from(0, at)) * self._stretch)
 
     @property
     def broken(self) -> int:
@@ -223,8 +247,9 @@ class Staging:
 
     @cached_property
     def by_category(self) -> dict[int, int]:
-        """How many tokens more (or, negative, less) each category has under the edits, by index."""
-        change: dict[int, int] = {}
+        """How many tokens more (or, negative, less) than in the call shown each category has under the edits, by
+        index."""
+        change = dict(self._left_out)
         for node, fate in self.fates.items():
             for category, tokens in self._shared(node, (fate.after or 0) - fate.tokens).items():
                 change[category] = change.get(category, 0) + tokens
@@ -264,3 +289,21 @@ class Staging:
     def repairs(self) -> int:
         """Blocks that go so that the provider takes the rest."""
         return sum(change.repaired and change.before.kind != HEADER for change in self.applied.changes.values())
+
+
+def is_unsent(scene: Scene) -> bool:
+    """Whether the call shown was sent as the agent had it, without edits."""
+    return scene.call.sent_head == scene.call.raw_head
+
+
+def parted(before: Applied, after: Applied) -> int | None:
+    """The first raw position at which `after` has something else than `before`, whether the provider reads it or not;
+    None where they are the same."""
+    found = [p for p in {*before.changes, *after.changes} if _after(before, p) != _after(after, p)]
+    found += [one.position for one in {*before.inserts} ^ {*after.inserts}]
+    return min(found, default=None)
+
+
+def _after(side: Applied, position: int) -> object:
+    change = side.changes.get(position)
+    return True if change is None else change.after

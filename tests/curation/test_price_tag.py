@@ -19,12 +19,13 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.apply import apply
-from ctxtui.curation.context import THINKING
+from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.dependence import Literals, reattached
 from ctxtui.curation.outgoing import outgoing
 from ctxtui.curation.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, price_tag
 from ctxtui.curation.rules import rules_for
-from ctxtui.curation.staged_prompt import staged_prompt
+from ctxtui.curation.sent_path import SentPath, leaving
+from ctxtui.curation.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.pricing.price import price
 from ctxtui.runtime.packaged import cache_rules, model_table
 from ctxtui.wire.registry import DIALECTS
@@ -86,24 +87,33 @@ class Scene:
     def ask(self, head: int, marks: list[tuple[int, float]]) -> Prompt:
         return prompt(self.prefixes, self.rules, self.seed, head, Summed(self.context.tree, self.count), marks)
 
-    def exact(self, applied: Applied) -> Prompt:
-        """The staged request in a tree of its own, every block of it."""
-        tree = Tree()
+    def exact(self, applied: Applied, tree: Tree | None = None) -> Prompt:
+        """The staged request, every block of it, in a tree of its own or in `tree`."""
+        tree = Tree() if tree is None else tree
         head, marks = ROOT, []
         had = {mark.spot.node: mark.life for mark in self.base.marks}
-        for one in applied.items:
-            place = one.item.place if one.node >= 0 else one.item.place._replace(mark="")
-            head = tree.child(head, one.item.block, place)
+        for one, item in zip(applied.items, leaving(applied), strict=True):
+            head = tree.child(head, *item)
             edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
             life = had.get(one.node)
             if edit is not None:
                 life = None if edit.given.get("on") is False else self.rules.seconds(str(edit.given.get("ttl") or ""))
             if life is not None:
                 marks.append((head, life))
-        return prompt(Prefixes(tree), self.rules, self.seed, head, Summed(tree, self.count), marks)
+        prefixes = self.prefixes if tree is self.context.tree else Prefixes(tree)
+        return prompt(prefixes, self.rules, self.seed, head, Summed(tree, self.count), marks)
+
+    def head_of(self, applied: Applied) -> int:
+        """The node at which the path of `applied` ends."""
+        return self.context.tree.extend(ROOT, leaving(applied))
 
     def asked(self) -> Asked:
         return Asked(self.simulator, self.base, charge_of(self.model), self.now)
+
+
+def front_of(context: Context, base: Prompt) -> Front:
+    """The front of a request without edits."""
+    return Front(apply(context, []), trail_of(base), SentPath(context))
 
 
 def outcome(simulator: Simulator, one: Prompt, at: float) -> tuple[Any, ...]:
@@ -122,7 +132,7 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
         after = apply(scene.context, log, rules_for(dialect, scene.card))
         if after.refused:
             continue
-        derived, staged = staged_prompt(scene.base, apply(scene.context, []), after, scene.count)
+        derived, staged = staged_prompt(scene.base, front_of(scene.context, scene.base), after, scene.count)
         exact = scene.exact(after)
         broken += staged.first is not None
         for pause in (0.0, 100.0, 400.0, 4000.0):
@@ -133,6 +143,40 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
             other.send(exact, at)
             assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
     assert broken > 40
+
+
+@pytest.mark.parametrize("dialect", sorted(SHAPES))
+def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(dialect: str) -> None:
+    broken = 0
+    for number in range(600 if THOROUGH else 80):
+        rng = Random(f"on top {dialect} {number}")
+        scene = Scene(dialect, SHAPES[dialect](rng), rng)
+        log, rules = edits(rng, scene.context), rules_for(dialect, scene.card)
+        first = rng.randrange(len(log) + 1)
+        before, after = apply(scene.context, log[:first], rules), apply(scene.context, log, rules)
+        if before.refused or after.refused:
+            continue
+        base = scene.exact(before, scene.context.tree)
+        nodes = scene.context.tree.path(scene.head_of(before))
+        front = Front(before, trail_of(base), SentPath(scene.context, before, nodes))
+        raw = front_of(scene.context, scene.base)
+        sent = rng.random() < 0.5
+        if sent:
+            # The request under the applied edits was sent already.
+            scene.now += 5.0
+            scene.simulator.send(base, scene.now, scene.now + 1)
+            scene.now += 5.0
+        derived, staged = staged_prompt(base, front, after, scene.count, raw)
+        exact = scene.exact(after)
+        broken += staged.first is not None
+        for pause in (0.0, 100.0, 400.0, 4000.0):
+            at = scene.now + pause
+            assert outcome(scene.simulator, derived, at) == outcome(scene.simulator, exact, at), (number, pause)
+            one, other = scene.simulator.copy(), scene.simulator.copy()
+            one.send(derived, at)
+            other.send(exact, at)
+            assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
+    assert broken > 30
 
 
 def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> None:
@@ -155,7 +199,7 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
         afresh = Prefixes(Tree())
         exact, refused = prompt_of(afresh, decoded, rules, Summed(afresh.tree, weigh))
         assert not refused
-        derived, staged = staged_prompt(base, apply(context, []), after, weigh)
+        derived, staged = staged_prompt(base, front_of(context, base), after, weigh)
         broken += staged.first is not None
         assert outcome(simulator, derived, START + 60) == outcome(simulator, exact, START + 60), number
     assert broken > 30

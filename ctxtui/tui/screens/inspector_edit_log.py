@@ -75,10 +75,10 @@ class Logging(Marking):
     def action_breaks(self) -> None:
         """Show what is broken; a literal that a summary lost can be kept."""
         scene, desk, staging = self.panels.scene, self.desk, self.panels.staging
-        found = (
-            desk.next_call(scene, self.feed.want, live=self.live) if desk is not None and scene is not None else None
-        )
-        if desk is None or scene is None or staging is None or found is None:
+        if desk is None or scene is None or staging is None:
+            return
+        found = desk.broken(staging, self.feed.want, live=self.live)
+        if found is None:
             return
         from ctxtui.tui.screens.breaks import BreaksScreen
 
@@ -92,7 +92,7 @@ class Logging(Marking):
             else:
                 self.stage_now([edit], "summarize")
 
-        self.app.push_screen(BreaksScreen(*desk.broken(staging, found)), keep)
+        self.app.push_screen(BreaksScreen(*found), keep)
 
     def action_rate(self, rating: str) -> None:
         """Rate the summary that stands for the block under the cursor."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -126,11 +125,8 @@ class Editing(Searching):
         if not desk.ready(scene, self.feed.want):
             return None
         staging = desk.staging(scene, frozenset(self.marks))
-        pane = desk.pane(staging, self.moment, desk.next_call(scene, self.feed.want, live=self.live))
-        overlay = desk.overlay(self.thread)
-        if pane.breaks_at is not None or (pane.moments and overlay.staged and not overlay.applied):
-            staging = staging.parted(pane.breaks_at)
-        return staging, replace(pane, staging=staging)
+        pane = desk.pane(staging, self.moment, self.feed.want, live=self.live)
+        return pane.staging, pane
 
     def coming_of(self, scene: Scene) -> Coming | None:
         """The next call, where it is to be shown: at the end of a live session, while what the last call left is still

@@ -161,7 +161,7 @@ class Panels:
         shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         counted = self.staging is not None and self.staging.counted
-        after = max(0, scene.figures.context_tokens - self.staging.freed) if counted and self.staging else None
+        after = self.staging.shown if counted and self.staging else None
         self.header.show(replace(shown, behind=view.behind, record=record, after=after))
         what = self.sides.composed(study, known, scene, view.shown)
         if self.staging is not None and after is not None:
