@@ -78,7 +78,7 @@ class Replay:
         started = at if at is not None else call.ended or call.started
         coming = replace(
             call,
-            id=f"after {call.id}",
+            id=f"after {call.id} with {head}",
             raw_head=head,
             sent_head=head,
             response_head=head,

@@ -121,7 +121,7 @@ class StagingDesk:
         applied, base = self._applied[1], self.before(scene)
         sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
         under = self._under
-        if not base.touched:
+        if not base.touched or not overlay.staged:
             under = None
         elif under is None or under.applied is not base or under.scene is not scene:
             under = Staging(scene, base, sizes, head=head)

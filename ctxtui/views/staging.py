@@ -127,11 +127,20 @@ class Staging:
         tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
         if change.before.kind == HEADER:
             tokens = 0
+        elif tokens:
+            tokens -= self._header_before(change.position)
         after = 0 if change.after is None else tokens if not tokens else self.tokens_of(change.after)
         sign = MARK[MARK_OF.get(change.edit.kind, "edit")].span
         if change.repaired:
             sign = Span(MARK["dropped"].glyph, "dim")
         return Fate(tokens, after, sign, change.after is None, change.repaired, change.edit.kind, change.edit.author)
+
+    def _header_before(self, position: int) -> int:
+        """Tokens of the message's header that count with the block at `position` and stay when that changes."""
+        items = self.applied.context.items
+        if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
+            return 0
+        return self.tokens_of(items[position - 1].block) or 0
 
     def _is_read(self, node: int) -> bool:
         return is_read(self.scene.session.tree, self.head, node, strips_thinking=self.scene.running.strips_thinking)
@@ -215,7 +224,13 @@ class Staging:
     @property
     def shown(self) -> int:
         """Tokens of the context shown, without what came since, under the edits."""
-        return max(0, self.scene.figures.context_tokens + sum(self._left_out.values()) - self.gone)
+        gone = self.gone_from(0, self._depth)
+        return max(0, self.scene.figures.context_tokens + sum(self._left_out.values()) - gone)
+
+    @property
+    def _depth(self) -> int:
+        """How many blocks the context shown has without edits."""
+        return self.scene.session.tree[self.scene.call.raw_head].depth
 
     @cached_property
     def cached(self) -> int:
@@ -249,11 +264,15 @@ class Staging:
     def by_category(self) -> dict[int, int]:
         """How many tokens more (or, negative, less) than in the call shown each category has under the edits, by
         index."""
-        change = dict(self._left_out)
+        tree, depth, change = self.scene.session.tree, self._depth, dict(self._left_out)
         for node, fate in self.fates.items():
+            if tree[node].depth > depth:
+                continue
             for category, tokens in self._shared(node, (fate.after or 0) - fate.tokens).items():
                 change[category] = change.get(category, 0) + tokens
         for new in self.news:
+            if new.at >= depth:
+                continue
             change[new.category] = change.get(new.category, 0) + (new.tokens or 0)
         return {category: tokens for category, tokens in change.items() if tokens}
 
