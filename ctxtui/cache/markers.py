@@ -18,10 +18,12 @@ _ANSWERS: Final = frozenset({"output_text", "refusal"})
 
 
 class Marked(NamedTuple):
-    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds."""
+    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds. `ends`: 1 where it sets
+    itself to the end of the request."""
 
     item: int
     life: float
+    ends: int = 0
 
 
 class Refusal(NamedTuple):
@@ -92,7 +94,7 @@ def _automatic(
     life = rules.seconds(_life(control))
     there = next((mark for mark in found if mark.item == last), None)
     if there is None:
-        found.append(Marked(last, life))
+        found.append(Marked(last, life, 1))
         return count + 1
     if there.life != life:
         refusals.append(Refusal("cache_control: the last block already has a cache_control with a different ttl", last))

@@ -14,10 +14,12 @@ Tokens = Callable[[int], int]
 
 
 class Mark(NamedTuple):
-    """A cache marker at a place; its entry lives for `life` seconds after each use."""
+    """A cache marker at a place; its entry lives for `life` seconds after each use. `ends` says where it would stand in
+    a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of the message before the last."""
 
     spot: Spot
     life: float
+    ends: int = 0
 
 
 class Prompt(NamedTuple):
@@ -42,7 +44,7 @@ def prompt(
     seed: Seed,
     head: int,
     tokens: Tokens,
-    marks: Iterable[tuple[int, float]] = (),
+    marks: Iterable[tuple[int, float] | tuple[int, float, int]] = (),
     *,
     total: int | None = None,
     explicit: bool = False,
@@ -50,19 +52,19 @@ def prompt(
 ) -> Prompt:
     """The request with `seed` whose context is `head` in the tree of `prefixes`.
 
-    `tokens` counts contexts by node, `marks` are (node, lifetime in seconds) in prompt order; several at one place are
-    one, the last of them. `total` is the whole input in tokens where it is more than `tokens(head)`, `answer` the node
-    at which the answer ends.
+    `tokens` counts contexts by node, `marks` are (node, lifetime in seconds, and perhaps as `Mark.ends`) in prompt
+    order; several at one place are one, the last of them. `total` is the whole input in tokens where it is more than
+    `tokens(head)`, `answer` the node at which the answer ends.
     """
     chain = prefixes.chain(seed, head, rules.strips)
     last = chain.spot(head, head)
     placed: list[Mark] = []
-    for node, life in marks:
+    for node, life, *ends in marks:
         spot = last if node == head else chain.spot(node, head)
         if placed and placed[-1].spot is spot:
             placed.pop()
         if spot.before is not None:
-            placed.append(Mark(spot, life))
+            placed.append(Mark(spot, life, *ends))
     end = None if answer is None else chain.spot(answer, answer)
     whole = tokens(head) if total is None else total
     return Prompt(rules, last, tuple(placed), tokens, whole, explicit, end)

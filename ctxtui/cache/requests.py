@@ -57,6 +57,6 @@ def prompt_of(
     params = {**request.params, "betas": list(betas)}
     base = seed(rules, request.skeleton.dialect, provider=provider, scope=scope, model=request.model, params=params)
     found = markers(request, rules)
-    marks = [(path[mark.item + 1], mark.life) for mark in found.marks]
+    marks = [(path[mark.item + 1], mark.life, mark.ends) for mark in found.marks]
     made = prompt(prefixes, rules, base, path[-1], tokens, marks, total=total, explicit=found.explicit)
     return made, found.refusals

@@ -51,11 +51,18 @@ class Asked:
     now: float
     path: SentPath | None = None
     raw: Front | None = None
+    place: Callable[[int], Spot] | None = None
+    """Gives the last place of the request that ends at a node."""
 
     @cached_property
     def trail(self) -> list[Spot]:
         """The places of the prompt, from the front on."""
         return trail_of(self.prompt)
+
+    def earlier(self, node: int) -> list[Spot]:
+        """The places of the request that ends at `node`."""
+        assert self.place is not None
+        return list(self.place(node).back())[::-1]
 
     @cached_property
     def read(self) -> int:
@@ -153,7 +160,8 @@ def price_tag(
     """The tag of the edits in `after` that `before` does not have; `asked` is the request under `before`. `count` gives
     the tokens of a new block, `literals` are those of the context (None: quotes are left out)."""
     front = Front(before, asked.trail, asked.path or SentPath(after.context))
-    prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw)
+    earlier = asked.earlier if asked.place is not None else None
+    prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier)
     return PriceTag(
         asked.prompt.total,
         prompt.total,

@@ -7,6 +7,7 @@ in there stand before it (`RAW` for the raw block itself, which stands behind al
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
@@ -37,7 +38,9 @@ class SentPath:
     def __init__(self, context: Context, applied: Applied | None = None, nodes: Sequence[int] = ()) -> None:
         self._context = context
         self._edges: dict[int, Edge] | None = None
+        self._order: list[Edge] = []
         self._upto: list[int] = []
+        self.nodes: Sequence[int] = context.nodes if applied is None else nodes
         if applied is not None:
             self._edges = {}
             self._walk(applied, nodes, self._edges)
@@ -47,16 +50,25 @@ class SentPath:
         for one, node_here in zip(applied.items, nodes, strict=True):
             order = order + 1 if one.position == here else 0
             here = one.position
+            self._upto += [node] * (here - len(self._upto))
             if one.node >= 0:
-                self._upto += [node] * (here - len(self._upto))
                 self._upto.append(node_here)
             edges[node_here] = (here, RAW if one.node >= 0 else order)
             node = node_here
         self._upto += [node] * (len(self._context) - len(self._upto))
+        self._order = list(edges.values())
 
     def edge(self, node: int) -> Edge:
         """Where the block of `node` stands."""
         return (self._context.tree[node].depth - 1, RAW) if self._edges is None else self._edges[node]
+
+    def index(self, edge: Edge) -> int:
+        """The index into `nodes` of the first block that stands at `edge` or behind it."""
+        return min(edge[0], len(self.nodes)) if self._edges is None else bisect_left(self._order, edge)
+
+    def holds(self, node: int) -> bool:
+        """Whether `node` stands on it."""
+        return self._edges is None or node in self._edges
 
     def upto(self, position: int) -> int:
         """The last node of the path that stands at the raw `position` or before it; `ROOT` where none does."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -57,6 +57,38 @@ class StagedContext:
         """Where the prompt parts from the one under `other`; None where both are the same."""
         return self._first(other, self._changed(other))
 
+    def goes_back(self, other: Applied) -> Edge | None:
+        """Where what is changed begins, if what stands before is read as it was when nothing came behind it: a person
+        spoke last there, and what shows is there. None where it is not, or where it is read as under `other`."""
+        real = min(self._moved(other, self._changed(other)), default=None)
+        if real is None or not self._read_otherwise(other) or self._spoken >= real[0]:
+            return None
+        return real if _shows(self._after) == _shows(self._after, real[0]) else None
+
+    def same(self, other: Applied, nodes: Sequence[int]) -> Iterator[tuple[Edge, int]]:
+        """The places behind that where the same blocks stand nevertheless, because those between were alike: each with
+        the node that is the same, of the `nodes` from there on of a request under `other`."""
+        start = self.parts_from(other)
+        if start is None or self._read_otherwise(other):
+            return
+        tree = self._context.tree
+        for (edge, item), node in zip(self._forward(start), nodes, strict=False):
+            here = tree[node]
+            if here.block.digest != item.block.digest or here.place[:2] != item.place[:2]:
+                return
+            yield edge, node
+
+    def _forward(self, start: Edge) -> Iterator[tuple[Edge, Item]]:
+        """What stands from `start` on."""
+        first, ahead = start
+        for position in range(first, len(self._context) + 1):
+            new = self._new.get(position, ())
+            yield from (((position, n), new[n]) for n in range(ahead if position == first else 0, len(new)))
+            fate = _fate(self._after, position)
+            if position < len(self._context) and fate is not False:
+                item = self._context.items[position]
+                yield (position, RAW), item if fate is True else Item(fate, item.place)
+
     def _changed(self, before: Applied) -> list[int]:
         """The raw positions at which something else stands."""
         after = self._after
@@ -64,14 +96,21 @@ class StagedContext:
 
     def _first(self, before: Applied, changed: list[int]) -> Edge | None:
         """Where the prompt begins to be another one."""
+        return min([*self._moved(before, changed), *self._read_otherwise(before)], default=None)
+
+    def _moved(self, before: Applied, changed: list[int]) -> list[Edge]:
+        """Where something else stands that is read."""
         places = [(p, RAW) for p in changed if not self.is_stripped(p)]
         if before.inserts != self._after.inserts:
             places += _differing(_put_in(before), _put_in(self._after))
-        if self._base.rules.strips:
-            places += [(p, RAW) for p in self._again(before)]
+        return places
+
+    def _read_otherwise(self, before: Applied) -> list[Edge]:
+        """Where what stands there still is not read as it was."""
+        places = [(p, RAW) for p in self._again(before)] if self._base.rules.strips else []
         if _shows(before) != _shows(self._after):
             places += [(message.start, 0) for message in self._context.messages[:1]]
-        return min(places, default=None)
+        return places
 
     def _again(self, before: Applied) -> list[int]:
         """Thinking that is read only on one side, because a person last spoke elsewhere."""
@@ -110,6 +149,13 @@ class StagedContext:
         """Tokens up to and with the raw block at `position`, with what stands in front of it."""
         there = self._base.tokens(self._path.upto(position)) if position >= 0 else 0
         return there + self._sums[bisect_right(self._steps, position)]
+
+    def at(self, edge: Edge) -> int:
+        """As `upto`, with the block that stands at `edge`."""
+        position, order = edge
+        if order == RAW:
+            return self.upto(position)
+        return self.upto(position - 1) + sum(self._count(item.block) for item in self._new[position][: order + 1])
 
     def number(self, position: int, start: Edge) -> int:
         """How many places there are from `start` up to and with the raw block at `position`."""
@@ -193,11 +239,13 @@ def _spoken(side: Applied) -> int:
     return max(new, old)
 
 
-def _shows(side: Applied) -> bool:
-    """Whether an image is left, which decides how Anthropic caches all messages (facts §2)."""
+def _shows(side: Applied, until: int | None = None) -> bool:
+    """Whether an image is left (before the raw position `until`), which decides how Anthropic caches all messages
+    (facts §2)."""
     if side.context.dialect != ANTHROPIC:
         return False
-    for position in side.context.images:
+    images = side.context.images
+    for position in images if until is None else images[: bisect_left(images, until)]:
         fate = _fate(side, position)
         if fate is True or (fate is not False and b'"type":"image"' in fate.body):
             return True

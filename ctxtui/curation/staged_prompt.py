@@ -8,7 +8,7 @@ thousand blocks that nobody changed.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_key import Spot
@@ -37,22 +37,37 @@ class Front(NamedTuple):
     path: SentPath
 
 
+Earlier = Callable[[int], Sequence[Spot]]
+"""Gives the places of the request that ended at a node, from the front on."""
+
+
 def staged_prompt(
-    base: Prompt, front: Front, after: Applied, count: Count, other: Front | None = None
+    base: Prompt,
+    front: Front,
+    after: Applied,
+    count: Count,
+    other: Front | None = None,
+    earlier: Earlier | None = None,
 ) -> tuple[Prompt, StagedContext]:
     """The prompt that `base` becomes when `after` is applied instead of the edits that it is under; `front` has its
     places. Where a longer prefix is that of another request, as where a staged edit undoes an applied one, `other`
-    gives that request. `count` gives the tokens of new blocks."""
+    gives that request, `earlier` those that ended sooner. `count` gives the tokens of new blocks."""
     staged = StagedContext(front.under, after, base, count, front.path)
     if staged.first is None and front.under.marks == after.marks:
         return base, staged
-    had = [(front.path.edge(mark.spot.node), mark.life) for mark in base.marks]
+    fixed = [(front.path.edge(mark.spot.node), mark.life) for mark in base.marks if not mark.ends]
     nearest, start = front, staged.edge or END
     if other is not None and start is not END:
         parts = staged.parts_from(other.under) or END
         nearest, start = (other, parts) if parts > start else (front, start)
-    places = _Places(base, staged, after, nearest, start, {edge for edge, _ in had})
-    marks = [made for edge, life in had if (made := places.mark(edge, life)) is not None]
+    if earlier is not None and start is not END and (back := staged.goes_back(nearest.under)) is not None:
+        path = nearest.path
+        before = path.index(back)
+        if before:
+            nearest, start = nearest._replace(trail=earlier(path.nodes[before - 1])), back
+    places = _Places(base, staged, after, nearest, start, {edge for edge, _ in fixed})
+    marks = [made for edge, life in fixed if (made := places.mark(edge, life)) is not None]
+    marks += [made for mark in base.marks if mark.ends and (made := places.at_end(mark)) is not None]
     marks += places.added(front.under)
     numbers = sorted(marks, key=lambda mark: mark.spot.number)
     return base._replace(
@@ -83,9 +98,25 @@ class _Places:
         self._context = after.context
         self._tokens: dict[int, int] = {}
         self._at: dict[Edge, Spot] = {}
+        self._edges: list[Edge] = []
+        self._parted = False
+        """Whether the last message begins behind `start`."""
+        self._end_before: Edge | None = None
         index = bisect_left(front.trail, start, key=self._edge)
         self._before = front.trail[index - 1] if index else _front(base.last)
+        self._resume = start
+        """Where new places begin: behind blocks that are the same as those that stood there."""
+        if start is not END:
+            self._go_on(index)
         self._make()
+
+    def _go_on(self, index: int) -> None:
+        front, trail = self._front, self._front.trail
+        for edge, node in self._staged.same(front.under, front.path.nodes[front.path.index(self._start) :]):
+            if index < len(trail) and trail[index].node == node:
+                self._before = self._at[edge] = trail[index]
+                index += 1
+            self._resume = (edge[0] + 1, 0) if edge[1] == RAW else (edge[0], edge[1] + 1)
 
     def _edge(self, spot: Spot) -> Edge:
         return self._front.path.edge(spot.node)
@@ -101,6 +132,27 @@ class _Places:
             return None
         spot = self._spot(edge)
         return None if spot is None else Mark(spot, life)
+
+    def at_end(self, mark: Mark) -> Mark | None:
+        """A marker that stands at the end of a message, where that is now; None where there is no such message."""
+        spot = self.last if mark.ends == 1 else self._message_before()
+        if spot.before is None:
+            return None
+        position, order = self._edges[-1 - spot.node] if spot.node < 0 else self._edge(spot)
+        edit = self._after.marks.get(position) if order == RAW else None
+        return None if edit is not None and edit.given.get("on") is False else mark._replace(spot=spot)
+
+    def _message_before(self) -> Spot:
+        """The place at which the message before the last one ends."""
+        if self._end_before is not None:
+            return self._at[self._end_before]
+        if self._parted:
+            return self._before
+        tree, spot = self._context.tree, self._before
+        message = tree[spot.node].message
+        while spot.before is not None and tree[spot.node].message == message:
+            spot = spot.before
+        return spot
 
     def added(self, before: Applied) -> list[Mark]:
         """The markers that breakpoint edits add."""
@@ -127,16 +179,20 @@ class _Places:
         self.last = self._before
         if self._start is END:
             return
+        start = self._resume
         marked = self._had | {(at, RAW) for at in self._after.marks}
-        wanted = {edge for edge in marked if edge >= self._start}
+        wanted = {edge for edge in marked if edge >= start}
         chosen: list[Standing] = []
         ends, near, role = 0, 0, ""
-        for one in self._staged.back(self._start):
+        for one in self._staged.back(start):
+            self._parted = self._parted or (one.item.block.kind == HEADER and bool(chosen))
             if not self._is_place(one):
                 continue
             near = self._base.rules.lookback if one.edge in wanted else near - 1
             ends += one.item.place.role != role
             role = one.item.place.role
+            if self._parted and self._end_before is None and one.item.block.kind != HEADER:
+                self._end_before = one.edge
             if ends <= ENDS or near > 0:
                 chosen.append(one)
             elif not any(edge < one.edge for edge in wanted):
@@ -154,12 +210,13 @@ class _Places:
         self._tokens[node] = one.tokens
         number = self.last.number + 1
         if one.position >= 0:
-            number = max(number, self._before.number + self._staged.number(one.position, self._start))
+            number = max(number, self._before.number + self._staged.number(one.position, self._resume))
         section, role, _ = one.item.place
         key = _FRESH + one.item.block.digest.encode() + node.to_bytes(4, "big", signed=True)
         opens = self._context.dialect != ANTHROPIC and self._opens(one.item)
         self.last = Spot(key, self.last, node, number, section, role, opens)
         self._at[one.edge] = self.last
+        self._edges.append(one.edge)
 
     def _opens(self, item: Item) -> bool:
         alone = self._context.dialect == RESPONSES and item.block.kind not in MESSAGE_PARTS

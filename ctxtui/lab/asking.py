@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
+from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
@@ -13,19 +15,26 @@ from ctxtui.core.call import Call, Skeleton
 from ctxtui.lab.book import Book
 from ctxtui.lab.cache_forecast import CacheForecast, CacheForecaster
 from ctxtui.lab.forecast import Forecaster
+from ctxtui.tokens.features import Features
 from ctxtui.wire.request import Request
+
+Weigh = Callable[[Features], float]
+"""What features come to in tokens."""
 
 
 class Asking(NamedTuple):
     """The caches before a request, the request, and when it is sent (Unix seconds).
 
     `forecast` is what is foretold of it beyond the simulator, from what the client did before: the same forecast that
-    the audit holds against the reports. None where no earlier call tells.
+    the audit holds against the reports. None where no earlier call tells. `weigh` gives the tokens of a block's
+    features, as the lengths of the prompt have it, `place` the last place of the same request with another context.
     """
 
     simulator: Simulator
     prompt: Prompt
     at: float
+    weigh: Weigh
+    place: Callable[[int], Spot]
     forecast: CacheForecast | None = None
 
 
@@ -96,7 +105,7 @@ class Replay:
     def _asking(self, call: Call, total: int, forecast: CacheForecast | None = None) -> Asking:
         simulator, made, at = self._reads.asking(call, total)
         # A copy: what is asked of stays as it is when the replay goes on.
-        return Asking(simulator.copy(), made, at, forecast)
+        return Asking(simulator.copy(), made, at, self._reads.tokens(call), partial(self._reads.place, call), forecast)
 
     def _counted(self, call: Call) -> int:
         return sum(self._book.sums(call.model, call.sent_head))

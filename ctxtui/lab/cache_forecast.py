@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
@@ -25,6 +26,7 @@ from ctxtui.lab.cache_habit import Clock, Habit
 from ctxtui.lab.cache_prompts import CachePrompts
 from ctxtui.lab.forecast import Forecast, Forecaster
 from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import Features
 
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
@@ -125,6 +127,14 @@ class CacheForecaster:
             self._prompts.prompt(call, total, self._habit(call).life),
             self._clock(call).at(call),
         )
+
+    def tokens(self, call: Call) -> Callable[[Features], float]:
+        """What features come to in tokens of the call's model, as far as is learnt."""
+        return self._prompts.tokens(call)
+
+    def place(self, call: Call, node: int) -> Spot:
+        """The last place of the request that `call` would be with the context `node`."""
+        return self._prompts.place(call, node)
 
     def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
         """Take in the report of `call` and what was foretold of it; without a report only its time."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.cache.explain import Sent
 from ctxtui.cache.markers import Markers, markers
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import Prefixes, Spot
 from ctxtui.cache.prompt import Prompt, prompt
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.seed import Seed, seed
@@ -59,7 +59,7 @@ class CachePrompts:
         *,
         known: bool = True,
         answered: bool = False,
-        marks: Sequence[tuple[int, float]] | None = None,
+        marks: Sequence[tuple[int, float] | tuple[int, float, int]] | None = None,
     ) -> Prompt:
         """`call` as a prompt of `total` tokens.
 
@@ -72,18 +72,23 @@ class CachePrompts:
         explicit = own.explicit if own is not None else False
         if marks is None and own is not None:
             path = self._tree.path(head)
-            marks = [(path[mark.item], mark.life) for mark in own.marks]
+            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.marks]
         if marks is None:
             lasts = rules.seconds(life) if rules.engine == "anthropic" else 0.0
             nodes = (message_before(self._tree, head), head) if rules.engine == "anthropic" else ()
-            marks = [(node, lasts) for node in nodes if node != ROOT]
+            marks = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
         if not known:
-            marks = [(node, math.inf) for node, _ in marks]
+            marks = [(node, math.inf) for node, *_ in marks]
         answer = call.response_head if answered and (rules.answers or rules.engine == "anthropic") else None
         counts = self._counts(call.model)
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
         base = self._seed(call, rules)
         return prompt(self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer)
+
+    def place(self, call: Call, node: int) -> Spot:
+        """The last place of the request that `call` would be with the context `node`."""
+        rules = self._rules(call)
+        return self._prefixes.chain(self._seed(call, rules), node, rules.strips).spot(node, node)
 
     def recorded(self, call: Call) -> bool:
         """Whether the markers of `call` are on record."""

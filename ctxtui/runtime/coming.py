@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
 from ctxtui.curation.price_tag import Asked
-from ctxtui.lab.asking import Replay
+from ctxtui.lab.asking import Replay, Weigh
 from ctxtui.lab.book import Book
 from ctxtui.lab.coming import Coming, coming
 from ctxtui.lab.missed import lived
@@ -68,10 +69,12 @@ class Charges:
 @dataclass(frozen=True)
 class Next:
     """The next request: as the price tag takes it, and foretold for the screen. `parts_at` is the raw position from
-    which applied edits make it another one than what was sent last (None: they do not)."""
+    which applied edits make it another one than what was sent last (None: they do not). `weigh` gives the tokens of
+    features, as the lengths of the request have it."""
 
     asked: Asked
     coming: Coming
+    weigh: Weigh
     parts_at: int | None = None
 
 
@@ -91,16 +94,21 @@ def next_of(
     rules = cached_by(book)
     found = replay.following(call, head, at)
     charge = Charges(pricer, call, found.prompt.total)
-    asked, parts = Asked(found.simulator, found.prompt, charge, found.at), None
+    asked, parts = Asked(found.simulator, found.prompt, charge, found.at, place=found.place), None
+    measure, weigh = book.measure(call.model), found.weigh
+
+    def count(block: Block) -> int:
+        return round(weigh(measure(block)))
+
     if under is not None:
         raw, found = found, replay.following(call, under.head, at)
-        asked, parts = under.asked(raw, found, charge), under.parts_at(call, raw.prompt)
+        asked, parts = under.asked(call, raw, found, charge, count), under.parts_at(call, raw.prompt, count)
     head = under.head if under is not None else head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
     life = lived(rules(call), calls)
     inferred = rules(call).engine == "anthropic" and call.skeleton is None
-    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), parts)
+    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh, parts)
 
 
 def coming_of(session: Session, counter: Counter, settings: Settings, thread: str = MAIN) -> Coming | None:

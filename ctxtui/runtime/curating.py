@@ -22,6 +22,7 @@ from ctxtui.curation.policies.situation import Situation
 from ctxtui.curation.price_tag import Asked, PriceTag, price_tag
 from ctxtui.curation.rules import Rules, rules_for
 from ctxtui.lab import asking
+from ctxtui.lab.asking import Weigh
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.runtime.auditing import cached_by
@@ -111,13 +112,14 @@ def curated(
     literals = Literals(context)
     literals.advance()
     usable = round((card.window or 0) * usable_share)
-    asked = _asked(book, call, head, prices, after=after)
+    asked, weigh = _asked(book, call, head, prices, after=after)
     hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
     situation = Situation(context, tuple(edits), sizes.at, sizes.of, usable, rules, literals, hidden=hidden)
     made = run_all(steps, situation)
     log = (*edits, *made)
     applied = apply(context, log, rules)
-    tag = price_tag(apply(context, (), rules), applied, asked, sizes.of, literals)
+    measure = counter(card)
+    tag = price_tag(apply(context, (), rules), applied, asked, lambda block: round(weigh(measure(block))), literals)
     return Curation(session, chosen, context, rules, applied, log, tuple(made), tag, card.prefill, after)
 
 
@@ -130,7 +132,7 @@ def _next_head(session: Session, chosen: Chosen) -> int:
     return chosen.call.response_head or chosen.call.raw_head
 
 
-def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool) -> Asked:
+def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool) -> tuple[Asked, Weigh]:
     from ctxtui.pricing.price import price
 
     rules = cached_by(book)
@@ -140,7 +142,7 @@ def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool
         cost = price(usage, call.model, call.provider, at or None, prices)
         return None if cost is None else cost.usd
 
-    return Asked(found.simulator, found.prompt, charge, found.at)
+    return Asked(found.simulator, found.prompt, charge, found.at, place=found.place), found.weigh
 
 
 def body(curation: Curation, form: str = "") -> Outgoing:

@@ -19,6 +19,7 @@ from ctxtui.curation.price_tag import PriceTag, pays_back, price_tag
 from ctxtui.curation.rules import rules_for
 from ctxtui.runtime.policies import every_policy
 from ctxtui.tokens.cumulate import is_read
+from ctxtui.tokens.weights import tokens
 from ctxtui.views.proposed import Proposed, Setting
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Proposals:
         return running.own(node) if read else 0
 
     def _count(self, block: Block) -> int:
-        return self._study.measured(self._model, block)
+        return round(tokens(self._study.measured(self._model, block), self._study.book.weights(self._model)))
 
     def _tried(self, policy: Policy, row: Proposed, situation: Situation, tag: PriceTag | None) -> Proposed:
         made = run(Step(policy, dict(self._given.get(policy.name, {}))), situation)
@@ -141,7 +142,14 @@ class Proposals:
         return row if found is None else _at_best(row, found, tag)
 
     def _priced(self, after: Applied) -> PriceTag | None:
-        return None if self._coming is None else price_tag(self._before, after, self._coming.asked, self._count)
+        coming = self._coming
+        if coming is None:
+            return None
+
+        def count(block: Block) -> int:
+            return round(coming.weigh(self._study.measured(self._model, block)))
+
+        return price_tag(self._before, after, coming.asked, count)
 
     def _known(self, policy: Policy) -> Proposed:
         values = {**policy.defaults, **self._given.get(policy.name, {})}

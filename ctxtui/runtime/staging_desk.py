@@ -65,9 +65,7 @@ class StagingDesk:
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
         """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
         which `later` does in a worker. A live session's is sent now, a recorded one's when the call shown had ended."""
-        return (
-            self._following(scene, self.applied(scene), later, live=live) if self._known(scene, later) else None
-        )
+        return self._following(scene, self.applied(scene), later, live=live) if self._known(scene, later) else None
 
     def _known(self, scene: Scene, later: Later) -> bool:
         """Whether the next call can be asked for."""
@@ -177,10 +175,11 @@ class StagingDesk:
             waiting: list[Block] = []
 
             def count(block: Block) -> int:
-                found = self.study.tokens_of(model, block)
+                found = self.study.features_of(model, block)
                 if found is None:
                     waiting.append(block)
-                return found or 0
+                    return 0
+                return round(coming.weigh(found))
 
             tag = price_tag(self.before(staging.scene), staging.applied, coming.asked, count, self._next.literals)
             if waiting:
@@ -201,8 +200,9 @@ class StagingDesk:
 
     @property
     def foretelling(self) -> bool:
-        """Whether a next request is being worked out."""
-        return self._next.foretelling
+        """Whether a next request is being worked out, or what it needs."""
+        done, total = self.study.progress
+        return self._next.foretelling or done < total or self._reading is not None
 
     @property
     def literals(self) -> Literals | None:

@@ -53,24 +53,28 @@ class Study:
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
 
-    def tokens_of(self, model: str, block: Block) -> int | None:
-        """Tokens of a block that stands in no context yet, as `model` counts it; None while it is being counted."""
+    def features_of(self, model: str, block: Block) -> Features | None:
+        """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
         found = self._own.get((model, block.digest))
         if found is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
             # Counted with its context: nothing has to be asked for.
             found = self._own[model, block.digest] = self.book.measure(model)(block)
         if found is None:
             self._wanted[model, block.digest] = block
-            return None
-        return round(tokens(found, self.book.weights(model)))
+        return found
 
-    def measured(self, model: str, block: Block) -> int:
-        """As `tokens_of`, counted now: for a worker thread."""
+    def tokens_of(self, model: str, block: Block) -> int | None:
+        """As `features_of`, in tokens."""
+        found = self.features_of(model, block)
+        return None if found is None else round(tokens(found, self.book.weights(model)))
+
+    def measured(self, model: str, block: Block) -> Features:
+        """As `features_of`, counted now: for a worker thread."""
         key = model, block.digest
         found = self._own.get(key)
         if found is None:
             found = self._own[key] = self.book.measure(model)(block)
-        return round(tokens(found, self.book.weights(model)))
+        return found
 
     def running(self, model: str) -> Running:
         """The running totals as `model` counts."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ctxtui.cache.prompt import Prompt
-from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.price_tag import Asked, Charge
 from ctxtui.curation.sent_path import SentPath, leaving
-from ctxtui.curation.staged_context import StagedContext
+from ctxtui.curation.staged_context import Count, StagedContext
 from ctxtui.curation.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.lab.asking import Asking
 
@@ -34,21 +33,34 @@ class UnderEdits:
         """Where its blocks stand."""
         return SentPath(self.applied.context, self.applied, self.applied.context.tree.path(self.head))
 
-    def asked(self, raw: Asking, found: Asking, charge: Charge) -> Asked:
-        """`found`, the request at `head`, with the breakpoints that are applied; `raw` is the one without edits."""
-        plain = Applied(self.applied.context, length=self.applied.length)
-        unmarked = Front(replace(self.applied, marks={}), trail_of(found.prompt), self.path)
-        marked, _ = staged_prompt(found.prompt, unmarked, self.applied, _nothing)
-        front = Front(plain, trail_of(raw.prompt), SentPath(plain.context))
-        return Asked(found.simulator, marked, charge, found.at, self.path, front)
+    def asked(self, call: Call, raw: Asking, found: Asking, charge: Charge, count: Count) -> Asked:
+        """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
+        edits. `count` gives the tokens of a new block."""
+        prompt = found.prompt if _was_edited(call) else self._as_raw(raw.prompt, found.prompt, count)
+        unmarked = Front(replace(self.applied, marks={}), trail_of(prompt), self.path)
+        marked, _ = staged_prompt(prompt, unmarked, self.applied, count)
+        front = Front(self._plain, trail_of(raw.prompt), SentPath(self._plain.context))
+        return Asked(found.simulator, marked, charge, found.at, self.path, front, found.place)
 
-    def parts_at(self, call: Call, raw: Prompt) -> int | None:
+    def _as_raw(self, raw: Prompt, made: Prompt, count: Count) -> Prompt:
+        """`made` with lengths that are those of the raw request less what goes: reports tell of that one alone."""
+        staged, path = StagedContext(self._plain, self.applied, raw, count, SentPath(self._plain.context)), self.path
+
+        def tokens(node: int) -> int:
+            return staged.at(path.edge(node)) if path.holds(node) else raw.tokens(node)
+
+        return made._replace(tokens=tokens, total=raw.total + staged.more)
+
+    @property
+    def _plain(self) -> Applied:
+        return Applied(self.applied.context, length=self.applied.length)
+
+    def parts_at(self, call: Call, raw: Prompt, count: Count) -> int | None:
         """The raw position from which this is another request than what `call` sent, its answer being there; None
-        where it only goes on. `raw` is the request without edits."""
+        where it only goes on. `raw` and `count` are as in `asked`."""
         context = self.applied.context
-        if call.sent_head == call.raw_head:
-            plain = Applied(context, length=self.applied.length)
-            return StagedContext(plain, self.applied, raw, _nothing, SentPath(context)).first
+        if not _was_edited(call):
+            return StagedContext(self._plain, self.applied, raw, count, SentPath(context)).first
         tree = context.tree
         shared = tree.common(self.head, call.sent_head)
         if shared == call.sent_head:
@@ -57,6 +69,6 @@ class UnderEdits:
         return self.path.edge(behind[0])[0] if behind else len(context)
 
 
-def _nothing(block: Block) -> int:
-    # Where only places are asked for, nobody reads the tokens.
-    return 0
+def _was_edited(call: Call) -> bool:
+    """Whether `call` was sent under edits: then there are reports of what they leave."""
+    return call.sent_head != call.raw_head

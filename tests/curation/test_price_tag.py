@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import pytest
 
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import Prefixes, Spot
 from ctxtui.cache.prompt import Prompt, prompt
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.seed import seed
@@ -26,6 +27,7 @@ from ctxtui.curation.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, price_
 from ctxtui.curation.rules import rules_for
 from ctxtui.curation.sent_path import SentPath, leaving
 from ctxtui.curation.staged_prompt import Front, staged_prompt, trail_of
+from ctxtui.lab.cache_prompts import message_before
 from ctxtui.pricing.price import price
 from ctxtui.runtime.packaged import cache_rules, model_table
 from ctxtui.wire.registry import DIALECTS
@@ -65,6 +67,7 @@ class Scene:
         self.prefixes = Prefixes(self.context.tree)
         self.seed = seed(self.rules, dialect, model=self.model, params=self.context.params)
         self.simulator = Simulator()
+        self.habit = rng.random() < 0.5 and self.rules.engine == "anthropic"
         self.now = START
         nodes = self.context.nodes
         starts = [m.start for m in self.context.messages[1:] if m.role == "user"]
@@ -74,34 +77,58 @@ class Scene:
         self.now += rng.choice([20.0, 250.0, 1000.0])
         self.base = self.ask(self.context.head, self._marks(len(nodes)))
 
-    def _marks(self, end: int) -> list[tuple[int, float]]:
+    def _marks(self, end: int) -> list[tuple[int, float, int]]:
+        """Markers on the system prompt and the last block, or where a client has the habit of setting them anew: at the
+        ends of the last two messages."""
         if not self.rules.markers or not self.rules.lives:
             return []
+        if self.habit:
+            return self._at_ends(self.context.tree, self.context.nodes[end - 1])
         fixed = [p for p, item in enumerate(self.context.items) if item.place.section == "system"][-1:]
         last = next(
             (p for p in range(end - 1, -1, -1) if self.context.items[p].block.kind not in (HEADER, "thinking")), 0
         )
         life = self.rules.seconds(self.rules.life)
-        return [(self.context.nodes[p], life) for p in sorted({*fixed, last}) if p < end]
+        return [(self.context.nodes[p], life, 0) for p in sorted({*fixed, last}) if p < end]
 
-    def ask(self, head: int, marks: list[tuple[int, float]]) -> Prompt:
+    def _at_ends(self, tree: Tree, head: int) -> list[tuple[int, float, int]]:
+        life, before = self.rules.seconds(self.rules.life), message_before(tree, head)
+        return [(node, life, ends) for node, ends in ((before, 2), (head, 1)) if node != ROOT]
+
+    def ask(self, head: int, marks: Sequence[tuple[int, float, int]]) -> Prompt:
         return prompt(self.prefixes, self.rules, self.seed, head, Summed(self.context.tree, self.count), marks)
 
-    def exact(self, applied: Applied, tree: Tree | None = None) -> Prompt:
-        """The staged request, every block of it, in a tree of its own or in `tree`."""
+    def exact(self, applied: Applied, tree: Tree | None = None, had: dict[int, float] | None = None) -> Prompt:
+        """The staged request, every block of it, in a tree of its own or in `tree`; `had` are the lifetimes of markers
+        that stand at a block, by raw node."""
         tree = Tree() if tree is None else tree
-        head, marks = ROOT, []
-        had = {mark.spot.node: mark.life for mark in self.base.marks}
+        head, marks = ROOT, list[tuple[int, float, int]]()
+        off: set[int] = set()
+        had = self.marked if had is None else had
         for one, item in zip(applied.items, leaving(applied), strict=True):
             head = tree.child(head, *item)
             edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
             life = had.get(one.node)
             if edit is not None:
                 life = None if edit.given.get("on") is False else self.rules.seconds(str(edit.given.get("ttl") or ""))
+                off |= {head} if life is None else set()
             if life is not None:
-                marks.append((head, life))
+                marks.append((head, life, 0))
+        if self.habit and self.rules.markers and self.rules.lives:
+            own = {node for node, *_ in marks} | off
+            marks += [mark for mark in self._at_ends(tree, head) if mark[0] not in own]
+            marks.sort(key=lambda mark: tree[mark[0]].depth)
         prefixes = self.prefixes if tree is self.context.tree else Prefixes(tree)
         return prompt(prefixes, self.rules, self.seed, head, Summed(tree, self.count), marks)
+
+    def earlier(self, node: int) -> list[Spot]:
+        """The places of the request that ended at `node`."""
+        return list(self.ask(node, []).last.back())[::-1]
+
+    @property
+    def marked(self) -> dict[int, float]:
+        """The lifetimes of markers that stand at a block, by raw node."""
+        return {mark.spot.node: mark.life for mark in self.base.marks if not mark.ends}
 
     def head_of(self, applied: Applied) -> int:
         """The node at which the path of `applied` ends."""
@@ -132,7 +159,8 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
         after = apply(scene.context, log, rules_for(dialect, scene.card))
         if after.refused:
             continue
-        derived, staged = staged_prompt(scene.base, front_of(scene.context, scene.base), after, scene.count)
+        front = front_of(scene.context, scene.base)
+        derived, staged = staged_prompt(scene.base, front, after, scene.count, None, scene.earlier)
         exact = scene.exact(after)
         broken += staged.first is not None
         for pause in (0.0, 100.0, 400.0, 4000.0):
@@ -166,8 +194,9 @@ def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(di
             scene.now += 5.0
             scene.simulator.send(base, scene.now, scene.now + 1)
             scene.now += 5.0
-        derived, staged = staged_prompt(base, front, after, scene.count, raw)
-        exact = scene.exact(after)
+        derived, staged = staged_prompt(base, front, after, scene.count, raw, scene.earlier)
+        stands = {one.node for one in before.items}
+        exact = scene.exact(after, had={node: life for node, life in scene.marked.items() if node in stands})
         broken += staged.first is not None
         for pause in (0.0, 100.0, 400.0, 4000.0):
             at = scene.now + pause

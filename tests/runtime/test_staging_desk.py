@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -178,3 +179,34 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         assert more.moments and more.broken and more.staging.breaks_at == results[1]
         assert more.staging.freed < sent.staging.freed
         assert await host.close()
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) -> None:
+    """Whatever is staged: applied, and asked of the simulator as a request of its own, it costs what the tag said."""
+    dice = random.Random(seed)
+    table = talk(8)
+    context = table.desk.context(table.scene)
+    for kind in dice.choices([DROP, TRUNCATE], k=dice.choice([1, 1, 2])):
+        near_end = dice.random() < 0.5
+        start = dice.randrange(max(1, len(context) - 6), len(context)) if near_end else dice.randrange(1, len(context))
+        stop = min(len(context), start + dice.choice([1, 1, 3, 6]))
+        table.stage(kind, *range(start, stop), **({"head": 50, "tail": 0} if kind == TRUNCATE else {}))
+    pane = table.pane()
+    if pane.staging.applied.refused or not pane.staging.applied.touched:
+        return
+    raw = table.desk.next_call(table.scene, at_once)
+    table.overlay.apply()
+    table.pane()
+    table.desk.next_call(table.scene, at_once)
+    table.work()
+    then = table.desk.next_call(table.scene, at_once)
+    assert raw is not None and then is not None and then is not raw
+    asked = [(one.asked.charge, one.asked.simulator.ask(one.asked.prompt, one.asked.now)) for one in (raw, then)]
+    plain, edited = (charge(outcome.usage(), outcome.at) for charge, outcome in asked)
+    assert plain is not None and edited is not None
+    assert pane.moments[0].once == pytest.approx(edited - plain, abs=1e-6), (
+        [asked[0][1].usage(), asked[1][1].usage()],
+        sorted(pane.staging.applied.changes),
+        len(context),
+    )
