@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,12 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.lab.chosen import choose
-from ctxtui.runtime.curated_files import to_resume
-from ctxtui.runtime.curating import FORMS, OWN, RESUMED, Curation, body, curated, own
+from ctxtui.runtime.curating import Curation, curated
+from ctxtui.runtime.ready import FORMS, OWN, RESUMED, Written, written
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation.policies.policy import Step
-    from ctxtui.curation.violation import Violation
     from ctxtui.runtime.loaded import Loaded
 
 
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     help="Put one call's context under edits and policies and print the request that leaves, ready to be sent; what it "
     "costs and breaks goes to standard error. Without a policy the request is the recorded one.\n\n"
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
-    "[[policy]] tables; --edits a file of edits, one JSON object a line.\n\n\b\n"
+    "[[policy]] tables; --edits a file of edits, one JSON object a line; --applied takes those that you applied on the "
+    "screen.\n\n\b\n"
     "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json",
 )
 @click.argument("name", metavar="PATH", type=SessionName())
 @click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile; several add up.")
 @click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
 @click.option("--edits", "edits_file", type=click.Path(path_type=Path), metavar="FILE", help="Edits to apply first.")
+@click.option("--applied", is_flag=True, help="Begin with the edits applied on the screen; goes with --after.")
 @click.option("--dry-run", is_flag=True, help="Print no request: only what would be done and what it costs.")
 @click.option("--to", "form", type=click.Choice(FORMS), help="Format to write (default: the recorded dialect).")
 @click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="The Nth call (default: the last).")
@@ -61,15 +63,18 @@ def curate(
     steps = _steps(policies, given)
     edits = _edits(edits_file)
     loaded = opened(name, settings)
-    found = curated_from(loaded, (thread, number or 0), steps, edits, settings, flags["after"], flags["drop_block"])
+    after = flags["after"] or flags["applied"]
+    if flags["applied"]:
+        edits = [*_applied(loaded, choose(loaded.session, thread, number or 0).thread, settings), *edits]
+    found = curated_from(loaded, (thread, number or 0), steps, edits, settings, after, flags["drop_block"])
     from ctxtui.cli import curate_out
 
-    data, lost, violations, output = written(found, loaded, form or "", output, flags["dry_run"])
+    out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
-        write_json(curate_out.fields(found, lost, violations, data, form or found.form))
-    elif data:
-        emit(data, output)
-    for line in curate_out.lines(found, lost, violations):
+        write_json(curate_out.fields(found, out.lost, out.violations, out.data, form or found.form))
+    elif out.data:
+        emit(out.data, output)
+    for line in curate_out.lines(found, out.lost, out.violations):
         note(line)
 
 
@@ -138,6 +143,16 @@ def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
     return found
 
 
+def _applied(loaded: Loaded, thread: str, settings: Any) -> tuple[Edit, ...]:
+    """The edits that were applied on the screen."""
+    from ctxtui.runtime.overlays import Overlays
+
+    found = Overlays(loaded, settings).of(thread).applied
+    if not found:
+        note("no edit is applied: `a` in the inspector applies what is staged")
+    return found
+
+
 def _edits(path: Path | None) -> list[Edit]:
     if path is None:
         return []
@@ -148,31 +163,15 @@ def _edits(path: Path | None) -> list[Edit]:
     return loads(path.read_bytes(), f"{path}:")
 
 
-def written(
-    found: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
-) -> tuple[bytes, list[str], list[Violation], Path | None]:
-    """What is written (nothing, if `dry`), what it lost, what the provider would refuse, and where it goes."""
+def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool) -> tuple[Written, Path | None]:
+    """What is written (nothing, if `dry`), and where it goes."""
     if dry and (found.applied.refused or form in (OWN, *RESUMED)):
-        return b"", [], [], None
-    if form in RESUMED:
-        if loaded.path is None:
-            raise NotFound("only a recording in a file can be resumed", place=loaded.name)
-        made = to_resume(found, loaded.path, form)
-        folder = output is not None and output.is_dir()
-        note(f"the file's name must be {made.name}")
-        return made.data, list(made.lost), [], output / made.name if folder and output else output
-    if form == OWN:
-        return own(found), [], [], output
-    out = body(found, form)
-    lost = ["not recorded: system prompt and tools"] if _lacking(found) else []
-    return b"" if dry else out.body, list(dict.fromkeys([*lost, *out.lost])), out.violations, output
-
-
-def _lacking(found: Curation) -> bool:
-    from ctxtui.core.call import Fidelity
-
-    transcript = found.chosen.call.fidelity == Fidelity.TRANSCRIPT
-    return transcript and not any(item.place.section in ("system", "tools") for item in found.context.items)
+        return Written(b""), None
+    out = written(found, form, loaded.path)
+    if out.name:
+        note(f"the file's name must be {out.name}")
+        output = output / out.name if output is not None and output.is_dir() else output
+    return (replace(out, data=b"") if dry else out), output
 
 
 def emit(data: bytes, output: Path | None) -> None:

@@ -110,14 +110,12 @@ def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
 
 
 def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
-    from ctxtui.cli.curate import curated_from, emit, written
+    from ctxtui.cli.curate import curated_from, emit, made
 
     curation = curated_from(
         loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True
     )
-    own = loaded.session.about.source.replace(" ", "-")
-    wanted = form or (own if own in ("claude-code", "codex") and loaded.path is not None else "")
-    data, lost, _, place = written(curation, loaded, wanted, output, False)
-    emit(data, place)
-    for line in lost:
+    out, place = made(curation, loaded, form or (curation.resumed if loaded.path is not None else ""), output, False)
+    emit(out.data, place)
+    for line in out.lost:
         note(f"not carried over: {line}")

@@ -138,7 +138,7 @@ class Context:
         if call.skeleton is None:
             return cls(tree, end)
         request = Request((), call.skeleton)
-        known = lifetimes(request) if tree.holds(end, call.raw_head) else {}
+        known = lifetimes(request) if tree.holds(end, call.sent_head) else {}
         return cls(tree, end, call.skeleton.dialect, request.params, known)
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ctxtui.core.block import Item
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.curating import Curation
+from ctxtui.runtime.ready import Ready
 from ctxtui.transcripts.resume import Kept, Resumed
 
 
@@ -24,24 +24,22 @@ class ToResume:
     lost: tuple[str, ...]
 
 
-def to_resume(curation: Curation, source: Path, form: str) -> ToResume:
+def to_resume(ready: Ready, source: Path, form: str) -> ToResume:
     """The recording `source` with the curated context in the place of its own, as a new session of the same tool.
 
     Raises `CtxtuiError` where the recording is another tool's.
     """
     wanted = form.replace("-", " ")
-    if curation.session.about.source != wanted:
+    if ready.session.about.source != wanted:
         raise CtxtuiError(
-            f"the recording is {curation.session.about.source or 'of another kind'}, not {wanted}",
+            f"the recording is {ready.session.about.source or 'of another kind'}, not {wanted}",
             place=str(source),
             way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
         )
-    path = list(curation.context.items)
-    kept = [
-        Kept(one.item, curation.context.position(one.node) if one.node >= 0 else None) for one in curation.applied.items
-    ]
+    path = list(ready.context.items)
+    kept = [Kept(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items]
     session_id = str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
-    made = _resumed(form, source.read_bytes(), (path, kept), session_id, _until(curation))
+    made = _resumed(form, source.read_bytes(), (path, kept), session_id, _until(ready))
     name = f"{session_id}.jsonl"
     if form == "codex":
         from ctxtui.transcripts.codex.resume import name_of
@@ -66,10 +64,10 @@ def _ids() -> Iterator[str]:
         yield str(uuid.uuid4())
 
 
-def _until(curation: Curation) -> int:
+def _until(ready: Ready) -> int:
     """The line of the recording before which the copy ends; 0 for all of it."""
-    chosen = curation.chosen
-    if not curation.after:
+    chosen = ready.chosen
+    if not ready.after:
         return chosen.call.line
-    calls = curation.session.thread_calls(chosen.thread)
+    calls = ready.session.thread_calls(chosen.thread)
     return calls[chosen.number].line if chosen.number < len(calls) else 0

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.session import MAIN, Described, Session, TipMoved
+from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.curation.applied import Applied
 from ctxtui.curation.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.dependence import Literals
-from ctxtui.curation.outgoing import Outgoing, outgoing
 from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.situation import Situation
 from ctxtui.curation.price_tag import Asked, PriceTag, price_tag
@@ -26,6 +24,7 @@ from ctxtui.lab.asking import Weigh
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.runtime.auditing import cached_by
+from ctxtui.runtime.ready import Ready
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
 
@@ -33,33 +32,16 @@ if TYPE_CHECKING:
     from ctxtui.pricing.price import PriceTable
     from ctxtui.runtime.counting import Counter
 
-OWN: Final = "ctxtui"
-BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
-RESUMED: Final = ("claude-code", "codex")
-FORMS: Final = (*BODIES, OWN, *RESUMED)
-"""What a curated context can be written as: a request body, ctxtui's own format, a file that a tool resumes."""
 
+@dataclass(frozen=True, kw_only=True)
+class Curation(Ready):
+    """A context under edits with its price. `log` holds the given edits and what the policies made, `made` only
+    these."""
 
-@dataclass(frozen=True)
-class Curation:
-    """One context under edits: `chosen` is the call it belongs to, `after` says that it is the context behind that
-    call's answer. `log` holds the given edits and what the policies made, `made` only these."""
-
-    session: Session
-    chosen: Chosen
-    context: Context
     rules: Rules
-    applied: Applied
     log: tuple[Edit, ...]
     made: tuple[Edit, ...]
     tag: PriceTag
-    prefill: bool
-    after: bool = False
-
-    @property
-    def form(self) -> str:
-        """The form of a request body that the context was recorded in."""
-        return self.context.dialect.replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +84,7 @@ def curated(
     policies of `steps`. With `drops_blocks`, thinking that is bound to what changed stays for the provider to drop.
     Everything in `book` must be counted."""
     session, call = book.session, chosen.call
-    head = _next_head(session, chosen) if after else call.raw_head
+    head = next_head(session, chosen) if after else call.sent_head
     context = Context.of_call(session.tree, call, head)
     model = call.model or session.model
     card = book.card(model)
@@ -120,10 +102,21 @@ def curated(
     applied = apply(context, log, rules)
     measure = counter(card)
     tag = price_tag(apply(context, (), rules), applied, asked, lambda block: round(weigh(measure(block))), literals)
-    return Curation(session, chosen, context, rules, applied, log, tuple(made), tag, card.prefill, after)
+    return Curation(
+        session=session,
+        chosen=chosen,
+        context=context,
+        applied=applied,
+        prefill=card.prefill,
+        after=after,
+        rules=rules,
+        log=log,
+        made=tuple(made),
+        tag=tag,
+    )
 
 
-def _next_head(session: Session, chosen: Chosen) -> int:
+def next_head(session: Session, chosen: Chosen) -> int:
     """The context behind the call's answer: up to the thread's tip where it is the last call."""
     calls = session.thread_calls(chosen.thread)
     tip = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
@@ -143,26 +136,3 @@ def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool
         return None if cost is None else cost.usd
 
     return Asked(found.simulator, found.prompt, charge, found.at, place=found.place), found.weigh
-
-
-def body(curation: Curation, form: str = "") -> Outgoing:
-    """The request that leaves, in `form` ("": as it was recorded). Raises `Refused` where the edits cannot be
-    applied."""
-    call = curation.chosen.call
-    model = call.model or curation.session.model
-    dialect = (form or curation.form).replace("-", "_")
-    return outgoing(
-        curation.applied, call.skeleton, dialect=dialect, model=model, prefill=curation.prefill or curation.after
-    )
-
-
-def own(curation: Curation) -> bytes:
-    """The context as a session of ctxtui's own format."""
-    from ctxtui.transcripts.ctxtui import write
-
-    about = curation.session.about
-    session = Session()
-    head = session.tree.extend(ROOT, curation.applied.sent)
-    title = f"{about.title or about.id or 'context'} (curated)"
-    session.fold([Described(title=title, source=OWN, cwd=about.cwd, client=about.client), TipMoved(MAIN, head)])
-    return write(session)

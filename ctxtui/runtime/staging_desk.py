@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ctxtui.core.block import Block
     from ctxtui.core.edit import Edit
     from ctxtui.runtime.overlay import Overlay
+    from ctxtui.runtime.ready import Ready
     from ctxtui.runtime.study import Study
     from ctxtui.views.scene import Scene
 
@@ -220,6 +221,25 @@ class StagingDesk:
 
     def _apply(self, context: Context, edits: tuple[Edit, ...], model: str) -> Applied:
         return apply(context, edits, rules_for(context.dialect, self.study.book.card(model)))
+
+    def leaving(self, scene: Scene) -> Ready:
+        """The context that the next request would have, under the edits that are applied."""
+        # Imported here: most contexts are only looked at.
+        from ctxtui.lab.chosen import Chosen
+        from ctxtui.runtime.ready import Ready
+
+        card = self.study.book.card(scene.call.model)
+        number = scene.number if scene.call.id else 0
+        chosen = Chosen(scene.thread, number, scene.call)
+        applied = self.applied(scene)
+        return Ready(
+            session=self.study.session,
+            chosen=chosen,
+            context=applied.context,
+            applied=applied,
+            prefill=card.prefill,
+            after=True,
+        )
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""

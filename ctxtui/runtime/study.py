@@ -63,6 +63,11 @@ class Study:
             self._wanted[model, block.digest] = block
         return found
 
+    @property
+    def waits(self) -> bool:
+        """Whether a block that was asked for is still to be counted."""
+        return bool(self._wanted)
+
     def tokens_of(self, model: str, block: Block) -> int | None:
         """As `features_of`, in tokens."""
         found = self.features_of(model, block)

@@ -318,3 +318,12 @@ async def test_leaving_with_staged_edits_is_asked_once() -> None:
         assert screen.may_quit(), "the same key again leaves"
         await pilot.press("u")
         assert screen.may_quit()
+
+
+async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "first question")
+        await pilot.press("d")
+        await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
+        assert screen.panels.staging is not None and screen.panels.staging.news

@@ -206,9 +206,16 @@ class Policies(Command):
         return EDITS in at.facts
 
 
+class Export(Policies):
+    """Write this context as the applied edits leave it: a request body, a session that its tool resumes, ctxtui's own
+    format, the edits themselves; or copy the request as a curl command. The recording stays as it is."""
+
+    name, action, keys, label = "write context to a file", "export", ("ctrl+e",), "export"
+
+
 STAGING: tuple[type[Command], ...] = (
     Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
-    Widen, Replace, Note, Strip, Hoist, Redo, Foretell, Policies,
+    Widen, Replace, Note, Strip, Hoist, Redo, Foretell, Policies, Export,
     Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""

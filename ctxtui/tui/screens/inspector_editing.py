@@ -126,6 +126,8 @@ class Editing(Searching):
             return None
         staging = desk.staging(scene, frozenset(self.marks))
         pane = desk.pane(staging, self.moment, self.feed.want, live=self.live)
+        if desk.study.waits:
+            self.feed.work()
         return pane.staging, pane
 
     def coming_of(self, scene: Scene) -> Coming | None:
