@@ -67,6 +67,16 @@ class Outcome(NamedTuple):
         """When the longest prefix in the cache is gone unless it is used again (Unix seconds; a least figure)."""
         return None if self.life is None else self.at + self.life
 
+    def reading(self, floor: int) -> Outcome:
+        """The same with at least `floor` tokens read: a prefix that something else keeps in the cache."""
+        left = more = max(0, min(floor, self.total) - self.read)
+        writes = []
+        for life, tokens in self.writes:
+            taken = min(left, tokens)
+            left -= taken
+            writes.append((life, tokens - taken))
+        return self._replace(read=self.read + more, writes=tuple(writes)) if more else self
+
     def usage(self, output: int = 0) -> Usage:
         """As the provider would report it, with `output` tokens of answer."""
         made = Usage(fresh=self.fresh, cache_read=self.read, output=output)

@@ -53,6 +53,8 @@ class Asked:
     raw: Front | None = None
     place: Callable[[int], Spot] | None = None
     """Gives the last place of the request that ends at a node."""
+    floors: tuple[int, int] = (0, 0)
+    """Tokens at the front that are read anyway: while what was sent is cached, and when it is not any more."""
 
     @cached_property
     def trail(self) -> list[Spot]:
@@ -162,11 +164,12 @@ def price_tag(
     front = Front(before, asked.trail, asked.path or SentPath(after.context))
     earlier = asked.earlier if asked.place is not None else None
     prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier)
+    shared = asked.prompt.total if staged.first is None else staged.upto(staged.first - 1)
     return PriceTag(
         asked.prompt.total,
         prompt.total,
         staged.first,
-        tuple(_moments(asked, prompt)),
+        tuple(_moments(asked, prompt, shared)),
         _thinking_lost(before, after, staged),
         tuple(_quotes(before, after, literals)) if literals is not None else (),
         tuple(_lost(before, after, literals)) if literals is not None else (),
@@ -177,17 +180,20 @@ def price_tag(
     )
 
 
-def _moments(asked: Asked, staged: Prompt) -> list[Moment]:
-    found = [_moment(NOW, asked, staged, asked.now, asked.simulator)]
+def _moments(asked: Asked, staged: Prompt, shared: int) -> list[Moment]:
+    found = [_moment(NOW, asked, (staged, shared), asked.now, asked.simulator)]
     if asked.expiry is not None:
-        found.append(_moment(EXPIRY, asked, staged, asked.expiry, asked.simulator))
-    cold = _moment(MISS, asked, staged, asked.now, Simulator())
+        found.append(_moment(EXPIRY, asked, (staged, shared), asked.expiry, asked.simulator))
+    cold = _moment(MISS, asked, (staged, shared), asked.now, Simulator())
     return [*found, replace(cold, at=None)]
 
 
-def _moment(name: str, asked: Asked, staged: Prompt, at: float, simulator: Simulator) -> Moment:
+def _moment(name: str, asked: Asked, staged: tuple[Prompt, int], at: float, simulator: Simulator) -> Moment:
+    """`staged` is the request under the edits, and how many tokens at its front are those of the other one."""
     first, second = asked.plain(name, at, simulator)
-    other, another = _two(staged, at, simulator)
+    floor = asked.floors[0 if first.read else 1]
+    other, another = _two(staged[0], at, simulator)
+    first, other = first.reading(floor), other.reading(min(floor, staged[1]))
     once = _difference(asked, first.usage(), other.usage(), at)
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
     return Moment(name, at, once, per_call, pays_back(once, per_call), max(0, first.read - other.read))

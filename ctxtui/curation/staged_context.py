@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ctxtui.cache.prompt import Prompt
 from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.tree import ROOT
 from ctxtui.curation.applied import Applied, Change
 from ctxtui.curation.context import THINKING
 from ctxtui.curation.sent_path import RAW, Edge, SentPath
@@ -147,7 +148,7 @@ class StagedContext:
 
     def upto(self, position: int) -> int:
         """Tokens up to and with the raw block at `position`, with what stands in front of it."""
-        there = self._base.tokens(self._path.upto(position)) if position >= 0 else 0
+        there = self._base.tokens(self._path.upto(position) if position >= 0 else ROOT)
         return there + self._sums[bisect_right(self._steps, position)]
 
     def at(self, edge: Edge) -> int:

@@ -13,7 +13,7 @@ from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call, Skeleton
 from ctxtui.lab.book import Book
-from ctxtui.lab.cache_forecast import CacheForecast, CacheForecaster
+from ctxtui.lab.cache_forecast import CacheForecast, CacheForecaster, Floors
 from ctxtui.lab.forecast import Forecaster
 from ctxtui.tokens.features import Features
 from ctxtui.wire.request import Request
@@ -27,7 +27,8 @@ class Asking(NamedTuple):
 
     `forecast` is what is foretold of it beyond the simulator, from what the client did before: the same forecast that
     the audit holds against the reports. None where no earlier call tells. `weigh` gives the tokens of a block's
-    features, as the lengths of the prompt have it, `place` the last place of the same request with another context.
+    features, as the lengths of the prompt have it, `place` the last place of the same request with another context,
+    `floors` what it reads anyway.
     """
 
     simulator: Simulator
@@ -35,6 +36,7 @@ class Asking(NamedTuple):
     at: float
     weigh: Weigh
     place: Callable[[int], Spot]
+    floors: Floors
     forecast: CacheForecast | None = None
 
 
@@ -105,7 +107,15 @@ class Replay:
     def _asking(self, call: Call, total: int, forecast: CacheForecast | None = None) -> Asking:
         simulator, made, at = self._reads.asking(call, total)
         # A copy: what is asked of stays as it is when the replay goes on.
-        return Asking(simulator.copy(), made, at, self._reads.tokens(call), partial(self._reads.place, call), forecast)
+        return Asking(
+            simulator.copy(),
+            made,
+            at,
+            self._reads.tokens(call),
+            partial(self._reads.place, call),
+            self._reads.floors(call),
+            forecast,
+        )
 
     def _counted(self, call: Call) -> int:
         return sum(self._book.sums(call.model, call.sent_head))

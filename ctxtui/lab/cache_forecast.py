@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import Outcome
@@ -60,6 +60,14 @@ class CacheForecast:
     def alarm(self) -> bool:
         """Whether a miss is foretold."""
         return self.read * 2 <= self.held
+
+
+class Floors(NamedTuple):
+    """Tokens at the front that a call reads where the rest is lost: `warm` while what was sent before is still cached
+    (another marker keeps them: system prompt and tools), `cold` when that has expired (other traffic does)."""
+
+    warm: int = 0
+    cold: int = 0
 
 
 def usage_of(forecast: CacheForecast) -> Usage:
@@ -135,6 +143,15 @@ class CacheForecaster:
     def place(self, call: Call, node: int) -> Spot:
         """The last place of the request that `call` would be with the context `node`."""
         return self._prompts.place(call, node)
+
+    def floors(self, call: Call) -> Floors:
+        """What `call` reads anyway, as far as earlier calls have shown; nothing where its markers are on record: then
+        every entry is simulated."""
+        habit = self._habit(call)
+        if self._rules(call).engine != "anthropic" or self._prompts.recorded(call) or not habit.caches:
+            return Floors()
+        warm = habit.warm if habit.warm is not None else max(self._prompts.front(call), habit.cold)
+        return Floors(warm, habit.cold)
 
     def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
         """Take in the report of `call` and what was foretold of it; without a report only its time."""

@@ -94,7 +94,7 @@ def next_of(
     rules = cached_by(book)
     found = replay.following(call, head, at)
     charge = Charges(pricer, call, found.prompt.total)
-    asked, parts = Asked(found.simulator, found.prompt, charge, found.at, place=found.place), None
+    asked, parts = Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors), None
     measure, weigh = book.measure(call.model), found.weigh
 
     def count(block: Block) -> int:

@@ -135,4 +135,5 @@ def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool
         cost = price(usage, call.model, call.provider, at or None, prices)
         return None if cost is None else cost.usd
 
-    return Asked(found.simulator, found.prompt, charge, found.at, place=found.place), found.weigh
+    asked = Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors)
+    return asked, found.weigh

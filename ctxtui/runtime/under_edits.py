@@ -40,7 +40,7 @@ class UnderEdits:
         unmarked = Front(replace(self.applied, marks={}), trail_of(prompt), self.path)
         marked, _ = staged_prompt(prompt, unmarked, self.applied, count)
         front = Front(self._plain, trail_of(raw.prompt), SentPath(self._plain.context))
-        return Asked(found.simulator, marked, charge, found.at, self.path, front, found.place)
+        return Asked(found.simulator, marked, charge, found.at, self.path, front, found.place, found.floors)
 
     def _as_raw(self, raw: Prompt, made: Prompt, count: Count) -> Prompt:
         """`made` with lengths that are those of the raw request less what goes: reports tell of that one alone."""

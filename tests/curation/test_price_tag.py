@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -337,3 +338,24 @@ def test_a_breakpoint_alone_is_priced_too() -> None:
     scene = long_talk()
     tag = tag_of(scene, make(BREAKPOINT, [scene.context.target(result(scene, 3))], {"ttl": "5m"}))
     assert (tag.freed, tag.breaks_at) == (0, None)
+
+
+def test_what_another_marker_keeps_is_not_broken() -> None:
+    scene = long_talk()
+    edit = make(DROP, [scene.context.target(result(scene, 0))])
+    after = apply(scene.context, [edit], rules_for("anthropic", scene.card))
+    last = max(until for until, _, _ in scene.simulator._engines["anthropic"].entries.values())  # type: ignore[attr-defined]
+    bare = Asked(scene.simulator, scene.base, charge_of(scene.model), last - 200)
+    warm, cold = 5_000, 2_000
+    kept = replace(bare, floors=(warm, cold))
+    scene.simulator._engines["anthropic"].entries = {  # type: ignore[attr-defined]
+        key: entry
+        for key, entry in scene.simulator._engines["anthropic"].entries.items()  # type: ignore[attr-defined]
+        if key in {spot.key for spot in scene.base.last.back() if spot.number > 8}
+    }
+    without, with_floor = (price_tag(apply(scene.context, []), after, one, scene.count) for one in (bare, kept))
+    assert without.broken - with_floor.broken == warm
+    once = [tag.moments[0].once or 0.0 for tag in (without, with_floor)]
+    assert once[0] - once[1] == pytest.approx(warm * (6.25 - 0.5) * 1e-6)
+    misses = [tag.moments[-1].once for tag in (without, with_floor)]
+    assert misses[0] == pytest.approx(misses[1]), "when everything is cold, both read what others keep"

@@ -202,7 +202,11 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
     table.work()
     then = table.desk.next_call(table.scene, at_once)
     assert raw is not None and then is not None and then is not raw
-    asked = [(one.asked.charge, one.asked.simulator.ask(one.asked.prompt, one.asked.now)) for one in (raw, then)]
+    floor = raw.asked.floors[0]
+    asked = [
+        (one.asked.charge, one.asked.simulator.ask(one.asked.prompt, one.asked.now).reading(floor))
+        for one in (raw, then)
+    ]
     plain, edited = (charge(outcome.usage(), outcome.at) for charge, outcome in asked)
     assert plain is not None and edited is not None
     assert pane.moments[0].once == pytest.approx(edited - plain, abs=1e-6), (
