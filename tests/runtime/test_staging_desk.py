@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +13,16 @@ import pytest
 from ctxtui.core.edit import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.lab.asking import Replay, following
+from ctxtui.lab.chosen import choose
 from ctxtui.offline import offline
 from ctxtui.runtime.auditing import cached_by
+from ctxtui.runtime.counting import Counter
+from ctxtui.runtime.curating import curated
 from ctxtui.runtime.hosting import Host
 from ctxtui.runtime.packaged import model_table, price_table
 from ctxtui.runtime.partner import Wish
 from ctxtui.runtime.pricing_apart import price_here
+from ctxtui.runtime.ready import body
 from ctxtui.runtime.staging_desk import StagingDesk
 from ctxtui.runtime.study import Study
 from ctxtui.views.scene import Scene
@@ -174,6 +179,11 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         assert sent.staging.breaks_at is None, "the request goes on from the one that left"
         assert sent.staging.shown == pytest.approx(last.usage.input, abs=2)
         assert sent.staging.freed >= before.staging.freed
+        counter = Counter()
+        plain = curated(table.study.book, counter, choose(host.session), prices=price_table())
+        left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
+        assert json.loads(body(plain).body)["messages"] == json.loads(left)["messages"], "curated is what was sent"
+        assert plain.tag.freed == 0 and plain.tag.breaks_at is None
         table.stage(TRUNCATE, results[1], head=1, tail=0)
         more = table.pane()
         assert more.moments and more.broken and more.staging.breaks_at == results[1]
