@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.usage import Usage
 
 CALL_AT_MOST: Final = 180.0
@@ -24,11 +24,13 @@ ASKED_AT: Final = "asked_at"
 
 
 def sent_at(call: Call) -> float | None:
-    """When the request of `call` started (Unix seconds); None where the recording's time is only that of a copy."""
+    """When the request of `call` started (Unix seconds); None where the recording's time is only that of a copy. Who
+    recorded the request itself has its time, however quick the answer was."""
     asked = call.extra.get(ASKED_AT)
     if isinstance(asked, float):
         return asked
-    if call.started is None or (call.ended is not None and call.ended - call.started < ANSWERED_IN):
+    quick = call.ended is not None and call.started is not None and call.ended - call.started < ANSWERED_IN
+    if call.started is None or (quick and call.fidelity != Fidelity.WIRE):
         return None
     return call.started
 

@@ -82,7 +82,8 @@ def _life(what: Coming, now: float, room: int) -> Spans:
     life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
     lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
     if what.expires is None:
-        return [*lead, Span("  nothing of it is cached", "dim")]
+        known = "nothing of it is cached" if not what.read else "when that expires is not known"
+        return [*lead, Span(f"  {known}", "dim")]
     left = what.expires - now
     if left <= 0:
         return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]

@@ -134,7 +134,8 @@ def payback(calls: int | None, wide: bool) -> str:
         return "never"
     if calls == 0:
         return "at once"
-    return f"{calls:,} call{'' if calls == 1 else 's'}" if wide else f"{calls:,}"
+    told = f"{calls:,}" if calls < 10_000 else numbers.tokens(calls)
+    return f"{told} call{'' if calls == 1 else 's'}" if wide else told
 
 
 def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:

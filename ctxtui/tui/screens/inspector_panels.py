@@ -162,6 +162,9 @@ class Panels:
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         counted = self.staging is not None and self.staging.counted
         after = self.staging.shown if counted and self.staging else None
+        if after == scene.figures.context_tokens:
+            # What is applied was sent: nothing is about to change.
+            after = None
         self.header.show(replace(shown, behind=view.behind, record=record, after=after))
         what = self.sides.composed(study, known, scene, view.shown)
         if self.staging is not None and after is not None:
