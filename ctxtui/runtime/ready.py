@@ -41,6 +41,12 @@ class Ready:
         return self.context.dialect.replace("_", "-")
 
     @property
+    def whole(self) -> bool:
+        """Whether system prompt and tools are on record."""
+        transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
+        return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
+
+    @property
     def resumed(self) -> str:
         """The form that the tool which recorded it resumes; "" where there is none."""
         own = self.session.about.source.replace(" ", "-")
@@ -72,13 +78,8 @@ def written(ready: Ready, form: str, source: Path | None) -> Written:
     if form == OWN:
         return Written(own(ready))
     out = body(ready, form)
-    lost = ["not recorded: system prompt and tools"] if _lacking(ready) else []
+    lost = [] if ready.whole else ["not recorded: system prompt and tools"]
     return Written(out.body, tuple(dict.fromkeys([*lost, *out.lost])), tuple(out.violations))
-
-
-def _lacking(ready: Ready) -> bool:
-    transcript = ready.chosen.call.fidelity == Fidelity.TRANSCRIPT
-    return transcript and not any(item.place.section in ("system", "tools") for item in ready.context.items)
 
 
 def body(ready: Ready, form: str = "") -> Outgoing:

@@ -22,6 +22,7 @@ from ctxtui.tui.commands.inspector_money import MONEY
 from ctxtui.tui.commands.inspector_notes import NOTES, NOTING
 from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
 from ctxtui.tui.commands.inspector_staging import PUT_IN, STAGING
+from ctxtui.tui.commands.inspector_summaries import SUMMARIES
 from ctxtui.tui.commands.inspector_talk import TALKING
 from ctxtui.views.signs import CATEGORY
 
@@ -179,8 +180,8 @@ class Home(Command):
 
 
 INSPECTOR: tuple[type[Command], ...] = (
-    OpenBlock, *STAGING, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread, ShowAll,
-    GoToCall, *COMPARING, *LISTS, *MISSED, *MONEY,
+    OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
+    ShowAll, GoToCall, *COMPARING, *LISTS, *MISSED, *MONEY,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     *SEARCH, *NOTING, *TALKING, Prompt, Leave,
 )  # fmt: skip

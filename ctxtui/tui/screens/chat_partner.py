@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
@@ -14,7 +15,10 @@ from ctxtui.views import numbers, safe_text
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.runtime.config import Config
     from ctxtui.runtime.offers import Offer
+    from ctxtui.runtime.partner import Wish
+    from ctxtui.views.scene import Scene
 
 _TIGHT = 0.5
 """The share of a rate limit under which it is told."""
@@ -49,6 +53,16 @@ class Partnered(TurnSeen):
                 self.use_model(action)
 
         self.app.push_screen(PaletteScreen([_entry(one) for one in found], title="models"), run)
+
+    def own_wish(self, scene: Scene) -> Wish | None:
+        """The chat's own model writes summaries too."""
+        partner = self.host.partner
+        return replace(self.host.wish, model=partner.model, name="") if partner is not None else super().own_wish(scene)
+
+    @property
+    def summary_config(self) -> Config:
+        """That of the chat."""
+        return self.host.config
 
     def use_model(self, name: str) -> None:
         """Go on with the model `name`."""

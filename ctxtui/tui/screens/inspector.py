@@ -26,13 +26,13 @@ from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.screens.inspector_blocks import OnBlocks
 from ctxtui.tui.screens.inspector_diff import Comparing
-from ctxtui.tui.screens.inspector_export import Exporting
 from ctxtui.tui.screens.inspector_feed import Source
 from ctxtui.tui.screens.inspector_opening import Opening
 from ctxtui.tui.screens.inspector_overlays import Overlays
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, View
 from ctxtui.tui.screens.inspector_phases import Phasing
 from ctxtui.tui.screens.inspector_reports import Reporting
+from ctxtui.tui.screens.inspector_summaries import Summarizing
 from ctxtui.tui.screens.inspector_talk import Forking
 from ctxtui.tui.screens.inspector_travel import Travel
 from ctxtui.tui.widgets.stage import Stage
@@ -44,7 +44,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Exporting, Phasing, Forking, Opening):
+class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summarizing, Phasing, Forking, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 

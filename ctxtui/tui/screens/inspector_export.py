@@ -40,9 +40,14 @@ class Exporting(Proposing):
         for key, form in found.items():
             label = "resume" if form == ready.resumed else _SHORT.get(form, form)
             words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == ready.form else "dim")]
-        self.ask(words, "")
-        self.prompt.show(words, keys=tuple(found))
-        self._answer = lambda key: self._to(ready, found[key])
+        self.question(words, tuple(found), lambda key: self._to(ready, found[key]))
+
+    def question(self, words: Spans, keys: tuple[str, ...], then: Callable[[str], None], text: str = "") -> None:
+        """Ask on the prompt's line, for one of `keys` or (without any) for a line that begins as `text`."""
+        self.ask(words, text)
+        if keys:
+            self.prompt.show(words, keys=keys)
+        self._answer = then
 
     def _to(self, ready: Ready, form: str) -> None:
         """Ask for the file."""
@@ -53,8 +58,12 @@ class Exporting(Proposing):
             self._in_worker(lambda: self._copied(ready))
             return
         source = self.loaded.path if self.loaded is not None else None
-        self.ask([Span(f" {form} › ", "accent bold")], place_for(ready, form, source))
-        self._answer = lambda place: self._in_worker(lambda: self._saved(ready, form, place.strip())) if place else None
+
+        def write(place: str) -> None:
+            if place.strip():
+                self._in_worker(lambda: self._saved(ready, form, place.strip()))
+
+        self.question([Span(f" {form} › ", "accent bold")], (), write, place_for(ready, form, source))
 
     def _saved(self, ready: Ready, form: str, place: str) -> str:
         from ctxtui.runtime.ready_files import save

@@ -1,0 +1,172 @@
+"""Summaries that a model writes: whom to ask, whether to send it, and what comes back staged for review."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxtui.core.edit import SUMMARIZE, make
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.later import later
+from ctxtui.tui.screens.inspector_export import Exporting
+from ctxtui.views import numbers, safe_text
+from ctxtui.views.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation import selection
+    from ctxtui.runtime.config import Config
+    from ctxtui.runtime.partner import Partner, Wish
+    from ctxtui.runtime.ready import Ready
+    from ctxtui.runtime.summarizing import Part
+    from ctxtui.views.scene import Scene
+else:
+    selection = later("ctxtui.curation.selection")
+
+_ANSWER = 800
+"""Tokens that a summary is taken to have when its price is told."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A summary that is wanted: the `edit` it stands for, the `part`, whom to ask, and the context for the agent."""
+
+    edit: Edit
+    part: Part
+    wish: Wish
+    own: Ready | None = None
+
+
+class Summarizing(Exporting):
+    """The part of the Inspector that asks a model for a summary. Nothing leaves before the user says so."""
+
+    def action_model_summary(self) -> None:
+        """Ask who is to write it."""
+        scene, desk = self.panels.scene, self.desk
+        if scene is None or desk is None or not self._ready():
+            return
+        edit = self._summary_wanted(scene)
+        if edit is None:
+            self.say([Span("✗ ", "crit"), Span("mark the blocks that a summary is to replace", "crit")])
+            return
+        ready, own = desk.leaving(scene), self.own_wish(scene)
+        agent = own is not None and ready.whole
+        words: list[Span] = [Span(" summary by ", "ink")]
+        if own is not None:
+            words += [Span(" s", "accent bold"), Span(f" {safe_text.one_line(own.model, 40)}", "dim")]
+        words += [Span(" m", "accent bold"), Span(" another model", "dim")]
+        words += [Span(" a", "accent bold"), Span(" the agent itself", "dim")] if agent else []
+        keys = ("s",) * (own is not None) + ("m",) + ("a",) * agent
+
+        def chosen(key: str) -> None:
+            if key == "m":
+                self._name_model(scene, edit)
+            elif own is not None:
+                self._prepare(scene, edit, own, ready if key == "a" else None)
+
+        self.question(words, keys, chosen)
+
+    def _summary_wanted(self, scene: Scene) -> Edit | None:
+        """The summary under the cursor, else one of the marked blocks (of their first run)."""
+        new = self.panels.transcript.new
+        if new is not None and new.edit.kind == SUMMARIZE and not self.marks:
+            return new.edit
+        context = self.context_of(scene)
+        positions = self._chosen(context)
+        made = selection.edits(context, SUMMARIZE, positions, lambda name, data: None) if positions else []
+        return made[0] if made else None
+
+    def own_wish(self, scene: Scene) -> Wish | None:
+        """How the session's own model is asked for; None where it is not known."""
+        from ctxtui.runtime.summarizing import wish_for
+
+        return wish_for(scene.call.model) if scene.call.model else None
+
+    @property
+    def summary_config(self) -> Config:
+        """The configuration under which models are asked."""
+        from ctxtui.runtime.config import Config
+        from ctxtui.runtime.settings import Settings
+
+        return Config(getattr(self.source, "settings", None) or Settings(), {})
+
+    def _name_model(self, scene: Scene, edit: Edit) -> None:
+        from ctxtui.runtime.summarizing import wish_for
+
+        self.question(
+            [Span(" model, or provider:model › ", "accent bold")],
+            (),
+            lambda name: self._prepare(scene, edit, wish_for(name.strip()), None) if name.strip() else None,
+            self.summary_config.settings.model,
+        )
+
+    def _prepare(self, scene: Scene, edit: Edit, wish: Wish, own: Ready | None) -> None:
+        from ctxtui.curation.summary_request import needed
+        from ctxtui.runtime.summarizing import Part
+
+        context = self.context_of(scene)
+        positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
+        known = self.desk.literals if self.desk is not None else None
+        sections = [one.strip() for one in self.summary_config.settings.summary_sections.split(";") if one.strip()]
+        part = Part(context, positions, sections, needed(known, positions) if known is not None else ())
+        self.say([Span("looking for whom to ask …", "dim")])
+        self.run_worker(self._offer_to_send(_Job(edit, part, wish, own)), group="summary", exclusive=True)
+
+    async def _offer_to_send(self, job: _Job) -> None:
+        """Find the partner, make the request, and ask whether it may leave."""
+        from ctxtui.runtime.summarizing import partner_for, request
+
+        try:
+            partner = await partner_for(job.wish, self.summary_config)
+            body = await asyncio.to_thread(request, partner, self.summary_config, job.part, job.own)
+            told = await asyncio.to_thread(self._offer_told, partner, body)
+        except CtxtuiError as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            return
+        if self.asking:
+            # Something else is being typed: it is not taken away.
+            self.say([*told, Span(" `M` again asks whether to send it", "dim")])
+            return
+        keys = [Span(" y", "accent bold"), Span(" send", "dim"), Span("  n", "accent bold"), Span(" no", "dim")]
+        self.question([Span(" ? ", "warn bold"), *told, *keys], ("y", "n"), self._sender(job, partner, body))
+
+    def _sender(self, job: _Job, partner: Partner, body: bytes) -> Callable[[str], None]:
+        def answer(key: str) -> None:
+            if key == "y":
+                self.say([Span(f"{safe_text.one_line(partner.model, 60)} writes the summary …", "dim")])
+                self.run_worker(self._ask(job, partner, body), group="summary", exclusive=True)
+
+        return answer
+
+    def _offer_told(self, partner: Partner, body: bytes) -> Spans:
+        """What would be sent to whom, and about what it costs."""
+        from ctxtui.core.block import text
+        from ctxtui.core.call import Call
+        from ctxtui.core.usage import Usage
+        from ctxtui.tokens.weights import tokens
+
+        study = self.study
+        assert study is not None
+        whole = text(body.decode("utf-8", "replace"))
+        count = round(tokens(study.measured(partner.model, whole), study.book.weights(partner.model)))
+        usage = Usage(fresh=count, output=_ANSWER)
+        cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]
+        price = f", about {numbers.money(cost.usd)}" if cost is not None else ""
+        name = f"{partner.model} ({partner.endpoint.name})"
+        return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}:", "ink")]
+
+    async def _ask(self, job: _Job, partner: Partner, body: bytes) -> None:
+        from ctxtui.runtime.summarizing import written
+
+        try:
+            made = await written(partner, body)
+        except CtxtuiError as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            return
+        given = {**job.edit.given, "text": made.text, "by": made.model}
+        self.stage_now([make(SUMMARIZE, job.edit.targets, given)], SUMMARIZE)
+        used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
+        words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
+        self.say([Span("✓ ", "ok"), Span(words, "ink")])

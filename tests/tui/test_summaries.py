@@ -1,0 +1,56 @@
+"""A summary by a model, from the screen: asked first, staged when it is there."""
+
+from __future__ import annotations
+
+from textual.pilot import Pilot
+
+from ctxtui.core.edit import SUMMARIZE
+from ctxtui.tui.screens.inspector import InspectorScreen
+from tests.tui.test_export import said
+from tests.tui.test_inspector import opened, until
+from tests.tui.test_staging import at, session
+
+
+async def asked(screen: InspectorScreen, pilot: Pilot[None], name: str) -> None:
+    """Mark two turns and name the model."""
+    await until(pilot, lambda: screen.desk is not None)
+    at(screen, "first question")
+    await pilot.press("space")
+    at(screen, "The cart is fine")
+    await pilot.press("v", "M", "m")
+    screen.prompt.set_text(name)
+    await pilot.press("enter")
+
+
+def question(screen: InspectorScreen) -> str:
+    return "".join(span.text for span in screen.prompt.lead)
+
+
+async def test_it_is_asked_before_anything_leaves_and_staged_when_it_is_there() -> None:
+    async with opened(session()) as (screen, pilot):
+        await asked(screen, pilot, "offline:offline")
+        await until(pilot, lambda: "send" in question(screen))
+        assert "tokens to offline (offline)" in question(screen)
+        overlay = screen.overlay
+        assert overlay is not None and not overlay.staged
+        await pilot.press("y")
+        await until(pilot, lambda: bool(overlay.staged))
+        (edit,) = overlay.staged
+        assert edit.kind == SUMMARIZE and edit.given["by"] == "offline" and "no model" in str(edit.given["text"])
+        assert "wrote it" in said(screen)
+        assert screen.panels.staging is not None and screen.panels.staging.news
+
+
+async def test_no_means_no() -> None:
+    async with opened(session()) as (screen, pilot):
+        await asked(screen, pilot, "offline:offline")
+        await until(pilot, lambda: "send" in question(screen))
+        await pilot.press("n")
+        assert screen.overlay is not None and not screen.overlay.staged and not screen.asking
+
+
+async def test_a_provider_that_is_not_there_is_said() -> None:
+    async with opened(session()) as (screen, pilot):
+        await asked(screen, pilot, "vllm:nothing")
+        await until(pilot, lambda: said(screen).startswith("✗"))
+        assert screen.overlay is not None and not screen.overlay.staged
