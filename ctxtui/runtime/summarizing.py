@@ -14,7 +14,7 @@ from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.context import Context
+from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
 from ctxtui.runtime.config import Config
@@ -101,6 +101,8 @@ async def written(partner: Partner, body: bytes) -> Summary:
     text = "\n\n".join(words.strip() for words in said if words.strip())
     if response.stop_reason in ("max_tokens", "length", "max_output_tokens"):
         raise ProviderError(f"{partner.model} ran into the limit of its answer", way_out="raise answer_tokens")
+    if any(is_call(item.block.kind) for item in response.items):
+        raise ProviderError(f"{partner.model} called a tool instead", way_out="ask again, or a model from outside")
     if not text:
         kinds = sorted({item.block.kind for item in response.items if item.block.kind != HEADER})
         raise ProviderError(f"{partner.model} answered with {', '.join(kinds) or 'nothing'}, not with words")

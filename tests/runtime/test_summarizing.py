@@ -86,6 +86,18 @@ async def test_an_answer_that_was_cut_is_no_summary(tmp_path: Path) -> None:
             await written(whom, body)
 
 
+async def test_a_tool_call_is_no_summary(tmp_path: Path) -> None:
+    with offline() as running:
+        whom = partner(ANTHROPIC, running.url)
+        tool = {"name": "read_file", "description": "reads", "input_schema": {"type": "object"}}
+        body = {
+            "model": whom.model, "max_tokens": 900, "stream": True, "tools": [tool],
+            "messages": [{"role": "user", "content": "call read_file"}],
+        }  # fmt: skip
+        with pytest.raises(ProviderError, match="called a tool"):
+            await written(whom, json.dumps(body).encode())
+
+
 async def test_a_refusal_is_said(tmp_path: Path) -> None:
     with offline() as running:
         whom = partner(ANTHROPIC, running.url)
