@@ -36,6 +36,7 @@ SIGNED = "its provider signed this block: it can be stripped, not changed"
 
 
 UNWRITTEN = "its text is not written yet"
+ELSEWHERE = "the text that it moves does not stand there"
 _WRITTEN: Final = frozenset({SUMMARIZE, NOTE, HOIST})
 
 
@@ -90,10 +91,12 @@ def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: se
         allowed = [p for p in allowed if _is_movable(context, wanted, edit, p)]
     if edit.kind in (DROP, SUMMARIZE, MOVE):
         for position in allowed:
-            wanted.put(position, None, edit)
+            wanted.take_out(position, context.items[position].block, edit)
     elif edit.kind in REWRITES:
-        for position in allowed:
-            _rewrite(context, wanted, edit, position)
+        changed = [position for position in allowed if _rewrite(context, wanted, edit, position)]
+        if edit.kind == HOIST and allowed and not changed:
+            wanted.held.append(Held(edit, -1, ELSEWHERE))
+            return
     elif edit.kind == BREAKPOINT:
         wanted.marks += [(position, edit) for position in here]
     if allowed:
@@ -126,21 +129,25 @@ def _stands_there(context: Context, message: Message, to: object) -> bool:
     return message == context.messages[-1] if to == "end" else to == "start" and message.start == slot(context, 0)
 
 
-def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> None:
+def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> bool:
+    """Ask for what `edit` makes of the block at `position`; whether that is another one."""
     block = context.items[position].block
     before = wanted.fate[position][0] if position in wanted.fate else block
     if before is None and edit.kind == REPLACE:
+        wanted.take_out(position, block, edit)
         before = block
     if before is None:
-        return
+        return False
     if not changeable(before) and block.kind not in THINKING | {"header"}:
         wanted.held.append(Held(edit, position, SIGNED))
-        return
+        return False
     after = rewritten(before, edit)
     if after is None or after != before:
         wanted.put(position, after, edit)
-    elif block.kind in THINKING:
+        return True
+    if block.kind in THINKING:
         wanted.held.append(Held(edit, position, SIGNED))
+    return False
 
 
 def _news(context: Context, edit: Edit, here: list[int]) -> list[Wish]:

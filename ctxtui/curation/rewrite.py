@@ -74,7 +74,7 @@ def _hoist(block: Block, given: Given) -> Block | None:
     words = words_of(block)
     if static not in words or not has_words(block):
         return block
-    rest = words.replace(static, "", 1).strip("\n")
+    rest = words.replace(static, "", 1)
     return with_words(block, rest) if rest.strip() else None
 
 

@@ -30,6 +30,15 @@ class Wanted:
         """Ask for `block` at `position`."""
         self.fate[position] = block, edit
 
+    def take_out(self, position: int, block: Block, edit: Edit) -> None:
+        """Ask for nothing at `position`; where an earlier edit moved its `block` elsewhere, it does not stand there
+        either."""
+        _, before = self.fate.get(position, (None, None))
+        if before is not None and before.kind == MOVE:
+            there = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
+            self.new = [wish for wish in self.new if wish is not there]
+        self.put(position, None, edit)
+
     def hold(self, position: int, why: str) -> None:
         """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""
         _, edit = self.fate.pop(position)

@@ -257,13 +257,35 @@ def test_a_result_is_found_by_its_id_when_the_client_rewrote_it() -> None:
 
 
 def test_static_text_is_hoisted_once_and_taken_from_every_message() -> None:
-    rules = "RULES: be brief."
-    context = say(("user", f"{rules}\none"), ("assistant", "a"), ("user", f"{rules}\ntwo"))
-    targets = [of(context, rules), of(context, rules, 1)]
+    rules = "RULES: be brief.\n"
+    context = say(("user", f"{rules}one"), ("assistant", "a"), ("user", f"{rules}two"))
+    targets = [of(context, "RULES"), of(context, "RULES", 1)]
     found = apply(context, [make(HOIST, targets, {"text": rules})])
     assert shape(found) == ["user:", "one", "assistant:", "a", "user:", "two"]
     system = [i.block.value()["text"] for i in found.sent if i.place.section == "system"]
     assert system == ["be kind", rules]
+
+
+def test_hoisting_leaves_the_rest_byte_for_byte_and_puts_nothing_in_for_nothing() -> None:
+    context = say(("user", "\n before\nRULES\n\n\nafter \n"))
+    found = apply(context, [make(HOIST, [of(context, "RULES")], {"text": "RULES\n"})])
+    assert shape(found)[-1] == "\n before\n\n\nafter \n"
+    edit = make(HOIST, [of(context, "RULES")], {"text": "not said"})
+    nothing = apply(context, [edit])
+    assert not nothing.touched and [one.edit for one in nothing.held] == [edit]
+
+
+def test_what_is_moved_twice_stands_once() -> None:
+    context = say(("user", "a"), ("assistant", "b"), ("user", "memory"), ("assistant", "c"), ("user", "d"))
+    target = of(context, "memory")
+    log = [make(MOVE, [target], {"to": to}) for to in ("system", "end", "start")]
+    assert [item.block.value() for item in apply(context, log).sent].count({"type": "text", "text": "memory"}) == 1
+    assert shape(apply(context, log))[:2] == ["user:", "memory"]
+    assert shape(apply(context, log[:2]))[-1] == "memory"
+    assert "memory" not in shape(apply(context, [*log, make(DROP, [target])]))
+    again = apply(context, [log[0], make(REPLACE, [target], {"text": "other"})])
+    said = str([item.block.value() for item in again.sent])
+    assert "memory" not in said and said.count("other") == 1
 
 
 def test_content_goes_out_under_a_name() -> None:

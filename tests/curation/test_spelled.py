@@ -15,6 +15,15 @@ from ctxtui.curation.policies.spelled import settings_of
         ("sliding_window", "", {}),
         ("sliding_window", "n=3  keep_first=0", {"n": 3, "keep_first": 0}),
         ("clear_tool_results", "exclude=Read,Bash", {"exclude": ["Read", "Bash"]}),
+        (
+            "compact_json",
+            "drop=a,b rename=x:y,z:w flatten=m",
+            {
+                "drop": ["a", "b"],
+                "rename": {"x": "y", "z": "w"},
+                "flatten": ["m"],
+            },
+        ),
         ("clear_tool_results", """'exclude=["a b"]'""", {"exclude": ["a b"]}),
     ],
 )
@@ -26,3 +35,9 @@ def test_words_become_settings(name: str, text: str, given: dict[str, object]) -
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(BadConfig):
         settings_of(POLICIES["sliding_window"], text)
+
+
+@pytest.mark.parametrize("text", ["rename=x", "rename=x:", "rename=:y", "rename=a:b,c"])
+def test_a_pair_has_both_sides(text: str) -> None:
+    with pytest.raises(BadConfig):
+        settings_of(POLICIES["compact_json"], text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxtui.core.edit import DEDUPLICATE, Edit
@@ -14,38 +14,79 @@ from ctxtui.curation.policies.tools import path_of, results, tool_of
 NAME = "dedupe_reads"
 
 
-class _Twice(NamedTuple):
+class Twice(NamedTuple):
+    """A result whose words stand elsewhere: `text` is what says so in its place."""
+
     position: int
     text: str
 
 
+class _Read(NamedTuple):
+    position: int
+    text: str
+    tool: str
+    path: str
+
+    @property
+    def what(self) -> str:
+        return f"{self.tool} {self.path}".strip()
+
+
 def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
     """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` tokens together."""
-    found = [one for one in _repeats(situation, settings) if situation.free(one.position, NAME)]
+    found = [one for one in repeats(situation, settings["minimum"]) if situation.free(one.position, NAME)]
     freed = sum(situation.size(one.position) - tokens_of(situation, one.text) for one in found)
     if freed >= settings["at_least"]:
         for one in found:
             yield edit(situation, NAME, DEDUPLICATE, [one.position], {"text": one.text})
 
 
-def _repeats(situation: Situation, settings: Settings) -> Iterator[_Twice]:
-    identical: dict[str, int] = {}
-    latest: dict[tuple[str, str], int] = {}
-    for position in results(situation):
-        if not situation.stands(position) or situation.size(position) < settings["minimum"]:
+def repeats(situation: Situation, minimum: int, chosen: Container[int] | None = None) -> Iterator[Twice]:
+    """The results of `minimum` tokens or more that need not stand: a later whole read of the same thing says something
+    else by now, or another one says the same. Of equal ones the first stays; where only `chosen` ones may go, the first
+    that is not among them."""
+    reads = [_read(situation, p) for p in results(situation) if _counts(situation, p, minimum)]
+    outdated = _outdated(situation, reads)
+    alike: dict[str, list[_Read]] = {}
+    for one in reads:
+        if one.position not in outdated:
+            alike.setdefault(one.text, []).append(one)
+    for one in reads:
+        if chosen is not None and one.position not in chosen:
             continue
-        name, path = tool_of(situation, position), path_of(situation, position)
-        text = situation.context.reading(position).text
-        what = f"{name} {path}".strip()
-        if text in identical:
-            yield _Twice(position, f"[The same as the earlier result of {what}, unchanged.]")
+        if one.position in outdated:
+            yield Twice(one.position, f"[Outdated: {one.what} was read again later.]")
             continue
-        identical[text] = position
-        if path:
-            before = latest.get((name, path))
-            latest[name, path] = position
-            if before is not None and _is_whole(situation, before, position):
-                yield _Twice(before, f"[Outdated: {what} was read again later.]")
+        group = alike[one.text]
+        stays = next((each for each in group if chosen is not None and each.position not in chosen), group[0])
+        if stays is not one:
+            when = "earlier" if stays.position < one.position else "later"
+            yield Twice(one.position, f"[The same as the {when} result of {stays.what}, unchanged.]")
+
+
+def _read(situation: Situation, position: int) -> _Read:
+    text = situation.context.reading(position).text
+    return _Read(position, text, tool_of(situation, position), path_of(situation, position))
+
+
+def _counts(situation: Situation, position: int, minimum: int) -> bool:
+    return situation.stands(position) and situation.size(position) >= minimum
+
+
+def _outdated(situation: Situation, reads: Sequence[_Read]) -> set[int]:
+    """The reads of a file behind which a whole read of it says something else."""
+    found: set[int] = set()
+    latest: dict[tuple[str, str], list[_Read]] = {}
+    for one in reads:
+        if not one.path:
+            continue
+        before = latest.setdefault((one.tool, one.path), [])
+        if before and before[0].text != one.text:
+            if _is_whole(situation, before[0].position, one.position):
+                found.update(each.position for each in before)
+            before.clear()
+        before.append(one)
+    return found
 
 
 def _is_whole(situation: Situation, before: int, later: int) -> bool:

@@ -1,4 +1,4 @@
-"""Settings as a user writes them: ``n=9 keep_first=1 exclude=Read,Bash``."""
+"""Settings as a user writes them: ``n=9 keep_first=1 exclude=Read,Bash rename=old:new``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from ctxtui.curation.policies.policy import Policy
 
 
 def value_of(text: str, default: Json) -> Json:
-    """The value that `text` spells for a setting with that `default`: JSON, a list with commas, or plain text."""
+    """The value that `text` spells for a setting with that `default`: JSON, a list with commas, pairs ``a:b`` with
+    commas, or plain text."""
     if isinstance(default, str):
         return text
     try:
         return canonical.loads(text)
     except ValueError:
-        return text.split(",") if isinstance(default, list | tuple) else text
+        if isinstance(default, list | tuple):
+            return text.split(",")
+        pairs = [word.partition(":") for word in text.split(",")]
+        if isinstance(default, dict) and all(name and sign and value for name, sign, value in pairs):
+            return {name: value for name, _, value in pairs}
+        return text
 
 
 def settings_of(policy: Policy, text: str) -> dict[str, Json]:
