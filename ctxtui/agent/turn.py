@@ -61,9 +61,9 @@ class Phase(StrEnum):
 @dataclass(frozen=True, slots=True)
 class State:
     """Where a turn stands. `queue` are messages for the next request, `calls` what the last answer asks for, `results`
-    what came of them, `asked` the ids that wait for the user. `hold` holds the next request. `allowed` and `refused`
-    are tools that the user answered for, for the whole session. `rounds` counts the requests of this turn, of which
-    more than `most` are held (0: no limit)."""
+    what came of them, `asked` the ids that wait for the user. `hold` holds the next request, `let_go` says that the one
+    being prepared was held and is to leave now. `allowed` and `refused` are tools that the user answered for, for the
+    whole session. `rounds` counts the requests of this turn, of which more than `most` are held (0: no limit)."""
 
     phase: Phase = Phase.REST
     queue: tuple[str, ...] = ()
@@ -72,6 +72,7 @@ class State:
     asked: tuple[str, ...] = ()
     attempt: int = 0
     hold: bool = False
+    let_go: bool = False
     allowed: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
     rounds: int = 0
@@ -94,12 +95,12 @@ def step(state: State, event: Event) -> Step:
 
 def _prepare(state: State) -> Step:
     said: list[Command] = [AddUser(text) for text in state.queue]
-    return replace(state, phase=Phase.PREPARING, queue=(), attempt=0), [*said, Prepare()]
+    return replace(state, phase=Phase.PREPARING, queue=(), attempt=0, let_go=False), [*said, Prepare()]
 
 
 def _rest(state: State, *before: Command) -> Step:
     """The end of a turn; what the user said meanwhile begins the next one."""
-    ended = replace(state, phase=Phase.REST, calls=(), results=(), asked=(), attempt=0, rounds=0)
+    ended = replace(state, phase=Phase.REST, calls=(), results=(), asked=(), attempt=0, rounds=0, let_go=False)
     if ended.queue and not any(isinstance(one, Tell) for one in before):
         again, commands = _prepare(ended)
         return again, [*before, *commands]
@@ -117,7 +118,8 @@ def _hold_next(state: State, _: HoldNext) -> Step:
 
 def _prepared(state: State, event: Prepared) -> Step:
     over = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
-    reason = "asked for" if state.hold else event.reason or over
+    reason = "asked for" if state.hold else "" if state.let_go else event.reason or over
+    state = replace(state, let_go=False)
     if reason:
         return replace(state, phase=Phase.HELD, hold=False), [Hold(reason)]
     return _send(state)
@@ -129,7 +131,10 @@ def _send(state: State) -> Step:
 
 
 def _released(state: State, _: Released) -> Step:
-    return _send(replace(state, rounds=0)) if state.phase == Phase.HELD else _prepare(state)
+    if state.phase != Phase.HELD:
+        return _prepare(state)
+    # Made anew: while it was held, edits may have been applied.
+    return replace(state, phase=Phase.PREPARING, rounds=0, attempt=0, let_go=True), [Prepare()]
 
 
 def _answered(state: State, event: Answered) -> Step:

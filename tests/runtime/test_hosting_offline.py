@@ -150,3 +150,27 @@ async def test_armed_policies_work_before_each_request_and_externalized_content_
         assert b"{{REF:" in last and b"line 899" not in last and b'"recall"' in last
         (content,) = host._outside().values()
         assert "line 899 of a large file" in content
+
+
+async def test_what_is_applied_while_a_request_is_held_leaves_with_it(tmp_path: Path) -> None:
+    with offline() as running:
+        host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
+        await asyncio.to_thread(host.open)
+        made = Chat(host)
+        overlay = Overlay()
+        host.overlay = lambda: overlay
+        await host.begin(made.heard, lambda call: None, lambda: None)
+        await made.say("read a.txt")
+        host.feed(ev.HoldNext())
+        host.feed(ev.Said("and now?"))
+        await made.until(lambda: bool(made.moments(mo.Held)))
+        session = host.session
+        context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
+        result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")
+        overlay.stage(REPLACE, [context.target(result)], {"text": "(gone)"})
+        overlay.apply()
+        host.feed(ev.Released())
+        await made.rest()
+        sent = bodies(running)[-1]
+        assert b"(gone)" in sent
+        assert await host.close()
