@@ -183,19 +183,23 @@ class _Places:
         marked = self._had | {(at, RAW) for at in self._after.marks}
         wanted = {edge for edge in marked if edge >= start}
         chosen: list[Standing] = []
+        # Where entries stand at markers alone, only their surroundings are looked at.
+        most = 0 if self._base.rules.engine == "anthropic" else ENDS
+        seeks = any(mark.ends == 2 for mark in self._base.marks)
         ends, near, role = 0, 0, ""
         for one in self._staged.back(start):
             self._parted = self._parted or (one.item.block.kind == HEADER and bool(chosen))
             if not self._is_place(one):
                 continue
-            near = self._base.rules.lookback if one.edge in wanted else near - 1
+            before = self._parted and self._end_before is None and one.item.block.kind != HEADER
+            if before:
+                self._end_before = one.edge
+            near = self._base.rules.lookback if before or not chosen or one.edge in wanted else near - 1
             ends += one.item.place.role != role
             role = one.item.place.role
-            if self._parted and self._end_before is None and one.item.block.kind != HEADER:
-                self._end_before = one.edge
-            if ends <= ENDS or near > 0:
+            if near > 0 or ends <= most:
                 chosen.append(one)
-            elif not any(edge < one.edge for edge in wanted):
+            elif (self._end_before or not seeks) and not any(edge < one.edge for edge in wanted):
                 break
         for one in reversed(chosen):
             self._add(one)
