@@ -48,8 +48,9 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
     write_private(path, data)
     told = f"{len(data):,} bytes written to {path}"
     if form in RESUMED:
-        told += f"; {_RESUMING[form].format(id=_id_of(name))}"
-    return told + (f"; not carried over: {', '.join(lost)}" if lost else "")
+        # First: it is what the user types next, and lines are cut at their end.
+        told = f"{_RESUMING[form].format(id=_id_of(name))}; {told}"
+    return told + (f"; without {', '.join(one.removeprefix('not recorded: ') for one in lost)}" if lost else "")
 
 
 def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit]) -> tuple[bytes, Sequence[str], str]:
