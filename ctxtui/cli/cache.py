@@ -74,9 +74,12 @@ def _gap() -> Any:
 
 
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
+    from ctxtui.core.session import MAIN
     from ctxtui.runtime.coming import coming_of
+    from ctxtui.runtime.overlays import Overlays
 
-    return coming_of(loaded.session, counter, settings)
+    edits = Overlays(loaded, settings).of(MAIN).applied
+    return coming_of(loaded.session, counter, settings, edits=edits)
 
 
 def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:

@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
+from ctxtui.curation.apply import apply
+from ctxtui.curation.context import Context
 from ctxtui.curation.price_tag import Asked
+from ctxtui.curation.rules import rules_for
 from ctxtui.lab.asking import Replay, Weigh
 from ctxtui.lab.book import Book
 from ctxtui.lab.coming import Coming, coming
@@ -111,8 +115,10 @@ def next_of(
     return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh, parts)
 
 
-def coming_of(session: Session, counter: Counter, settings: Settings, thread: str = MAIN) -> Coming | None:
-    """The next call of a thread, worked out here; None where it has no call with a report."""
+def coming_of(
+    session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
+) -> Coming | None:
+    """The next call of a thread under the applied `edits`, worked out here; None where it has no call with a report."""
     calls = session.thread_calls(thread)
     if not calls or calls[-1].usage is None:
         return None
@@ -121,5 +127,10 @@ def coming_of(session: Session, counter: Counter, settings: Settings, thread: st
     last = calls[-1]
     tip = session.threads[thread].tip if thread in session.threads else last.response_head
     head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
+    under = None
+    if edits:
+        context = Context.of_call(session.tree, last, head)
+        under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
+        count_all(book, counter)
     replay = Replay(book, cached_by(book))
-    return next_of(replay, book, last, head, calls, price_here(prices_for(settings))).coming
+    return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), under=under).coming

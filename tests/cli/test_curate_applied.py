@@ -12,7 +12,7 @@ from ctxtui.offline import strict_anthropic
 from ctxtui.runtime.config import load
 from ctxtui.runtime.loading import load as open_file
 from ctxtui.runtime.overlays import Overlays
-from tests.cases.claude_code import Script, text, tool_result, tool_use
+from tests.cases.claude_code import Script, text, tool_result, tool_use, usage
 from tests.cli.conftest import Run
 from tests.transcripts.resumable import claude_code_context, claude_code_faults
 
@@ -23,7 +23,7 @@ def recording(home: Path, tmp_path: Path) -> Path:
     script.user("read the ledger")
     script.assistant(text("I read it."), tool_use("t1", "Read", file_path="ledger"), id="msg_1", stop="tool_use")
     script.user(tool_result("t1", "a line of the ledger\n" * 200))
-    script.assistant(text("It adds up."), id="msg_2", stop="end_turn")
+    script.assistant(text("It adds up."), id="msg_2", use=usage(write=3000, output=8), stop="end_turn")
     path = tmp_path / "one.jsonl"
     path.write_bytes(script.dump())
     return path
@@ -70,3 +70,10 @@ def test_a_session_to_resume_holds_the_applied_edits(ctxtui: Run, recording: Pat
     assert claude_code_faults(made.read_bytes(), before, made.stem) == []
     said = str(claude_code_context(made.read_bytes()))
     assert "does it add up?" in said and "a line of the ledger" not in said
+
+
+def test_the_next_call_is_foretold_under_the_applied_edits(ctxtui: Run, recording: Path) -> None:
+    plain = ctxtui("cache", recording, "--json").json["next_call"]
+    edit(recording, applied=True)
+    under = ctxtui("cache", recording, "--json").json["next_call"]
+    assert under["input_tokens"] < plain["input_tokens"] - 500
