@@ -91,7 +91,8 @@ def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: se
         allowed = [p for p in allowed if _is_movable(context, wanted, edit, p)]
     if edit.kind in (DROP, SUMMARIZE, MOVE):
         for position in allowed:
-            wanted.take_out(position, context.items[position].block, edit)
+            wanted.stay(position, context.items[position].block)
+            wanted.put(position, None, edit)
     elif edit.kind in REWRITES:
         changed = [position for position in allowed if _rewrite(context, wanted, edit, position)]
         if edit.kind == HOIST and allowed and not changed:
@@ -134,7 +135,7 @@ def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> boo
     block = context.items[position].block
     before = wanted.fate[position][0] if position in wanted.fate else block
     if before is None and edit.kind == REPLACE:
-        wanted.take_out(position, block, edit)
+        wanted.stay(position, block)
         before = block
     if before is None:
         return False

@@ -25,6 +25,8 @@ COMPACTING: Final[Policy] = replace(
 )
 """The rules of `compacted`, as the policy spells them; a person decides alone whether it saves enough."""
 
+NO_JSON: Final = "there is no JSON in it that could be made smaller"
+
 
 class Asked(NamedTuple):
     """The edits to stage together; `why` says why there are none."""
@@ -53,13 +55,21 @@ def deduplicated(applied: Applied, positions: Sequence[int]) -> Asked:
 
 def compacted(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> Asked:
     """JSON made smaller by `rules` (`COMPACTING`)."""
-    context = applied.context
-    found = [p for p in positions if (now := _now(applied, p)) is not None and _json_in(now)]
+    found = _with_json(applied, positions)
     if not found:
-        return Asked(why="there is no JSON in it that could be made smaller")
+        return Asked(why=NO_JSON)
     given = {**COMPACTING.defaults, **rules}
-    edits = [make(COMPACT_JSON, [context.target(p)], given) for p in found]
+    edits = [make(COMPACT_JSON, [applied.context.target(p)], given) for p in found]
     return _smaller(applied, edits, "these rules make nothing of it smaller")
+
+
+def no_json(applied: Applied, positions: Sequence[int]) -> str:
+    """Why there is nothing to compact at `positions`; "" where there is something."""
+    return "" if _with_json(applied, positions) else NO_JSON
+
+
+def _with_json(applied: Applied, positions: Sequence[int]) -> list[int]:
+    return [p for p in positions if (now := _now(applied, p)) is not None and _json_in(now)]
 
 
 def _json_in(block: Block) -> bool:
@@ -114,6 +124,11 @@ def hoisted(applied: Applied, positions: Sequence[int], part: str) -> Asked:
     told = any(is_result(context.items[p].block.kind) for p in positions)
     told = told or any(context.items[p].place.role in ("tool", "function") for p in positions)
     return Asked([make(HOIST, context.targets(positions), {"text": part, "to": "first" if told else "system"})])
+
+
+def moved(context: Context, positions: Sequence[int], to: str) -> list[Edit]:
+    """What is at `positions` moved to ``start``, ``end`` or ``system``."""
+    return [make(MOVE, context.targets(positions), {"to": to})]
 
 
 def moves_there(context: Context, in_force: Sequence[Edit], positions: Sequence[int], to: str) -> list[Edit]:

@@ -13,7 +13,6 @@ from ctxtui.core.edit import (
     BREAKPOINT,
     DROP,
     EXTERNALIZE,
-    MOVE,
     NOTE,
     PIN,
     REPLACE,
@@ -27,7 +26,7 @@ from ctxtui.core.edit import (
 from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.facts import facts, told
 from ctxtui.curation.references import safe_name
-from ctxtui.curation.wording import changeable, words_of
+from ctxtui.curation.wording import changeable, has_words, words_of
 
 HEAD, TAIL = 800, 400
 """Characters that a truncation keeps of a long text."""
@@ -109,8 +108,6 @@ def edits(context: Context, kind: str, positions: Sequence[int], keep: Keep) -> 
         case "truncate":
             given = {"head": HEAD, "tail": TAIL}
             return [make(TRUNCATE, [context.target(at)], given) for at in positions if _long(context, at)]
-        case "move":
-            return [make(MOVE, context.targets(positions), {"to": "start"})]
         case "strip":
             return [make(STRIP, [context.target(at)]) for at in positions]
         case "pin" | "drop":
@@ -177,7 +174,7 @@ def text_at(context: Context, in_force: Sequence[Edit], at: int) -> tuple[int | 
             return at, str(edit.given.get("text") or ""), REPLACE
     block = context.items[at].block
     words = words_of(block)
-    return (at, words, REPLACE) if changeable(block) and words else (None, "", "")
+    return (at, words, REPLACE) if changeable(block) and has_words(block) and words else (None, "", "")
 
 
 def reworded(context: Context, in_force: Sequence[Edit], at: int, text: str) -> Edit:

@@ -17,6 +17,8 @@ LEAST: Final = 100
 """Characters from which a part is worth moving."""
 MOST: Final = 40
 """Messages that one is held against, the latest ones."""
+LARGEST: Final = 4_000_000
+"""Characters of them together."""
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _BASE: Final = 1_000_003
 _FIELD: Final = (1 << 61) - 1
@@ -37,7 +39,14 @@ def others_like(context: Context, at: int, heads: Iterable[int] = ()) -> list[st
     for item in [*_above(context, heads), *context.items]:
         if _is_like(item, own) and item.block.digest != own.block.digest:
             alike[item.block.digest] = item
-    return [read(item.block).text for item in list(alike.values())[-MOST:]]
+    found: list[str] = []
+    room = LARGEST
+    for item in list(alike.values())[-MOST:][::-1]:
+        text = read(item.block).text
+        room -= len(text)
+        if room >= 0:
+            found.append(text)
+    return found[::-1]
 
 
 def _above(context: Context, heads: Iterable[int]) -> Iterator[Item]:

@@ -30,14 +30,13 @@ class Wanted:
         """Ask for `block` at `position`."""
         self.fate[position] = block, edit
 
-    def take_out(self, position: int, block: Block, edit: Edit) -> None:
-        """Ask for nothing at `position`; where an earlier edit moved its `block` elsewhere, it does not stand there
-        either."""
+    def stay(self, position: int, block: Block) -> None:
+        """Where an earlier edit moved the `block` at `position` elsewhere: let it stay."""
         _, before = self.fate.get(position, (None, None))
         if before is not None and before.kind == MOVE:
             there = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
             self.new = [wish for wish in self.new if wish is not there]
-        self.put(position, None, edit)
+            del self.fate[position]
 
     def hold(self, position: int, why: str) -> None:
         """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""

@@ -3,109 +3,77 @@
 from __future__ import annotations
 
 from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.inspector_edit import EDITS, MARKED, PUT_IN, STAGED, UNDOABLE, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.commands.inspector_rewriting import REWRITING
 
-EDITS, STAGED, MARKED, UNDOABLE = "edits", "staged", "marked", "undoable"
-"""Facts: the context can be edited; edits are staged; blocks are marked; there is an action to take back."""
-
-_BLOCK = "block"
-PUT_IN = "put in"
-"""The kind of row of a block that an edit puts in: a summary, a note."""
+__all__ = ["EDITS", "MARKED", "PUT_IN", "STAGED", "STAGING", "UNDOABLE", "Summarize"]
 
 
-class _Edit(Command):
-    group = "editing the context"
-    panes = ("transcript",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With a block under the cursor, or marked ones, in a context that can be edited."""
-        return EDITS in at.facts and (at.row == _BLOCK or MARKED in at.facts)
-
-
-class _EditOrPutIn(_Edit):
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """As for blocks, and on what an edit puts in."""
-        return super().available(at) or (EDITS in at.facts and at.row == PUT_IN)
-
-
-class Mark(_Edit):
+class Mark(OnBlocks):
     """Mark the block, or unmark it, and go on to the next: one key then acts on all that are marked."""
 
     name, action, keys, label = "mark block", "mark", ("space",), "mark"
 
 
-class MarkRange(_Edit):
+class MarkRange(OnBlocks):
     """Mark everything from the block marked last to this one."""
 
     name, action, keys = "mark range up to here", "mark_range", ("v",)
 
 
-class Widen(_Edit):
+class Widen(OnBlocks):
     """Widen the mark: from the block to its message, its turn, all results of its tool, its category."""
 
     name, action, keys = "widen the mark", "widen", ("V",)
 
 
-class Pin(_Edit):
+class Pin(OnBlocks):
     """Pin: no policy changes this block. Again: unpin."""
 
     name, action, keys, label = "pin block", "stage('pin')", ("p",), "pin"
 
 
-class Drop(_EditOrPutIn):
+class Drop(OnBlocksOrPutIn):
     """Leave it out of the context, with what the provider would refuse without it. Again, or on what an edit puts in:
     take it back."""
 
     name, action, keys, label = "drop block", "stage('drop')", ("d",), "drop"
 
 
-class Cut(_Edit):
+class Cut(OnBlocks):
     """Keep the head and the tail of a long text; the cut is named in it."""
 
     name, action, keys, label, short = "truncate block", "stage('truncate')", ("t",), "truncate", "cut"
 
 
-class Summarize(_Edit):
+class Summarize(OnBlocks):
     """Put one summary in place of what is marked, drawn from its own words; then `R` on it edits it."""
 
     name, action, keys, label, short = "summarize marked blocks", "stage('summarize')", ("s",), "summarize", "sum"
 
 
-class Externalize(_Edit):
+class Externalize(OnBlocks):
     """Keep the content outside and leave a reference with one line of description."""
 
     name, action, keys, label, short = "externalize block", "stage('externalize')", ("x",), "externalize", "ext"
 
 
-class Breakpoint(_Edit):
+class Breakpoint(OnBlocks):
     """A cache breakpoint behind this block: 5 minutes, an hour, none."""
 
     name, action, keys, label, short = "cache breakpoint", "breakpoint", ("b",), "breakpoint", "brk"
 
 
-class Replace(_EditOrPutIn):
-    """Write another text in its place, in $EDITOR; on a summary or a note: edit it."""
-
-    name, action, keys = "replace text in $EDITOR", "replace", ("R",)
-
-
-class Strip(_Edit):
+class Strip(OnBlocks):
     """Take thinking or images out of what is marked."""
 
     name, action = "strip thinking or images", "stage('strip')"
 
 
-class Note(_Edit):
+class Note(OnBlocks):
     """Put a note of yours in behind this block."""
 
     name, action, keys = "insert a note", "note", ("ctrl+n",)
-
-
-class Hoist(_Edit):
-    """Move this block to the front, where it stays the same from call to call."""
-
-    name, action = "move block to the front", "stage('move')"
 
 
 class Apply(Command):
@@ -137,13 +105,13 @@ class Breaks(Apply):
     name, action, keys, label = "what it breaks", "breaks", ("l",), "breaks"
 
 
-class RateGood(_EditOrPutIn):
+class RateGood(OnBlocksOrPutIn):
     """Rate the summary that stands for this block as good."""
 
     name, action = "rate summary: good", "rate('good')"
 
 
-class RatePoor(_EditOrPutIn):
+class RatePoor(OnBlocksOrPutIn):
     """Rate the summary that stands for this block as poor."""
 
     name, action = "rate summary: poor", "rate('poor')"
@@ -215,7 +183,7 @@ class Export(Policies):
 
 STAGING: tuple[type[Command], ...] = (
     Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
-    Widen, Replace, Note, Strip, Hoist, Redo, Foretell, Policies, Export,
+    Widen, *REWRITING, Note, Strip, Redo, Foretell, Policies, Export,
     Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""

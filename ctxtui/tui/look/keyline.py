@@ -56,14 +56,17 @@ def keyline(
 
 
 class KeyLine(Still):
-    """The last row of a screen."""
+    """The last row of a screen; `right` are the keys that are always there."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; }"
 
-    def __init__(self, keys: Sequence[Key] = (), *, id: str | None = None) -> None:
+    def __init__(
+        self, keys: Sequence[Key] = (), *, right: Sequence[tuple[str, str]] = ALWAYS, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self._keys = tuple(keys)
+        self._right = right
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -79,5 +82,5 @@ class KeyLine(Still):
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         look = look_of(self.app)
-        spans = keyline(self.size.width, self._keys, ascii=look.ascii)
+        spans = keyline(self.size.width, self._keys, right=self._right, ascii=look.ascii)
         return paint.strip(spans, self.size.width, look, "on-panel")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from ctxtui.core.block import TOOL
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands.inspector_staging import EDITS, MARKED, STAGED, UNDOABLE
+from ctxtui.tui.commands.inspector_edit import EDITS, MARKED, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_search import Searching
 from ctxtui.views.span import Span
@@ -110,7 +111,14 @@ class Editing(Searching):
         found = {EDITS} if self.editable() else set()
         found |= {STAGED} if overlay.staged else set()
         found |= {MARKED} if self.marks else set()
+        found |= {TOOLS} if self._on_tools() else set()
         return found | ({UNDOABLE} if overlay.version else set())
+
+    def _on_tools(self) -> bool:
+        """Whether a definition of a tool is marked, or under the cursor."""
+        scene, node = self.panels.scene, self.panels.transcript.node
+        nodes = self.marks or ([node] if node else [])
+        return scene is not None and any(scene.session.tree[one].block.kind == TOOL for one in nodes)
 
     def editable(self) -> bool:
         """Whether the context shown can be edited now: it is there, and counted."""

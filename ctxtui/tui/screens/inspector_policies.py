@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.screens.inspector_staging import OnEdits
+from ctxtui.tui.screens.inspector_rewriting import Rewriting
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.views.proposed import Proposed
 
 
-class Proposing(OnEdits):
+class Proposing(Rewriting):
     """The part of the Inspector that lists policies."""
 
     def action_policies(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_edit_log import Logging
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from ctxtui.curation.context import Context
 else:
     selection = later("ctxtui.curation.selection")
+
+
+class Wording(NamedTuple):
+    """A text that can be written anew, and what stages another one in its place."""
+
+    text: str
+    stage: Callable[[str], None]
 
 
 class OnEdits(Logging):
@@ -53,36 +61,45 @@ class OnEdits(Logging):
 
     def action_replace(self) -> None:
         """Write another text in $EDITOR."""
+        found = self.wording()
+        if found is not None and (new := self._written_anew(found.text)) is not None:
+            found.stage(new)
+
+    def wording(self) -> Wording | None:
+        """The text under the cursor; None where there is none that can be replaced, and then it is said."""
         scene, overlay = self.panels.scene, self.overlay
         if scene is None or overlay is None or not self._ready():
-            return
+            return None
         put_in = self.panels.transcript.new
         if put_in is not None:
-            self._replace_put_in(put_in.edit)
-            return
-        context = self.context_of(scene)
-        node, text, kind = self._editable_text(context)
-        if node is None:
-            self._no_text()
-        elif (new := self._written_anew(text)) is not None:
-            self.stage_now([selection.reworded(context, overlay.in_force, node, new)], kind)
+            edit = put_in.edit
+            text = str(edit.given.get("text") or "")
+            if selection.put_in_again(edit, text) is not None:
+                return Wording(text, partial(self._put_in_again, edit))
+        else:
+            context = self.context_of(scene)
+            node, text, kind = self._editable_text(context)
+            if node is not None:
+                return Wording(text, partial(self._reworded, context, node, kind))
+        self.refuse("this block has no text that can be replaced")
+        return None
 
-    def _replace_put_in(self, edit: Edit) -> None:
+    def _put_in_again(self, edit: Edit, text: str) -> None:
         """Another text for the summary or the note that `edit` puts in."""
-        text = str(edit.given.get("text") or "")
-        if selection.put_in_again(edit, text) is None:
-            self._no_text()
-            return
-        new = self._written_anew(text)
-        again = selection.put_in_again(edit, new) if new is not None else None
+        again = selection.put_in_again(edit, text)
         if again is not None and self.overlay is not None:
             if edit.kind == "note":
                 # Summaries of the same blocks replace each other, notes stand side by side.
                 self.overlay.revert([edit.id])
             self.stage_now([again], edit.kind)
 
-    def _no_text(self) -> None:
-        self.say([Span("✗ ", "crit"), Span("this block has no text that can be replaced", "crit")])
+    def _reworded(self, context: Context, at: int, kind: str, text: str) -> None:
+        if self.overlay is not None:
+            self.stage_now([selection.reworded(context, self.overlay.in_force, at, text)], kind)
+
+    def refuse(self, why: str) -> None:
+        """Say why nothing is staged."""
+        self.say([Span("✗ ", "crit"), Span(why, "crit")])
 
     def _written_anew(self, text: str) -> str | None:
         """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
@@ -92,7 +109,8 @@ class OnEdits(Logging):
             with self.app.suspend():
                 new = edited_text(text)
         except NoEditor as error:
-            self.say([Span("✗ ", "crit"), Span(str(error), "crit")])
+            here = [Span(" · ", "dim"), Span("I", "accent bold"), Span(" edits it here", "ink")]
+            self.say([Span("✗ ", "crit"), Span(str(error), "crit"), *here])
             return None
         self.app.refresh()
         return new if new != text else None

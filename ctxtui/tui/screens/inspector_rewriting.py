@@ -1,0 +1,164 @@
+"""Writing anew in the Inspector: text in place, parts hoisted, repeats, JSON and tools made smaller, blocks moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.tui.later import later
+from ctxtui.tui.screens.inspector_staging import OnEdits
+from ctxtui.views import safe_text
+from ctxtui.views.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.curation import by_hand
+    from ctxtui.curation.applied import Applied
+    from ctxtui.curation.by_hand import Asked
+    from ctxtui.views.scene import Scene
+else:
+    by_hand = later("ctxtui.curation.by_hand")
+
+
+class Rewriting(OnEdits):
+    """The part of the Inspector that stages edits which must change something: where they would not, it says why."""
+
+    _compacting = False
+    """Whether rules for JSON are being typed."""
+
+    def action_edit_in_place(self) -> None:
+        """Write another text, on the screen."""
+        found = self.wording()
+        if found is None:
+            return
+
+        def take(text: str) -> None:
+            if text != found.text:
+                found.stage(text)
+
+        self._edit_here(found.text, "edit text in place", "", take)
+
+    def _edit_here(self, text: str, title: str, told: str, take: Callable[[str], None]) -> None:
+        """Show `text` in the screen's own editor; `take` gets what is staged there."""
+        from ctxtui.tui.screens.text_editor import TextEditor
+        from ctxtui.views.editable import too_long
+
+        def left(new: str | None) -> None:
+            if new is not None:
+                take(new)
+
+        if too_long(text):
+            self.refuse("this text is too long to be edited here: R opens it in $EDITOR")
+        else:
+            self.app.push_screen(TextEditor(text, title, told), left)
+
+    def action_deduplicate(self) -> None:
+        """References in place of repeated and outdated results."""
+        at = self._at_hand()
+        if at is not None:
+            self._stage_asked(by_hand.deduplicated(*at), "deduplicate")
+
+    def action_minimise(self) -> None:
+        """Smaller definitions of tools."""
+        at = self._at_hand()
+        if at is not None:
+            self._stage_asked(by_hand.minimised(*at), "minimise")
+
+    def action_move(self, to: str) -> None:
+        """Move the blocks to the front, the end or the system prompt; back, where they stand there already."""
+        at, overlay = self._at_hand(), self.overlay
+        if at is None or overlay is None:
+            return
+        applied, positions = at
+        standing = by_hand.moves_there(applied.context, overlay.in_force, positions, to)
+        if standing:
+            overlay.revert(edit.id for edit in standing)
+            self._done([], "move")
+        else:
+            self.stage_now(by_hand.moved(applied.context, positions, to), "move")
+
+    # JSON
+
+    def action_compact(self) -> None:
+        """Ask for rules, where there is JSON."""
+        at = self._at_hand()
+        if at is None:
+            return
+        why = by_hand.no_json(*at)
+        if why:
+            self.refuse(why)
+            return
+        self._compacting = True
+        self.ask([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], "")
+
+    def submitted(self, text: str) -> None:
+        """Rules for JSON were typed, or something else."""
+        if not self._compacting:
+            super().submitted(text)
+            return
+        self._compacting = False
+        self.leave_prompt()
+        at = self._at_hand()
+        if at is None:
+            return
+        from ctxtui.curation.policies.spelled import settings_of
+
+        try:
+            rules = settings_of(by_hand.COMPACTING, text)
+        except BadConfig as error:
+            self.refuse(safe_text.one_line(str(error), 300))
+        else:
+            self._stage_asked(by_hand.compacted(*at, rules), "compact_json")
+
+    def left(self) -> None:
+        """No rules."""
+        self._compacting = False
+        super().left()
+
+    # Hoisting
+
+    def action_hoist(self) -> None:
+        """Offer the static part of the message; what is left of the offer goes in front."""
+        at, scene = self._at_hand(), self.panels.scene
+        if at is None or scene is None:
+            return
+        applied, positions = at
+        texts = by_hand.hoistable(applied, positions)
+        if not texts:
+            self.refuse("only what a user or a tool says can be hoisted")
+            return
+        offer, told = self._offered_part(scene, applied, positions, texts)
+
+        def take(part: str) -> None:
+            self._stage_asked(by_hand.hoisted(applied, positions, part), "hoist")
+
+        self._edit_here(offer, "what goes in front", told, take)
+
+    def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
+        """The part that is the same elsewhere; the whole text where there is none, to be cut down."""
+        from ctxtui.curation.static_part import others_like, static_part
+
+        heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.thread))
+        found = static_part(texts, others_like(applied.context, positions[0], heads))
+        if found is None:
+            return texts[0], "no other message shares a part: cut it down to what is to go in front"
+        if not found.others:
+            return found.text, f"{len(found.text):,} characters that the marked blocks share"
+        others = "1 other message has" if found.others == 1 else f"{found.others:,} other messages have"
+        return found.text, f"{len(found.text):,} characters that {others} too"
+
+    # All of them
+
+    def _at_hand(self) -> tuple[Applied, list[int]] | None:
+        """The context under its edits, and the positions that a command acts on; None where there are none."""
+        scene, desk = self.panels.scene, self.desk
+        if scene is None or desk is None or not self._ready():
+            return None
+        positions = self._chosen(self.context_of(scene))
+        return (desk.staging(scene, frozenset(self.marks)).applied, positions) if positions else None
+
+    def _stage_asked(self, asked: Asked, kind: str) -> None:
+        if asked.edits:
+            self.stage_now(asked.edits, kind)
+        else:
+            self.refuse(asked.why)

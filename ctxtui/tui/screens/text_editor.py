@@ -1,0 +1,87 @@
+"""An editor on the screen: several lines of text, staged by one key, left by another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+from textual.widgets import TextArea
+
+from ctxtui.tui.commands import EVERYWHERE, Command, bindings
+from ctxtui.tui.commands.text_editor import TEXT_EDITOR
+from ctxtui.tui.look.board import Board
+from ctxtui.tui.look.keyline import Key, KeyLine
+from ctxtui.views.editable import Editable
+from ctxtui.views.span import Span, Spans
+
+_TYPED = ("ctrl+p", "f1", "ctrl+q")
+"""The keys of every screen that are not typed into a text."""
+
+
+class _Head(Board):
+    """What is edited."""
+
+    told = ""
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """Nothing below the rule."""
+        return ()
+
+    def notes(self) -> Spans:
+        """More about it."""
+        return [Span(self.told, "dim")] if self.told else []
+
+
+class TextEditor(ModalScreen[str | None]):
+    """Edits `text`; `title` and `told` say what it is. Closes with the text as it was left, None where it was left
+    without staging it."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = TEXT_EDITOR
+    BINDINGS = [
+        *bindings(TEXT_EDITOR[:2]),
+        *(Binding(key, f"app.{each.action}", show=False) for each in EVERYWHERE for key in each.keys if key in _TYPED),
+    ]
+    AUTO_FOCUS = "#text"
+    DEFAULT_CSS = """
+    TextEditor { background: $background; }
+    TextEditor Board { height: 1; }
+    TextEditor TextArea { height: 1fr; padding: 0 1; background: $background; }
+    TextEditor TextArea .text-area--cursor-line { background: $background; }
+    """
+
+    def __init__(self, text: str, title: str, told: str = "") -> None:
+        super().__init__()
+        self._editable = Editable(text)
+        self._head = _Head(title=title)
+        self._head.told = told
+
+    @property
+    def area(self) -> TextArea:
+        """Where the text is."""
+        return self.query_one(TextArea)
+
+    def compose(self) -> ComposeResult:
+        """What it is, the text, the keys."""
+        yield self._head
+        yield TextArea(self._editable.shown, id="text", compact=True)
+        shown = [Key(each.key_shown(), each.label, each.short) for each in self.commands]
+        yield KeyLine(shown, right=(("^p", "palette"), ("f1", "help")))
+
+    def commands_now(self) -> list[type[Command]]:
+        """What the palette offers here."""
+        return [*self.commands, *EVERYWHERE]
+
+    def action_stage(self) -> None:
+        """Close with the text."""
+        self.dismiss(self._editable.meant(self.area.text))
+
+    def action_leave(self) -> None:
+        """Close without."""
+        self.dismiss(None)
+
+    def action_undo_typing(self) -> None:
+        """As the text's own key does."""
+        self.area.undo()
