@@ -39,6 +39,7 @@ class StagedContext:
     def __init__(self, before: Applied, after: Applied, base: Prompt, count: Count, path: SentPath) -> None:
         self._context = after.context
         self._path = path
+        self.before = before
         self._after = after
         self._base = base
         self._count = count
@@ -128,9 +129,11 @@ class StagedContext:
     def _changes(self, before: Applied, changed: list[int]) -> dict[int, int]:
         """By how many tokens each position differs from what it was."""
         steps: dict[int, int] = {}
-        for position in changed:
-            steps[position] = self._tokens(_fate(self._after, position), position)
-            steps[position] -= self._tokens(_fate(before, position), position)
+        spoken = _spoken(before) if self._base.rules.strips else 0
+        again = self._again(before) if self._base.rules.strips else ()
+        for position in {*changed, *again}:
+            steps[position] = self._tokens(_fate(self._after, position), position, self._spoken)
+            steps[position] -= self._tokens(_fate(before, position), position, spoken)
         for side, sign in ((self._after, 1), (before, -1)):
             for one in side.inserts:
                 tokens = sum(self._count(item.block) for item in one.items)
@@ -149,7 +152,11 @@ class StagedContext:
     def upto(self, position: int) -> int:
         """Tokens up to and with the raw block at `position`, with what stands in front of it."""
         there = self._base.tokens(self._path.upto(position) if position >= 0 else ROOT)
-        return there + self._sums[bisect_right(self._steps, position)]
+        return there + self.more_upto(position)
+
+    def more_upto(self, position: int) -> int:
+        """How many of those the edits add (negative: they take them away)."""
+        return self._sums[bisect_right(self._steps, position)]
 
     def at(self, edge: Edge) -> int:
         """As `upto`, with the block that stands at `edge`."""
@@ -174,10 +181,12 @@ class StagedContext:
         inside = thinking[bisect_left(thinking, first) : bisect_right(thinking, last)]
         return sum(_stands(self._after, p) for p in inside)
 
-    def _tokens(self, fate: Block | bool, position: int) -> int:
+    def _tokens(self, fate: Block | bool, position: int, spoken: int) -> int:
+        """Tokens of what stands at `position` where a person last speaks at `spoken`."""
         if fate is False:
             return 0
-        return self.own(position) if fate is True else self._count(fate)
+        block = self._context.items[position].block if fate is True else fate
+        return 0 if position < spoken and block.kind in THINKING else self._count(block)
 
     def back(self, start: Edge) -> Iterator[Standing]:
         """What stands under the edits, from the end back to `start`."""

@@ -99,6 +99,7 @@ class _Places:
         self._tokens: dict[int, int] = {}
         self._at: dict[Edge, Spot] = {}
         self._edges: list[Edge] = []
+        self._rereads = front.under is staged.before and staged.edge is not None and staged.edge < start
         self._parted = False
         """Whether the last message begins behind `start`."""
         self._end_before: Edge | None = None
@@ -123,7 +124,11 @@ class _Places:
 
     def tokens(self, node: int) -> int:
         """Tokens up to a place; the nodes of new ones are negative."""
-        return self._tokens[node] if node < 0 else self._base.tokens(node)
+        if node < 0:
+            return self._tokens[node]
+        # In front of the first change only what is read otherwise now makes a difference.
+        more = self._staged.more_upto(self._front.path.edge(node)[0]) if self._rereads else 0
+        return self._base.tokens(node) + more
 
     def mark(self, edge: Edge, life: float) -> Mark | None:
         """A marker of the base that stood at `edge`, where it is now; None where its block is out."""

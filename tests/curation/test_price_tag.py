@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 
 from ctxtui.cache.prefix_key import Prefixes, Spot
 from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.prompt_facts import PromptFacts
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.seed import seed
 from ctxtui.cache.simulate import Simulator
@@ -48,6 +49,20 @@ def as_read(block: Block) -> int:
     return 0 if block.kind in THINKING else count(block)
 
 
+def lengths(tree: Tree, head: int, strips: bool) -> Callable[[int], int]:
+    """Tokens of a request's prefixes; where the provider `strips` it, without the thinking before a person last spoke."""
+    summed = Summed(tree, count)
+    if not strips:
+        return summed
+    spoken = tree[PromptFacts(tree).asked(head)].depth
+    thoughts = [n for n in tree.path(head) if tree[n].block.kind in THINKING and tree[n].depth < spoken]
+
+    def tokens(node: int) -> int:
+        return summed(node) - sum(count(tree[n].block) for n in thoughts if tree[n].depth <= tree[node].depth)
+
+    return tokens
+
+
 def charge_of(model: str) -> Any:
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, model)
@@ -64,7 +79,7 @@ class Scene:
         self.model = body["model"]
         self.card = model_table().card(self.model)
         self.rules = cache_rules().rules(self.card)
-        self.count = as_read if self.rules.strips else count
+        self.count = count
         self.prefixes = Prefixes(self.context.tree)
         self.seed = seed(self.rules, dialect, model=self.model, params=self.context.params)
         self.simulator = Simulator()
@@ -97,7 +112,8 @@ class Scene:
         return [(node, life, ends) for node, ends in ((before, 2), (head, 1)) if node != ROOT]
 
     def ask(self, head: int, marks: Sequence[tuple[int, float, int]]) -> Prompt:
-        return prompt(self.prefixes, self.rules, self.seed, head, Summed(self.context.tree, self.count), marks)
+        tokens = lengths(self.context.tree, head, self.rules.strips)
+        return prompt(self.prefixes, self.rules, self.seed, head, tokens, marks)
 
     def exact(self, applied: Applied, tree: Tree | None = None, had: dict[int, float] | None = None) -> Prompt:
         """The staged request, every block of it, in a tree of its own or in `tree`; `had` are the lifetimes of markers
@@ -120,7 +136,7 @@ class Scene:
             marks += [mark for mark in self._at_ends(tree, head) if mark[0] not in own]
             marks.sort(key=lambda mark: tree[mark[0]].depth)
         prefixes = self.prefixes if tree is self.context.tree else Prefixes(tree)
-        return prompt(prefixes, self.rules, self.seed, head, Summed(tree, self.count), marks)
+        return prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
 
     def earlier(self, node: int) -> list[Spot]:
         """The places of the request that ended at `node`."""
