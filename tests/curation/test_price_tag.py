@@ -50,7 +50,7 @@ def as_read(block: Block) -> int:
 
 
 def lengths(tree: Tree, head: int, strips: bool) -> Callable[[int], int]:
-    """Tokens of a request's prefixes; where the provider `strips` it, without the thinking before a person last spoke."""
+    """Tokens of a request's prefixes; where the provider `strips` it, less the thinking before a person last spoke."""
     summed = Summed(tree, count)
     if not strips:
         return summed
