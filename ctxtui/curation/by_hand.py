@@ -119,7 +119,7 @@ def hoisted(applied: Applied, positions: Sequence[int], part: str) -> Asked:
     if not texts or not part.strip() or any(part not in text for text in texts):
         return Asked(why="this text does not stand in the block: cut, do not rewrite")
     if not all(text.replace(part, "", 1).strip() for text in texts):
-        return Asked(why="that is the whole text: move the block instead")
+        return Asked(why="that is the whole text: cut it down, or move the block")
     context = applied.context
     told = any(is_result(context.items[p].block.kind) for p in positions)
     told = told or any(context.items[p].place.role in ("tool", "function") for p in positions)

@@ -22,15 +22,26 @@ class Editable:
     could move the cursor, hide, or end a line otherwise than the text's own line ends."""
 
     def __init__(self, text: str) -> None:
+        self._there: dict[str, str] = {}
+        self._used: set[str] = set()
         bare = text.replace("\r\n", "")
-        found = set(UNSAFE.findall(text))
         # An editor keeps one kind of line end.
-        found |= {"\r"} if "\r" in bare or ("\r" in text and "\n" in bare) else set()
-        used = set(text)
-        free = (char for char in map(chr, count(_PRIVATE)) if char not in used)
-        self._there = dict(zip(sorted(found), free, strict=False))
-        self.shown = text.translate(str.maketrans(self._there))
+        mixed = "\r" in bare or ("\r" in text and "\n" in bare)
+        self.shown = self._safe(text, {"\r"} if mixed else set())
+
+    def pasted(self, text: str) -> str:
+        """`text` as it is shown once it is put in."""
+        return self._safe(text, set())
+
+    def _safe(self, text: str, more: set[str]) -> str:
+        self._used.update(text)
+        found = sorted(({*UNSAFE.findall(text)} | more) - self._there.keys())
+        free = (char for char in map(chr, count(_PRIVATE)) if char not in self._used)
+        self._there.update(zip(found, free, strict=False))
+        self._used.update(self._there.values())
+        return text.translate({ord(one): char for one, char in self._there.items()})
 
     def meant(self, text: str) -> str:
         """What `text`, edited, stands for."""
-        return text.translate(str.maketrans({char: own for own, char in self._there.items()}))
+        own = {ord(char): one for one, char in self._there.items()}
+        return text.translate(own)

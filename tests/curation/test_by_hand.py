@@ -128,6 +128,18 @@ def test_the_static_part_is_what_most_others_share() -> None:
     assert both is not None and both.text == RULES, "several are held against each other"
 
 
+def test_a_message_is_held_against_others_of_its_side_also_of_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree()
+    heads = [tree.extend(ROOT, message("user", block.text(f"{RULES}task {n}"))) for n in range(3)]
+    longer = tree.extend(heads[0], [*message("assistant", block.text(RULES)), *message("user", block.text("then"))])
+    context = Context(tree, longer, "anthropic")
+    here = at(context, "task 0")
+    assert others_like(context, here, heads) == [f"{RULES}task 1", f"{RULES}task 2", "then"], "not itself, sent again"
+    assert others_like(context, here) == ["then"]
+    monkeypatch.setattr("ctxtui.curation.static_part.LARGEST", 10)
+    assert others_like(context, here, heads) == ["then"], "what is held against it has a limit"
+
+
 def test_a_part_goes_with_the_line_ends_that_parted_it() -> None:
     assert with_line_ends("rules", ["rules\n\ntask"]) == "rules\n\n"
     assert with_line_ends("rules", ["task\nrules"]) == "\nrules"

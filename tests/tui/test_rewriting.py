@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from ctxtui.core.edit import Edit
@@ -75,6 +76,21 @@ async def test_a_text_is_edited_in_place_and_staged() -> None:
         assert not staged(screen)
 
 
+async def test_escapes_are_never_drawn_and_are_kept() -> None:
+    story = Story(hidden_tokens=0)
+    story.user("red \x1b[31m text")
+    story.call("Yes.")
+    story.user("go on").tip()
+    async with opened(story.session) as (screen, pilot):
+        here = await editing(screen, pilot, "red")
+        pilot.app.post_message(events.Paste("\x1b]0;x\x07"))
+        await pilot.pause()
+        drawn = text(here)  # type: ignore[arg-type]
+        assert "red" in drawn and "]0;x" in drawn and "\x1b" not in drawn and "\x07" not in drawn
+        await pilot.press("ctrl+s")
+        assert [edit.given["text"] for edit in staged(screen)] == ["\x1b]0;x\x07red \x1b[31m text"]
+
+
 async def test_nothing_is_staged_where_nothing_was_changed_or_it_was_left() -> None:
     async with opened(session()) as (screen, pilot):
         await editing(screen, pilot, "The cart is fine")
@@ -86,6 +102,11 @@ async def test_nothing_is_staged_where_nothing_was_changed_or_it_was_left() -> N
         at(screen, '"tool_use"')
         await pilot.press("I")
         assert pilot.app.screen is screen and "no text that can be replaced" in text(screen), "a call has no words"
+    async with opened(load(SAMPLE).session) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, '"name":"back"')
+        await pilot.press("I")
+        assert pilot.app.screen is screen and not staged(screen), "an edit of a definition would change nothing"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 12)])

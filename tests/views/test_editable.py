@@ -26,6 +26,12 @@ def test_what_a_terminal_must_not_get_is_kept_and_comes_back(text: str) -> None:
     assert made.meant(made.shown + "\n!") == text + "\n!"
 
 
+def test_what_is_pasted_later_comes_back_too() -> None:
+    made = Editable("a\x1bb")
+    both = made.shown + made.pasted("c\x07\x1b\U00100001")
+    assert not UNSAFE.search(both) and made.meant(both) == "a\x1bbc\x07\x1b\U00100001"
+
+
 def test_line_ends_of_one_kind_stay_and_others_are_shown() -> None:
     assert Editable("a\r\nb\r\n").shown == "a\r\nb\r\n"
     for text in ("a\r\nb\n", "a\rb", "\r\n\r"):

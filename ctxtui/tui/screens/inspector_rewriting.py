@@ -141,7 +141,7 @@ class Rewriting(OnEdits):
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.thread))
         found = static_part(texts, others_like(applied.context, positions[0], heads))
         if found is None:
-            return texts[0], "no other message shares a part: cut it down to what is to go in front"
+            return texts[0], "shared with no other message: cut it down"
         if not found.others:
             return found.text, f"{len(found.text):,} characters that the marked blocks share"
         others = "1 other message has" if found.others == 1 else f"{found.others:,} other messages have"

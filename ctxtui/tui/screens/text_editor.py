@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
@@ -33,6 +34,18 @@ class _Head(Board):
     def notes(self) -> Spans:
         """More about it."""
         return [Span(self.told, "dim")] if self.told else []
+
+
+class _Area(TextArea):
+    """The text, as `editable` shows it."""
+
+    def __init__(self, editable: Editable) -> None:
+        super().__init__(editable.shown, id="text", compact=True)
+        self._editable = editable
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What is pasted is shown like the rest; Textual puts it in."""
+        event.text = self._editable.pasted(event.text)
 
 
 class TextEditor(ModalScreen[str | None]):
@@ -66,7 +79,7 @@ class TextEditor(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """What it is, the text, the keys."""
         yield self._head
-        yield TextArea(self._editable.shown, id="text", compact=True)
+        yield _Area(self._editable)
         shown = [Key(each.key_shown(), each.label, each.short) for each in self.commands]
         yield KeyLine(shown, right=(("^p", "palette"), ("f1", "help")))
 
