@@ -99,6 +99,7 @@ class Replay:
             usage=None,
             skeleton=_bare(call.skeleton),
         )
+        self._reads.expect(coming, call)
         foretold = self._inputs.forecast(coming)
         forecast = self._reads.forecast(coming, foretold) if foretold is not None else None
         total = foretold.predicted if foretold else self._counted(coming)

@@ -144,11 +144,17 @@ class CacheForecaster:
         """The last place of the request that `call` would be with the context `node`."""
         return self._prompts.place(call, node)
 
+    def expect(self, coming: Call, after: Call) -> None:
+        """Take it that `coming`, which is not made yet, sets its markers as `after` did."""
+        self._prompts.expect(coming, after)
+
     def floors(self, call: Call) -> Floors:
         """What `call` reads anyway, as far as earlier calls have shown; nothing where its markers are on record: then
         every entry is simulated."""
         habit = self._habit(call)
         if self._rules(call).engine != "anthropic" or self._prompts.recorded(call) or not habit.caches:
+            return Floors()
+        if self._prompts.expected(call):
             return Floors()
         warm = habit.warm if habit.warm is not None else max(self._prompts.front(call), habit.cold)
         return Floors(warm, habit.cold)

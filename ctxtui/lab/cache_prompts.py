@@ -42,6 +42,7 @@ class CachePrompts:
         self._seeds: dict[tuple[str, str, str], Seed] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
+        self._likely: dict[str, list[tuple[int, float, int]]] = {}
 
     def tokens(self, call: Call) -> Callable[[Features], float]:
         """What features come to in tokens of the call's model, as far as is learnt."""
@@ -70,6 +71,8 @@ class CachePrompts:
         rules, head = self._rules(call), call.sent_head
         own = self._markers(call, rules)
         explicit = own.explicit if own is not None else False
+        if marks is None and own is None:
+            marks = self._likely.get(call.id)
         if marks is None and own is not None:
             path = self._tree.path(head)
             marks = [(path[mark.item], mark.life, mark.ends) for mark in own.marks]
@@ -89,6 +92,27 @@ class CachePrompts:
         """The last place of the request that `call` would be with the context `node`."""
         rules = self._rules(call)
         return self._prefixes.chain(self._seed(call, rules), node, rules.strips).spot(node, node)
+
+    def expect(self, coming: Call, after: Call) -> None:
+        """Take it that `coming`, which is not made yet, sets the markers that the request of `after` had: where they
+        stood on tools and system prompt, and at the ends of the last messages. Nothing where none are on record."""
+        own, rules = self._markers(after, self._rules(after)), self._rules(coming)
+        if own is None or coming.skeleton is not None or rules.engine != "anthropic":
+            return
+        tree, head, path = self._tree, coming.sent_head, self._tree.path(after.sent_head)
+        inside = [mark.life for mark in own.marks if tree[path[mark.item]].place.section == "messages"]
+        found = [
+            (path[mark.item], mark.life, 0)
+            for mark in own.marks
+            if tree[path[mark.item]].place.section != "messages" and tree.holds(head, path[mark.item])
+        ]
+        ends = [(message_before(tree, head), 2), (head, 1)][-min(2, len(inside)) :] if inside else []
+        found += [(node, inside[-1], end) for node, end in ends if node != ROOT]
+        self._likely[coming.id] = found
+
+    def expected(self, call: Call) -> bool:
+        """Whether markers are taken for likely because an earlier request had them."""
+        return call.id in self._likely
 
     def recorded(self, call: Call) -> bool:
         """Whether the markers of `call` are on record."""

@@ -246,6 +246,30 @@ def test_the_forecast_of_the_next_call_is_the_one_that_is_audited() -> None:
     assert talk.rows()[-1].predicted == soon.read
 
 
+def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
+    desk = Desk()
+    mark = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    body = {
+        "model": desk.model,
+        "max_tokens": 9,
+        "system": [{"type": "text", "text": "rules " * 3000, **mark}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "go on", **mark}]}],
+    }
+    sent = anthropic.decode_request(json.dumps(body).encode())
+    script = Script(desk.model)
+    script.head = script.session.tree.extend(0, sent.items)
+    call = script.call(usage=Usage(write_1h=3_100, output=5))
+    session = script.session
+    session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))
+    head = script.hear(block.text("and then?")).head
+    made = book(session, model_table())
+    rules = cache_rules().rules(made.card(call.model), call.provider)
+    found = asking.following(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
+    marks = [(session.tree[one.spot.node].place.section, one.ends, one.life) for one in found.prompt.marks]
+    assert marks == [("system", 0, 3600.0), ("messages", 1, 3600.0)]
+    assert found.floors == (0, 0)
+
+
 # --- requests on record: markers and parameters are known -------------------------------------------------------------
 
 
