@@ -17,7 +17,7 @@ async def asked(screen: InspectorScreen, pilot: Pilot[None], name: str) -> None:
     at(screen, "first question")
     await pilot.press("space")
     at(screen, "The cart is fine")
-    await pilot.press("v", "M", "m")
+    await pilot.press("v", "ctrl+s", "m")
     screen.prompt.set_text(name)
     await pilot.press("enter")
 

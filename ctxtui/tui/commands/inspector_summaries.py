@@ -11,7 +11,7 @@ class WriteSummary(Summarize):
     agent itself behind its whole context. What is sent, to whom and for about how much is asked first; what comes back
     is staged, and you apply it."""
 
-    name, action, keys, label, short = "summary by a model", "model_summary", ("M",), "model's summary", "model"
+    name, action, keys, label, short = "summary by a model", "model_summary", ("ctrl+s",), "model's summary", "model"
 
     @classmethod
     def available(cls, at: Situation) -> bool:

@@ -127,7 +127,7 @@ class Summarizing(Exporting):
             return
         if self.asking:
             # Something else is being typed: it is not taken away.
-            self.say([*told, Span(" `M` again asks whether to send it", "dim")])
+            self.say([*told, Span(" `^s` again asks whether to send it", "dim")])
             return
         keys = [Span(" y", "accent bold"), Span(" send", "dim"), Span("  n", "accent bold"), Span(" no", "dim")]
         self.question([Span(" ? ", "warn bold"), *told, *keys], ("y", "n"), self._sender(job, partner, body))
