@@ -95,20 +95,20 @@ class CachePrompts:
 
     def expect(self, coming: Call, after: Call) -> None:
         """Take it that `coming`, which is not made yet, sets the markers that the request of `after` had: where they
-        stood on tools and system prompt, and at the ends of the last messages. Nothing where none are on record."""
+        stood on the last two messages at their ends now, else where they stood. Nothing where none are on record."""
         own, rules = self._markers(after, self._rules(after)), self._rules(coming)
         if own is None or coming.skeleton is not None or rules.engine != "anthropic":
             return
         tree, head, path = self._tree, coming.sent_head, self._tree.path(after.sent_head)
-        inside = [mark.life for mark in own.marks if tree[path[mark.item]].place.section == "messages"]
-        found = [
-            (path[mark.item], mark.life, 0)
-            for mark in own.marks
-            if tree[path[mark.item]].place.section != "messages" and tree.holds(head, path[mark.item])
-        ]
-        ends = [(message_before(tree, head), 2), (head, 1)][-min(2, len(inside)) :] if inside else []
-        found += [(node, inside[-1], end) for node, end in ends if node != ROOT]
-        self._likely[coming.id] = found
+        found: list[tuple[int, float, int]] = []
+        for mark in own.marks:
+            node = path[mark.item]
+            behind = tree[after.sent_head].message - tree[node].message
+            if tree[node].place.section == "messages" and behind < 2:
+                found.append((head if behind == 0 else message_before(tree, head), mark.life, behind + 1))
+            elif tree.holds(head, node):
+                found.append((node, mark.life, 0))
+        self._likely[coming.id] = [mark for mark in found if mark[0] != ROOT]
 
     def expected(self, call: Call) -> bool:
         """Whether markers are taken for likely because an earlier request had them."""
@@ -148,7 +148,13 @@ class CachePrompts:
         whole = usage.cache_read + usage.cache_write if rules.engine == "anthropic" else usage.input
         if not whole:
             return False
-        lengths.pin(call.sent_head, whole)
+        own = self._markers(call, rules)
+        if own is not None and own.marks and rules.engine == "anthropic":
+            # What was cached ends at the last marker.
+            lengths.pin(call.sent_head, usage.input)
+            lengths.pin(self._tree.path(call.sent_head)[own.marks[-1].item], whole)
+        else:
+            lengths.pin(call.sent_head, whole)
         if rules.answers and usage.output_final and call.response_head != call.sent_head:
             lengths.pin(call.response_head, usage.input + usage.output)
         return True
