@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ctxtui.core.edit import SUMMARIZE, make
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_export import Exporting
@@ -15,6 +13,7 @@ from ctxtui.views import numbers, safe_text
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.core import edit as edits
     from ctxtui.core.edit import Edit
     from ctxtui.curation import selection
     from ctxtui.runtime.config import Config
@@ -23,20 +22,19 @@ if TYPE_CHECKING:
     from ctxtui.runtime.summarizing import Part
     from ctxtui.views.scene import Scene
 else:
+    edits = later("ctxtui.core.edit")
     selection = later("ctxtui.curation.selection")
 
 _ANSWER = 800
 """Tokens that a summary is taken to have when its price is told."""
 
 
-@dataclass(frozen=True)
 class _Job:
     """A summary that is wanted: the `edit` it stands for, the `part`, whom to ask, and the context for the agent."""
 
-    edit: Edit
-    part: Part
-    wish: Wish
-    own: Ready | None = None
+    # No dataclass: making one takes a millisecond of the first frame.
+    def __init__(self, edit: Edit, part: Part, wish: Wish, own: Ready | None) -> None:
+        self.edit, self.part, self.wish, self.own = edit, part, wish, own
 
 
 class Summarizing(Exporting):
@@ -71,11 +69,11 @@ class Summarizing(Exporting):
     def _summary_wanted(self, scene: Scene) -> Edit | None:
         """The summary under the cursor, else one of the marked blocks (of their first run)."""
         new = self.panels.transcript.new
-        if new is not None and new.edit.kind == SUMMARIZE and not self.marks:
+        if new is not None and new.edit.kind == "summarize" and not self.marks:
             return new.edit
         context = self.context_of(scene)
         positions = self._chosen(context)
-        made = selection.edits(context, SUMMARIZE, positions, lambda name, data: None) if positions else []
+        made = selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
         return made[0] if made else None
 
     def own_wish(self, scene: Scene) -> Wish | None:
@@ -129,8 +127,8 @@ class Summarizing(Exporting):
             # Something else is being typed: it is not taken away.
             self.say([*told, Span(" `^s` again asks whether to send it", "dim")])
             return
-        keys = [Span(" y", "accent bold"), Span(" send", "dim"), Span("  n", "accent bold"), Span(" no", "dim")]
-        self.question([Span(" ? ", "warn bold"), *told, *keys], ("y", "n"), self._sender(job, partner, body))
+        keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
+        self.question([Span(" send? ", "warn bold"), *keys, *told], ("y", "n"), self._sender(job, partner, body))
 
     def _sender(self, job: _Job, partner: Partner, body: bytes) -> Callable[[str], None]:
         def answer(key: str) -> None:
@@ -155,7 +153,7 @@ class Summarizing(Exporting):
         cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]
         price = f", about {numbers.money(cost.usd)}" if cost is not None else ""
         name = f"{partner.model} ({partner.endpoint.name})"
-        return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}:", "ink")]
+        return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}", "ink")]
 
     async def _ask(self, job: _Job, partner: Partner, body: bytes) -> None:
         from ctxtui.runtime.summarizing import written
@@ -166,7 +164,7 @@ class Summarizing(Exporting):
             self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
             return
         given = {**job.edit.given, "text": made.text, "by": made.model}
-        self.stage_now([make(SUMMARIZE, job.edit.targets, given)], SUMMARIZE)
+        self.stage_now([edits.make("summarize", job.edit.targets, given)], "summarize")
         used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
         words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
         self.say([Span("✓ ", "ok"), Span(words, "ink")])
