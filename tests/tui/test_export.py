@@ -72,3 +72,10 @@ async def test_escape_writes_nothing(tmp_path: Path) -> None:
         assert not screen.asking and not list(tmp_path.iterdir())
         await pilot.press("u")
         assert screen.overlay is not None and not screen.overlay.applied, "keys mean what they meant"
+
+
+async def test_while_something_is_typed_the_key_asks_nothing() -> None:
+    async with opened(session()) as (screen, pilot):
+        await dropped(screen, pilot)
+        await pilot.press("i", "x", "ctrl+e", "ctrl+s")
+        assert screen.asking and screen.prompt.text == "x" and not screen.prompt.keys

@@ -27,7 +27,7 @@ class Exporting(Proposing):
     def action_export(self) -> None:
         """Ask as what it is to be written."""
         scene, desk, loaded = self.panels.scene, self.desk, self.loaded
-        if scene is None or desk is None or loaded is None or not self._ready():
+        if self.asking or scene is None or desk is None or loaded is None or not self._ready():
             return
         from ctxtui.runtime.ready_files import offers
 

@@ -43,7 +43,7 @@ class Summarizing(Exporting):
     def action_model_summary(self) -> None:
         """Ask who is to write it."""
         scene, desk = self.panels.scene, self.desk
-        if scene is None or desk is None or not self._ready():
+        if self.asking or scene is None or desk is None or not self._ready():
             return
         edit = self._summary_wanted(scene)
         if edit is None:
