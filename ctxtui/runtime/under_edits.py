@@ -44,10 +44,12 @@ class UnderEdits:
 
     def _as_raw(self, raw: Prompt, made: Prompt, count: Count) -> Prompt:
         """`made` with lengths that are those of the raw request less what goes: reports tell of that one alone."""
-        staged, path = StagedContext(self._plain, self.applied, raw, count, SentPath(self._plain.context)), self.path
+        context, path = self.applied.context, self.path
+        staged = StagedContext(self._plain, self.applied, raw, count, SentPath(context))
+        shared = frozenset(context.nodes)
 
         def tokens(node: int) -> int:
-            return staged.at(path.edge(node)) if path.holds(node) else raw.tokens(node)
+            return raw.tokens(node) if node in shared or not path.holds(node) else staged.at(path.edge(node))
 
         return made._replace(tokens=tokens, total=raw.total + staged.more)
 

@@ -13,6 +13,7 @@ import pytest
 from ctxtui.core.edit import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.lab.asking import Replay, following
+from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import choose
 from ctxtui.offline import offline
 from ctxtui.runtime.auditing import cached_by
@@ -37,8 +38,9 @@ from tests.runtime.test_hosting_offline import desk
 class Table:
     """A staging desk on a session, whose worker works at once."""
 
-    def __init__(self, session: Session) -> None:
-        self.study = Study(session, book(session, model_table()), None, price_here(price_table()))
+    def __init__(self, session: Session, counts: Book | None = None) -> None:
+        self.study = Study(session, counts or book(session, model_table()), None, price_here(price_table()))
+        self.call = 1 << 30
         self.overlays = InMemory()
         self.desk = StagingDesk(self.study, self.overlays)
         self.overlay = self.overlays.of(MAIN)
@@ -53,7 +55,7 @@ class Table:
 
     @property
     def scene(self) -> Scene:
-        return self.study.scene(MAIN, 1 << 30)
+        return self.study.scene(MAIN, self.call)
 
     def results(self) -> list[int]:
         """The raw positions of tool results."""
@@ -62,7 +64,7 @@ class Table:
 
     def stage(self, kind: str, *positions: int, **given: object) -> None:
         context = self.desk.context(self.scene)
-        self.overlay.stage(kind, context.targets(positions), given)  # type: ignore[arg-type]
+        self.overlay.stage(kind, context.targets(positions), given)
 
     def pane(self) -> StagedPane:
         """What the pane shows when everything is known."""
