@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ctxtui.core.edit import APPLY, BREAKPOINT, REVERT, Edit, Target
+from ctxtui.core.edit import ANNOTATE, APPLY, BREAKPOINT, REVERT, Edit, Target
 from ctxtui.core.edit_log import standing
 from ctxtui.views import cells, numbers, safe_text
 from ctxtui.views.signs import MARK
@@ -50,7 +50,11 @@ def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -
     more = f" and {len(edit.targets) - 1:,} more" if len(edit.targets) > 1 else ""
     if edit.kind == BREAKPOINT:
         return f"{edit.given.get('ttl') or '5m' if edit.given.get('on', True) else 'none'} behind {first}"
-    return first + more
+    if edit.kind == ANNOTATE:
+        said = " ".join(safe_text.one_line(str(edit.given.get(key) or ""), 200) for key in ("rating", "text"))
+        return f"{said.strip()} · {first}"
+    by = edit.given.get("by")
+    return first + more + (f" · by {safe_text.one_line(str(by), 60)}" if by else "")
 
 
 def _word(edit: Edit) -> str:

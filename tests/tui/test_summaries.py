@@ -54,3 +54,19 @@ async def test_a_provider_that_is_not_there_is_said() -> None:
         await asked(screen, pilot, "vllm:nothing")
         await until(pilot, lambda: said(screen).startswith("✗"))
         assert screen.overlay is not None and not screen.overlay.staged
+
+
+async def test_a_remark_is_kept_with_the_summary() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "The cart is fine")
+        await pilot.press("v", "s", "z")
+        at(screen, "first question")
+        screen.action_remark()
+        screen.prompt.set_text("too short")
+        await pilot.press("enter")
+        assert screen.overlay is not None
+        edit = screen.overlay.staged[-1]
+        assert (edit.kind, edit.given["text"]) == ("annotate", "too short") and "remark is kept" in said(screen)

@@ -94,20 +94,21 @@ class Logging(Marking):
 
         self.app.push_screen(BreaksScreen(*found), keep)
 
-    def action_rate(self, rating: str) -> None:
-        """Rate the summary that stands for the block under the cursor."""
+    def action_rate(self, rating: str, remark: str = "") -> None:
+        """Rate the summary that stands for the block under the cursor, or say something of it."""
         scene, overlay, node = self.panels.scene, self.overlay, self.panels.transcript.node
         new = self.panels.transcript.new
         if scene is None or overlay is None or not (node or new) or not self._ready():
             return
         context = self.context_of(scene)
         at = context.position(node) if node else context.find(new.edit.targets[0]) if new is not None else None
-        edit = None if at is None else selection.annotated(context, overlay.in_force, at, rating)
+        edit = None if at is None else selection.annotated(context, overlay.in_force, at, rating, remark)
         if edit is None:
             self.say([Span("no summary stands for this block", "dim")])
         else:
             overlay.stage_all([edit])
-            self.say([Span("✓ ", "ok"), Span(f"the summary is rated {rating}; E lists it", "ink")])
+            said = f"the summary is rated {rating}" if rating else "the remark is kept"
+            self.say([Span("✓ ", "ok"), Span(f"{said}; E lists it", "ink")])
             self.edited()
 
     def action_all_rows(self) -> None:

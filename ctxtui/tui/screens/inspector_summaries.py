@@ -66,6 +66,12 @@ class Summarizing(Exporting):
 
         self.question(words, keys, chosen)
 
+    def action_remark(self) -> None:
+        """Ask what is to be said of the summary under the cursor."""
+        if not self.asking and self._ready():
+            words = [Span(" remark on the summary › ", "accent bold")]
+            self.question(words, (), lambda text: self.action_rate("", text.strip()) if text.strip() else None)
+
     def _summary_wanted(self, scene: Scene) -> Edit | None:
         """The summary under the cursor, else one of the marked blocks (of their first run)."""
         new = self.panels.transcript.new
