@@ -9,6 +9,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply import apply
 from ctxtui.curation.context import Context
@@ -73,8 +74,8 @@ class Charges:
 @dataclass(frozen=True)
 class Next:
     """The next request: as the price tag takes it, and foretold for the screen. `parts_at` is the raw position from
-    which applied edits make it another one than what was sent last (None: they do not). `weigh` gives the tokens of
-    features, as the lengths of the request have it."""
+    which it is another one than what was sent last, because edits were applied or taken back (None: it goes on).
+    `weigh` gives the tokens of features, as the lengths of the request have it."""
 
     asked: Asked
     coming: Coming
@@ -98,7 +99,7 @@ def next_of(
     rules = cached_by(book)
     found = replay.following(call, head, at)
     charge = Charges(pricer, call, found.prompt.total)
-    asked, parts = Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors), None
+    asked, parts = Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors), _parted(book.session.tree, call, head)
     measure, weigh = book.measure(call.model), found.weigh
 
     def count(block: Block) -> int:
@@ -113,6 +114,13 @@ def next_of(
     life = lived(rules(call), calls)
     inferred = rules(call).engine == "anthropic" and call.skeleton is None
     return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh, parts)
+
+
+def _parted(tree: Tree, call: Call, head: int) -> int | None:
+    """The raw position from which the request without edits is another one than `call` sent: where those under which
+    that left were taken back. None where it only goes on."""
+    shared = tree.common(head, call.sent_head)
+    return None if shared == call.sent_head else tree[shared].depth
 
 
 def coming_of(

@@ -190,6 +190,11 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         more = table.pane()
         assert more.moments and more.broken and more.staging.breaks_at == results[1]
         assert more.staging.freed < sent.staging.freed
+        table.overlay.undo()
+        table.overlay.undo()
+        assert not table.overlay.applied
+        table.stage(TRUNCATE, results[1], head=1, tail=0)
+        assert table.pane().staging.breaks_at == before.staging.breaks_at, "what was taken back parts earlier"
         assert await host.close()
 
 
