@@ -165,6 +165,17 @@ def outcome(simulator: Simulator, one: Prompt, at: float) -> tuple[Any, ...]:
     return found.read, found.writes, found.fresh, found.total
 
 
+def alike(scene: Scene, derived: Prompt, exact: Prompt, number: int) -> None:
+    """Both cost the same, whenever they are sent, and so does what is sent next."""
+    for pause in (0.0, 100.0, 400.0, 4000.0):
+        at = scene.now + pause
+        assert outcome(scene.simulator, derived, at) == outcome(scene.simulator, exact, at), (number, pause)
+        one, other = scene.simulator.copy(), scene.simulator.copy()
+        one.send(derived, at)
+        other.send(exact, at)
+        assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
+
+
 @pytest.mark.parametrize("dialect", sorted(SHAPES))
 def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> None:
     broken = 0
@@ -180,13 +191,7 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
         derived, staged = staged_prompt(scene.base, front, after, scene.count, None, scene.earlier)
         exact = scene.exact(after)
         broken += staged.first is not None
-        for pause in (0.0, 100.0, 400.0, 4000.0):
-            at = scene.now + pause
-            assert outcome(scene.simulator, derived, at) == outcome(scene.simulator, exact, at), (number, pause)
-            one, other = scene.simulator.copy(), scene.simulator.copy()
-            one.send(derived, at)
-            other.send(exact, at)
-            assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
+        alike(scene, derived, exact, number)
     assert broken > 40
 
 
@@ -215,13 +220,7 @@ def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(di
         stands = {one.node for one in before.items}
         exact = scene.exact(after, had={node: life for node, life in scene.marked.items() if node in stands})
         broken += staged.first is not None
-        for pause in (0.0, 100.0, 400.0, 4000.0):
-            at = scene.now + pause
-            assert outcome(scene.simulator, derived, at) == outcome(scene.simulator, exact, at), (number, pause)
-            one, other = scene.simulator.copy(), scene.simulator.copy()
-            one.send(derived, at)
-            other.send(exact, at)
-            assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
+        alike(scene, derived, exact, number)
     assert broken > 30
 
 

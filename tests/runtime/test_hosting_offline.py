@@ -96,15 +96,21 @@ async def test_local_servers(tmp_path: Path, kind: str) -> None:
         assert b"xyzzy" in answers
 
 
+async def editable(running: Running, tmp_path: Path) -> tuple[Chat, Overlay]:
+    """A chat that has read a file, and its edits."""
+    host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
+    await asyncio.to_thread(host.open)
+    made, overlay = Chat(host), Overlay()
+    host.overlay = lambda: overlay
+    await host.begin(made.heard, lambda call: None, lambda: None)
+    await made.say("read a.txt")
+    return made, overlay
+
+
 async def test_applied_edits_are_what_leaves_and_the_originals_stay(tmp_path: Path) -> None:
     with offline() as running:
-        host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
-        await asyncio.to_thread(host.open)
-        made = Chat(host)
-        overlay = Overlay()
-        host.overlay = lambda: overlay
-        await host.begin(made.heard, lambda call: None, lambda: None)
-        await made.say("read a.txt")
+        made, overlay = await editable(running, tmp_path)
+        host = made.host
         session = host.session
         context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
         result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")
@@ -154,13 +160,8 @@ async def test_armed_policies_work_before_each_request_and_externalized_content_
 
 async def test_what_is_applied_while_a_request_is_held_leaves_with_it(tmp_path: Path) -> None:
     with offline() as running:
-        host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
-        await asyncio.to_thread(host.open)
-        made = Chat(host)
-        overlay = Overlay()
-        host.overlay = lambda: overlay
-        await host.begin(made.heard, lambda call: None, lambda: None)
-        await made.say("read a.txt")
+        made, overlay = await editable(running, tmp_path)
+        host = made.host
         host.feed(ev.HoldNext())
         host.feed(ev.Said("and now?"))
         await made.until(lambda: bool(made.moments(mo.Held)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -186,7 +187,9 @@ class Editing(Searching):
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
-        # Behind the frame: a thread that writes would take turns with the painting.
+        # Behind the frame: a thread that writes would take turns with the painting, and what an edit leaves behind is
+        # looked through now, not in the middle of the next key.
+        gc.collect(1)
         self.feed.work()
         if self.desk is not None and self.desk.unsaved:
             self.run_worker(self._save, thread=True, group="edits", exit_on_error=True)
