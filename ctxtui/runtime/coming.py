@@ -99,7 +99,10 @@ def next_of(
     rules = cached_by(book)
     found = replay.following(call, head, at)
     charge = Charges(pricer, call, found.prompt.total)
-    asked, parts = Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors), _parted(book.session.tree, call, head)
+    asked, parts = (
+        Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors),
+        _parted(book.session.tree, call, head),
+    )
     measure, weigh = book.measure(call.model), found.weigh
 
     def count(block: Block) -> int:
