@@ -43,6 +43,7 @@ async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
             and study.thread(screen.thread).priced == len(scene.calls)
             and study.thread(screen.thread).looked
             and scene.events
+            and screen.complete
         )
 
     await until(pilot, done)
