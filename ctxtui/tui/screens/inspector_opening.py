@@ -43,6 +43,7 @@ class Opening(Desk):
 
     def _open(self) -> None:
         assert self.loaded is not None
+        self._placed = False
         self.study = self.source.study(self.loaded.session)
         if self.glimpse is None:
             self.panels.open(self.study, self.feed.want)
@@ -61,6 +62,9 @@ class Opening(Desk):
         self.session_grew(at_end=at_end)
         self.feed.taken()
 
+    _placed = False
+    """Whether the view was put where it belongs since the recording was opened."""
+
     def session_grew(self, *, at_end: bool) -> None:
         """The session has more than before; with `at_end` the view goes along while it follows."""
         if self.study is None:
@@ -71,6 +75,7 @@ class Opening(Desk):
             self.feed.work()
             return
         self.study.grew()
+        self._placed = True
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = _first_thread(self.study.session)
         along = at_end and (self.follows or not self.complete)
@@ -93,7 +98,12 @@ class Opening(Desk):
             self.index = self.count - 1
             self.session_grew(at_end=True)
         self._look_alive()
-        if self.loaded is not None and self.study is not None and not self.panels.transcript.row_count:
+        if (
+            self.loaded is not None
+            and self.study is not None
+            and not (self._placed and self.panels.transcript.row_count)
+        ):
+            # Figures may have been shown before: then the view stands at the first call still.
             self.session_grew(at_end=True)
         # A thread that was first shown since the last piece was taken is not worked out yet.
         self.feed.work()
