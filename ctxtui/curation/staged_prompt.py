@@ -87,14 +87,8 @@ class _Places:
     def __init__(
         self, base: Prompt, staged: StagedContext, after: Applied, front: Front, start: Edge, had: set[Edge]
     ) -> None:
-        self._base, self._staged, self._after, self._front, self._start, self._had = (
-            base,
-            staged,
-            after,
-            front,
-            start,
-            had,
-        )
+        self._base, self._staged, self._after = base, staged, after
+        self._front, self._start, self._had = front, start, had
         self._context = after.context
         self._tokens: dict[int, int] = {}
         self._at: dict[Edge, Spot] = {}

@@ -148,7 +148,7 @@ def _served(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why
 
 async def _whatever(model: str, env: Mapping[str, str]) -> Partner:
     """Without a wish: a key, else a server that runs here, else the embedded provider."""
-    for provider in _makers(model):
+    for provider in makers(model):
         if key_for(provider, env):
             return _hosted(provider, model, env)
     servers = [server for server in await _servers(env) if server.models]
@@ -162,7 +162,7 @@ async def _whatever(model: str, env: Mapping[str, str]) -> Partner:
     return replace(_offline(""), why="no key, and no local server answers")
 
 
-def _makers(model: str) -> list[str]:
+def makers(model: str) -> list[str]:
     """The hosted providers that may have `model`; all where none is named."""
     if not model:
         return list(KEYS)

@@ -47,6 +47,8 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
     path = path / name if name and path.is_dir() else path
     write_private(path, data)
     told = f"{len(data):,} bytes written to {path}"
+    if name and path.name != name:
+        return f"{told}; its name must be {name} for the tool to find it"
     if form in RESUMED:
         # First: it is what the user types next, and lines are cut at their end.
         told = f"{_RESUMING[form].format(id=_id_of(name))}; {told}"

@@ -15,13 +15,14 @@ from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context, is_call
+from ctxtui.curation.legality import check
+from ctxtui.curation.outgoing import Refused
 from ctxtui.curation.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
 from ctxtui.runtime.config import Config
-from ctxtui.runtime.partner import NAMES, Partner, Wish, choose, params_for
+from ctxtui.runtime.partner import NAMES, Partner, Wish, choose, makers, params_for
 from ctxtui.runtime.ready import Ready
 
-_MAKERS: Final = {"claude": "anthropic", "gpt-": "openai", "o3": "openai", "o4": "openai"}
 _WORDS: Final = frozenset({"text", "output_text"})
 
 
@@ -51,7 +52,7 @@ def wish_for(name: str) -> Wish:
     provider, colon, model = name.partition(":")
     if colon and provider in NAMES:
         return Wish(provider, model)
-    return Wish(next((maker for start, maker in _MAKERS.items() if name.startswith(start)), ""), name)
+    return Wish(next(iter(makers(name)), "") if name else "", name)
 
 
 async def partner_for(wish: Wish, config: Config) -> Partner:
@@ -71,6 +72,8 @@ def request(partner: Partner, config: Config, part: Part, own: Ready | None = No
         talk = begin(Tree(), Opening(dialect, bare, (), SYSTEM))
         talk.say(outside(part.context, part.positions, part.sections, part.keep))
         return talk.draft().body
+    if own.applied.refused:
+        raise Refused(own.applied.refused, way_out="revert the edit")
     if own.context.dialect != dialect:
         raise CtxtuiError(f"the context is in {own.form}, {partner.endpoint.name} speaks another dialect")
     tree = Tree()
@@ -78,7 +81,12 @@ def request(partner: Partner, config: Config, part: Part, own: Ready | None = No
     if talk.open_calls():
         raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
     talk.say(inside(part.context, part.positions, part.sections, part.keep))
-    return talk.draft().body
+    body = talk.draft().body
+    violations = check(dialect, body)
+    if violations:
+        first = violations[0]
+        raise Refused(f"the provider would refuse the context: {first.message}", place=first.path)
+    return body
 
 
 async def written(partner: Partner, body: bytes) -> Summary:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ctxtui.core.edit import DROP, make
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.curation.applied import Applied
+from ctxtui.curation.apply import apply
 from ctxtui.curation.context import Context
+from ctxtui.curation.rules import rules_for
 from ctxtui.lab.chosen import choose
 from ctxtui.offline import offline, strict_anthropic
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
@@ -47,6 +51,7 @@ def test_a_model_is_named_with_or_without_its_provider() -> None:
     assert wish_for("claude-haiku-4-5") == Wish("anthropic", "claude-haiku-4-5")
     assert wish_for("ollama:qwen3:8b") == Wish("ollama", "qwen3:8b")
     assert wish_for("qwen3:8b") == Wish("", "qwen3:8b")
+    assert wish_for("gpt-oss:20b") == Wish("", "gpt-oss:20b"), "a local model by an OpenAI name"
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES, OLLAMA])
@@ -66,6 +71,17 @@ def test_the_agent_is_asked_behind_its_whole_context(tmp_path: Path) -> None:
     assert body["tools"] and "token_1_secret" in str(body["messages"]) and "token_3_secret" in str(body["messages"][-1])
     with pytest.raises(CtxtuiError, match="another dialect"):
         request(partner(CHAT), config(tmp_path), part(context), ready(context))
+
+
+def test_an_agent_whose_context_would_be_refused_is_not_asked(tmp_path: Path) -> None:
+    context = long_talk().context
+    held = replace(ready(context), applied=Applied(context, refused="no message would be left"))
+    with pytest.raises(CtxtuiError, match="no message"):
+        request(partner(ANTHROPIC), config(tmp_path), part(context), held)
+    parted = apply(context, [make(DROP, [context.target(result(long_talk(), 2))])], rules_for(ANTHROPIC))
+    broken = replace(parted, changes={p: c for p, c in parted.changes.items() if c.before.kind == "tool_use"})
+    with pytest.raises(CtxtuiError, match="would refuse"):
+        request(partner(ANTHROPIC), config(tmp_path), part(context), replace(ready(context), applied=broken))
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES])

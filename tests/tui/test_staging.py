@@ -12,6 +12,7 @@ from ctxtui.curation import selection
 from ctxtui.tui.screens.breaks import BreaksScreen
 from ctxtui.tui.screens.edit_log import EditLogScreen
 from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.screens.inspector_feed import Complete, Worked
 from tests.cases.sessions import Story, every_category, long_session, use
 from tests.tui.test_inspector import opened, text, until
 
@@ -327,3 +328,14 @@ async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in()
         await pilot.press("d")
         await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
         assert screen.panels.staging is not None and screen.panels.staging.news
+
+
+async def test_figures_that_come_before_the_recording_is_placed_do_not_hold_the_view() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        screen.complete = screen._placed = False
+        screen.index = 0
+        screen.on_worked(Worked(done=True))
+        assert screen.panels.transcript.row_count and screen.index == 0
+        screen.on_complete(Complete())
+        assert screen.index == screen.count - 1

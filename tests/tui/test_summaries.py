@@ -70,3 +70,16 @@ async def test_a_remark_is_kept_with_the_summary() -> None:
         assert screen.overlay is not None
         edit = screen.overlay.staged[-1]
         assert (edit.kind, edit.given["text"]) == ("annotate", "too short") and "remark is kept" in said(screen)
+
+
+async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> None:
+    async with opened(session()) as (screen, pilot):
+        await asked(screen, pilot, "offline:offline")
+        await until(pilot, lambda: "send" in question(screen))
+        await pilot.press("y")
+        desk = screen.desk
+        assert desk is not None
+        mine, screen.thread = screen.thread, "elsewhere"
+        await until(pilot, lambda: bool(desk.overlay(mine).staged))
+        screen.thread = mine
+        assert not desk.overlay("elsewhere").staged

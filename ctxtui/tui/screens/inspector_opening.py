@@ -75,10 +75,10 @@ class Opening(Desk):
             self.feed.work()
             return
         self.study.grew()
-        self._placed = True
+        first, self._placed = not self._placed, True
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = _first_thread(self.study.session)
-        along = at_end and (self.follows or not self.complete)
+        along = at_end and (self.follows or first or not self.complete)
         if along:
             self.index = self.count - 1
         self.show(to_end=along)

@@ -30,11 +30,12 @@ _ANSWER = 800
 
 
 class _Job:
-    """A summary that is wanted: the `edit` it stands for, the `part`, whom to ask, and the context for the agent."""
+    """A summary that is wanted: the `edit` it stands for, of `thread`, the `part`, whom to ask, and the context for the
+    agent."""
 
     # No dataclass: making one takes a millisecond of the first frame.
-    def __init__(self, edit: Edit, part: Part, wish: Wish, own: Ready | None) -> None:
-        self.edit, self.part, self.wish, self.own = edit, part, wish, own
+    def __init__(self, edit: Edit, thread: str, part: Part, wish: Wish, own: Ready | None) -> None:
+        self.edit, self.thread, self.part, self.wish, self.own = edit, thread, part, wish, own
 
 
 class Summarizing(Exporting):
@@ -116,7 +117,7 @@ class Summarizing(Exporting):
         sections = [one.strip() for one in self.summary_config.settings.summary_sections.split(";") if one.strip()]
         part = Part(context, positions, sections, needed(known, positions) if known is not None else ())
         self.say([Span("looking for whom to ask …", "dim")])
-        self.run_worker(self._offer_to_send(_Job(edit, part, wish, own)), group="summary", exclusive=True)
+        self.run_worker(self._offer_to_send(_Job(edit, self.thread, part, wish, own)), group="summary", exclusive=True)
 
     async def _offer_to_send(self, job: _Job) -> None:
         """Find the partner, make the request, and ask whether it may leave."""
@@ -170,7 +171,13 @@ class Summarizing(Exporting):
             self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
             return
         given = {**job.edit.given, "text": made.text, "by": made.model}
-        self.stage_now([edits.make("summarize", job.edit.targets, given)], "summarize")
+        edit = edits.make("summarize", job.edit.targets, given)
+        if job.thread == self.thread:
+            self.stage_now([edit], "summarize")
+        elif self.desk is not None:
+            # The user looks at another thread meanwhile.
+            self.desk.overlay(job.thread).stage_all([edit])
+            self.edited()
         used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
         words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
         self.say([Span("✓ ", "ok"), Span(words, "ink")])
