@@ -337,5 +337,6 @@ async def test_figures_that_come_before_the_recording_is_placed_do_not_hold_the_
         screen.index = 0
         screen.on_worked(Worked(done=True))
         assert screen.panels.transcript.row_count and screen.index == 0
-        screen.on_complete(Complete())
+        screen.post_message(Complete())
+        await until(pilot, lambda: screen.complete)
         assert screen.index == screen.count - 1
