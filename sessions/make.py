@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from ctxtui.transcripts.ctxtui import write
+from ctxtui.transcripts.formats.ctxtui import write
 from sessions import bridge, musume, pedroceli, pineapple
 from sessions.recorded import session
 

@@ -7,7 +7,7 @@ import json
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.wire.memo import Memo
+from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.registry import DIALECTS
 from sessions.recording import Exchange, Json, Recording
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.claude_code import ClaudeCodeReader
-from ctxtui.transcripts.claude_code.records import strictly
-from ctxtui.transcripts.pieces import Found
-from ctxtui.transcripts.records import RecordStream
+from ctxtui.transcripts.formats.claude_code import ClaudeCodeReader
+from ctxtui.transcripts.formats.claude_code.records import strictly
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.records import RecordStream
 
 SLICE = 1 << 20
 

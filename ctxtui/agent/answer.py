@@ -9,7 +9,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.reading import arguments_value, read
-from ctxtui.wire.turns import CALL, TEXT, THINKING, Part, part_of
+from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, Part, part_of
 
 
 class Asked(NamedTuple):

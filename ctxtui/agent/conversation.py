@@ -12,12 +12,13 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.wire import fresh, registry
+from ctxtui.wire import registry
+from ctxtui.wire.codec.speller import Speller
 from ctxtui.wire.grammars import OLLAMA
 from ctxtui.wire.request import Response
 from ctxtui.wire.speech import Result, template, tool_results, user_message
-from ctxtui.wire.speller import Speller
-from ctxtui.wire.turns import CALL, RESULT, part_of
+from ctxtui.wire.translate import encode
+from ctxtui.wire.translate.turns import CALL, RESULT, part_of
 
 Shape = Callable[[int, Skeleton], bytes | None]
 """Gives the body that leaves for the raw context with this head, spelled by a skeleton: where edits are applied. None
@@ -131,7 +132,7 @@ def begin(tree: Tree, opening: Opening, shape: Shape | None = None) -> Conversat
     model = str(opening.params.get("model", ""))
     # A body needs a message; the probe is taken off again, so that the context ends with what was there.
     said = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]
-    body, lost = fresh.build(opening.dialect, said, model=model, params=opening.params)
+    body, lost = encode.build(opening.dialect, said, model=model, params=opening.params)
     items = _without_probe(registry.DIALECTS[opening.dialect].decode_request(body, None).items)
     head = tree.extend(ROOT, items)
     made = Conversation(tree, opening.dialect, model, skeleton_for(opening.dialect, opening.params, items), head, shape)

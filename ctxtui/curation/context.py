@@ -17,7 +17,7 @@ from ctxtui.core.reading import Reading, read
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
-from ctxtui.wire.turns import source_of
+from ctxtui.wire.translate.turns import source_of
 
 ASSISTANT: Final = frozenset({"assistant", "model"})
 THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})

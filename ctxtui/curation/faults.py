@@ -11,8 +11,8 @@ from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
 from ctxtui.curation.applied import Applied, AppliedItem
 from ctxtui.curation.legality import check
 from ctxtui.curation.violation import Violation
+from ctxtui.wire.cache_markers import with_markers
 from ctxtui.wire.grammars import MESSAGE_PARTS, RESPONSES
-from ctxtui.wire.marking import with_markers
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
 

@@ -8,8 +8,8 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.applied import Held
 from ctxtui.curation.context import Context
 from ctxtui.curation.rules import MOST_MARKERS
+from ctxtui.wire.cache_markers import takes_marker
 from ctxtui.wire.grammars import ANTHROPIC, RESPONSES
-from ctxtui.wire.marking import takes_marker
 
 NOWHERE = "no marker may stand on this block"
 TOO_MANY = f"a request carries {MOST_MARKERS} markers at most"

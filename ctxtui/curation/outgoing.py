@@ -12,10 +12,10 @@ from ctxtui.curation.applied import Applied
 from ctxtui.curation.legality import check
 from ctxtui.curation.rules import BINDING_BETA
 from ctxtui.curation.violation import Violation
-from ctxtui.wire.fresh import build
-from ctxtui.wire.marking import takes_marker, with_markers, with_param, without_params
+from ctxtui.wire.cache_markers import takes_marker, with_markers, with_param, without_params
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
+from ctxtui.wire.translate.encode import build
 
 DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
 """What a request says so that thinking which does not fit is dropped instead of refused (facts §1)."""

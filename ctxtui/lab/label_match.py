@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.errors import Malformed
 from ctxtui.lab.label_rule import LabelRule, unescaped
-from ctxtui.wire import spans
-from ctxtui.wire.spans import Value
+from ctxtui.wire.codec import spans
+from ctxtui.wire.codec.spans import Value
 
 SEGMENT: Final = "segment"
 """The group of a regular expression that is taken instead of the whole match."""

@@ -10,7 +10,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.wire.definitions import Definition, read
 from ctxtui.wire.request import Request
-from ctxtui.wire.turns import CALL, RESULT, TEXT, Turn, turns
+from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, Turn, turns
 
 _REMINDERS: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.S)
 

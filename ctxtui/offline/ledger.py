@@ -15,7 +15,7 @@ from ctxtui.core.block import TOOL
 from ctxtui.core.tree import Tree
 from ctxtui.offline.counting import block_counter
 from ctxtui.offline.data import DATA, card
-from ctxtui.wire.memo import Memo
+from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 

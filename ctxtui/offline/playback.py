@@ -9,7 +9,7 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.reading import arguments_value, read
 from ctxtui.offline.answer import CALLS, END, LENGTH, Answer, Part, Thought, ToolCall, Words
 from ctxtui.wire.request import Request
-from ctxtui.wire.turns import CALL, TEXT, THINKING, part_of
+from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, part_of
 
 _LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
 

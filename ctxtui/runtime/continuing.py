@@ -13,8 +13,8 @@ from ctxtui.core.session import Session
 from ctxtui.lab.chosen import choose
 from ctxtui.lab.forks import Origin
 from ctxtui.runtime.settings import Settings
-from ctxtui.wire.client_fields import without_client_fields
-from ctxtui.wire.turns import THINKING, part_of
+from ctxtui.wire.translate.client_fields import without_client_fields
+from ctxtui.wire.translate.turns import THINKING, part_of
 
 CHAT: str = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from ctxtui.core.block import Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.ready import Ready
-from ctxtui.transcripts.resume import Kept, Resumed
+from ctxtui.transcripts.kit.resume import Kept, Resumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def to_resume(ready: Ready, source: Path, form: str) -> ToResume:
     made = _resumed(form, source.read_bytes(), (path, kept), session_id, _until(ready))
     name = f"{session_id}.jsonl"
     if form == "codex":
-        from ctxtui.transcripts.codex.resume import name_of
+        from ctxtui.transcripts.formats.codex.resume import name_of
 
         name = name_of(session_id, datetime.now(UTC).isoformat(timespec="seconds"))
     return ToResume(name, made.data, tuple(made.lost))
@@ -51,10 +51,10 @@ def to_resume(ready: Ready, source: Path, form: str) -> ToResume:
 def _resumed(form: str, data: bytes, both: tuple[list[Item], list[Kept]], session_id: str, until: int) -> Resumed:
     path, kept = both
     if form == "codex":
-        from ctxtui.transcripts.codex import resume as codex
+        from ctxtui.transcripts.formats.codex import resume as codex
 
         return codex.resume(data, path, kept, session_id, until)
-    from ctxtui.transcripts.claude_code import resume as claude
+    from ctxtui.transcripts.formats.claude_code import resume as claude
 
     return claude.resume(data, path, kept, session_id, _ids(), until)
 

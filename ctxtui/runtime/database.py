@@ -10,7 +10,7 @@ from typing import Final
 
 from ctxtui.core.errors import Unreadable
 from ctxtui.runtime.formats import detect
-from ctxtui.transcripts.rows import HEAD
+from ctxtui.transcripts.kit.rows import HEAD
 
 MAGIC: Final = b"SQLite format 3\0"
 TABLES: Final = (

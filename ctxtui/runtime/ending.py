@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.runtime.formats import detect
-from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 LONG: Final = 2_000_000
 """Bytes from which on reading the whole takes longer than a person notices."""

@@ -35,7 +35,7 @@ def exported(session: Session, form: str, chosen: Chosen) -> Exported:
     if form not in FORMS:
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join(FORMS)}")
     if form == OWN:
-        from ctxtui.transcripts.ctxtui import write
+        from ctxtui.transcripts.formats.ctxtui import write
 
         return Exported(write(session))
     if form == CURL:
@@ -44,7 +44,7 @@ def exported(session: Session, form: str, chosen: Chosen) -> Exported:
         own = own_form(chosen)
         body = exported(session, own, chosen)
         return Exported(command(own, body.data), body.lost)
-    from ctxtui.wire.fresh import export
+    from ctxtui.wire.translate.encode import export
 
     call, tree = chosen.call, session.tree
     recorded = tree.items(call.raw_head)

@@ -15,7 +15,7 @@ from ctxtui.runtime.formats import detect
 from ctxtui.runtime.gathering import gathered, is_gathered
 from ctxtui.runtime.tail import unreadable
 from ctxtui.runtime.whereabouts import placed
-from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 _HEADS: Final = 400
 """Files that are looked into at most: the likeliest names first, then the newest."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.transcripts.request_log import LIST
-from ctxtui.transcripts.rows import HEAD
+from ctxtui.transcripts.formats.request_log import LIST
+from ctxtui.transcripts.kit.rows import HEAD
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
 """OpenHands names the log of a request after the model and the moment of the answer."""

@@ -12,7 +12,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.runtime.reading import Reading, begin_file, no_context
 from ctxtui.runtime.tail import Change
-from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 _ALL_EVERY: Final = 1.0
 """Seconds between looks at companion files that have long been silent."""

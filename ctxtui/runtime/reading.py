@@ -13,7 +13,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.runtime.companions import RECENT, Folders, Part, folders_of
 from ctxtui.runtime.formats import detect, what_is
 from ctxtui.runtime.tail import Change, Tail
-from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
 

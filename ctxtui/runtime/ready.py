@@ -93,7 +93,7 @@ def body(ready: Ready, form: str = "") -> Outgoing:
 
 def own(ready: Ready) -> bytes:
     """The context as a session of ctxtui's own format."""
-    from ctxtui.transcripts.ctxtui import write
+    from ctxtui.transcripts.formats.ctxtui import write
 
     about = ready.session.about
     session = Session()

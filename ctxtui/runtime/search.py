@@ -142,7 +142,7 @@ def _may_hold(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
     from ctxtui.runtime.companions import folders_of
     from ctxtui.runtime.formats import detect
     from ctxtui.runtime.tail import unreadable
-    from ctxtui.transcripts.glance import HEAD_BYTES
+    from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
     try:
         data = path.read_bytes()

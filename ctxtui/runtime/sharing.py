@@ -13,7 +13,7 @@ from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.lab.figures import BlockFigure, block_figures, figures
 from ctxtui.runtime.exporting import exported, own_form
-from ctxtui.transcripts.titles import one_line
+from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.views.share_page import SharedBlock, SharedCall, index_of
 
 

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any, Final
 
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+from ctxtui.transcripts.kit.identify import what_is as _what_is
 from ctxtui.transcripts.reader import Reader
-from ctxtui.transcripts.what_is import what_is as _what_is
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ SURE: Final = 0.99
 
 def _module(name: str) -> Any:
     # A format costs nothing until a file is held against it: a first screen must not wait for a dozen readers.
-    return import_module(f"ctxtui.transcripts.{name}")
+    return import_module(f"ctxtui.transcripts.formats.{name}")
 
 
 def _format(name: str, module: str, opener: str = "reader", companions: tuple[str, ...] = (), bare: str = "") -> Format:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA
-from ctxtui.wire.turns import Losses, tool_home
+from ctxtui.wire.translate.turns import Losses, tool_home
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
 _ANY: Final = {"type": "object", "properties": {}}

@@ -7,10 +7,10 @@ from typing import Final
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire import codec
+from ctxtui.wire.codec import codec
+from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammars import CHAT as NAME
 from ctxtui.wire.grammars import CHAT_SHAPE, GRAMMARS
-from ctxtui.wire.memo import Memo
 from ctxtui.wire.message import split
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import answer_value, error_words

@@ -7,10 +7,10 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire import codec
+from ctxtui.wire.codec import codec
+from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammars import GRAMMARS, split_item
 from ctxtui.wire.grammars import RESPONSES as NAME
-from ctxtui.wire.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
 from ctxtui.wire.stream import Delta, answer_value, error_words, merge

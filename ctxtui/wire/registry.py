@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_chat_stream, openai_responses
-from ctxtui.wire.memo import Memo
+from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
 

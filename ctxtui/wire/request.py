@@ -10,9 +10,9 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.wire.frame import Frame
+from ctxtui.wire.codec.frame import Frame
+from ctxtui.wire.codec.realign import realign
 from ctxtui.wire.grammars import GRAMMARS
-from ctxtui.wire.realign import realign
 
 
 class Marker(NamedTuple):

@@ -11,7 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Event, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.glance import HEAD_BYTES
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format, detect
 

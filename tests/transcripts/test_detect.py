@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.transcripts import glance
+from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.registry import FORMATS, detect
 from tests.cases import agents, wire_traffic
 from tests.corpus import CORPUS
@@ -95,7 +95,7 @@ def test_corpus(folder: str) -> None:
         pytest.skip(f"corpus absent: {folder}")
     for path in files:
         with path.open("rb") as file:
-            form = detect(file.read(glance.HEAD_BYTES), path.name)
+            form = detect(file.read(file_head.HEAD_BYTES), path.name)
         if path.name.startswith(NONE_OF_THEM):
             assert form is None, path.name
             continue
@@ -106,7 +106,7 @@ def test_corpus(folder: str) -> None:
 def test_other_files_of_the_corpus_are_none_of_them() -> None:
     for folder in ("errors", "mcp_tools", "LICENSES"):
         for path in sorted((CORPUS / folder).glob("*")):
-            form = detect(path.read_bytes()[: glance.HEAD_BYTES], path.name)
+            form = detect(path.read_bytes()[: file_head.HEAD_BYTES], path.name)
             assert form is None or form.name in PLAIN, path.name
 
 

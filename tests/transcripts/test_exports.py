@@ -12,8 +12,8 @@ import pytest
 from ctxtui.core.session import Session
 from ctxtui.curation.legality import check
 from ctxtui.transcripts.registry import detect
-from ctxtui.wire import fresh
 from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.translate import encode
 from tests.cases import claude_code, codex
 from tests.corpus import corpus_params, need_corpus
 
@@ -41,7 +41,7 @@ def exported_everywhere(session: Session) -> None:
         if not any(item.place.section == "messages" for item in items):
             continue
         for name, dialect in DIALECTS.items():
-            body, _ = fresh.build(name, items, model="m")
+            body, _ = encode.build(name, items, model="m")
             again = dialect.decode_request(body, None)
             assert dialect.encode_request(again) == body
             refused = [v for v in check(name, body) if not v.message.startswith("at least one")]

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from ctxtui.core.session import Session
-from ctxtui.transcripts.ctxtui import CtxtuiReader, write
-from ctxtui.transcripts.ctxtui.layout import KNOWN
+from ctxtui.transcripts.formats.ctxtui import CtxtuiReader, write
+from ctxtui.transcripts.formats.ctxtui.layout import KNOWN
 
 TEXT = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
 

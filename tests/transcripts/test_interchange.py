@@ -25,8 +25,8 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.ctxtui import CtxtuiReader, lines, write
-from ctxtui.transcripts.ctxtui.layout import BEYOND
+from ctxtui.transcripts.formats.ctxtui import CtxtuiReader, lines, write
+from ctxtui.transcripts.formats.ctxtui.layout import BEYOND
 from ctxtui.transcripts.registry import detect
 from tests.transcripts.driving import chunked, feed, state
 from tests.wire.hostile import JSONS, WORDS

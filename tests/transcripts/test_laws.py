@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.pieces import Found
-from ctxtui.transcripts.records import RecordStream
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.records import RecordStream
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 from tests.transcripts.driving import chunked, feed, read, read_files, state
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block, canonical
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts import raw_block
-from ctxtui.transcripts.lines import Line, LineBuffer
-from ctxtui.transcripts.pieces import Broken, Found, Piece, tidy
-from ctxtui.transcripts.records import RecordStream
+from ctxtui.transcripts.kit import raw_block
+from ctxtui.transcripts.kit.lines import Line, LineBuffer
+from ctxtui.transcripts.kit.record_pieces import Broken, Found, Piece, tidy
+from ctxtui.transcripts.kit.records import RecordStream
 from tests.transcripts.driving import chunked
 
 VALUES = st.recursive(

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from ctxtui.transcripts import glance
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.identify import what_is
 from ctxtui.transcripts.registry import FORMATS, detect
 from ctxtui.transcripts.registry import what_is as what_is_this
-from ctxtui.transcripts.what_is import what_is
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 
 SURE = 0.5
@@ -82,7 +82,7 @@ def test_a_known_format_without_context_is_named() -> None:
     ],
 )
 def test_a_cut_value_is_mended(text: str, expected: list[object]) -> None:
-    found = glance.values(text.encode())
+    found = file_head.values(text.encode())
     assert [value for value in found if isinstance(value, dict | list)] == expected
 
 

@@ -11,7 +11,7 @@ import sys, json
 from ctxtui.transcripts.registry import detect
 before = [m for m in sys.modules if m.startswith("ctxtui.wire")]
 found = detect(sys.stdin.buffer.read(), "x.jsonl")
-print(json.dumps([before, found.name, [m for m in sys.modules if m.startswith("ctxtui.transcripts.codex")]]))
+print(json.dumps([before, found.name, [m for m in sys.modules if m.startswith("ctxtui.transcripts.formats.codex")]]))
 """
 
 

@@ -12,8 +12,8 @@ from ctxtui.core import block, reading
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.transcripts.codex.resume import name_of, resume
-from ctxtui.transcripts.resume import Kept, Resumed, told
+from ctxtui.transcripts.formats.codex.resume import name_of, resume
+from ctxtui.transcripts.kit.resume import Kept, Resumed, told
 from tests.cases.codex import Script, generate
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read

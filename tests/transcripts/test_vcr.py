@@ -14,7 +14,7 @@ import yaml
 
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
-from ctxtui.transcripts import vcr
+from ctxtui.transcripts.formats import vcr
 from ctxtui.transcripts.registry import what_is
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request

@@ -12,9 +12,9 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.reading import read
 from ctxtui.curation.legality import check
-from ctxtui.wire.fresh import build, export
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
+from ctxtui.wire.translate.encode import build, export
 from tests.wire.talk import EVENTS, PIXEL, WRITERS, flat
 
 NAMES = sorted(DIALECTS)

@@ -13,9 +13,9 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.wire import codec
+from ctxtui.wire.codec import codec
+from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammars import GRAMMARS
-from ctxtui.wire.memo import Memo
 from ctxtui.wire.request import Request
 from tests.wire.hostile import BODIES, spelled
 

@@ -6,10 +6,10 @@ import json
 
 from ctxtui.core import canonical
 from ctxtui.core.reading import read
-from ctxtui.wire.fresh import build
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.sse import parse
-from ctxtui.wire.turns import source_of
+from ctxtui.wire.translate.encode import build
+from ctxtui.wire.translate.turns import source_of
 from tests.wire.talk import PIXEL, ollama_chat, openai_chat
 
 OLLAMA = DIALECTS["ollama_chat"]

@@ -1,5 +1,0 @@
-"""Claude Code's session files: a session's own and those of its subagents (facts §11)."""
-
-from ctxtui.transcripts.claude_code.reader import BARE, COMPANIONS, NAME, ClaudeCodeReader, sniff
-
-__all__ = ["BARE", "COMPANIONS", "NAME", "ClaudeCodeReader", "sniff"]

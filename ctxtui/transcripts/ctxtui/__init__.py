@@ -1,7 +1,0 @@
-"""ctxtui's own interchange format: a whole session in JSON lines, each block once (docs/formats.md)."""
-
-from ctxtui.transcripts.ctxtui.layout import NAME
-from ctxtui.transcripts.ctxtui.read import CtxtuiReader, sniff
-from ctxtui.transcripts.ctxtui.write import lines, write
-
-__all__ = ["NAME", "CtxtuiReader", "lines", "sniff", "write"]

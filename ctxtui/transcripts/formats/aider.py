@@ -1,0 +1,187 @@
+"""aider's chat history in Markdown: what was typed, what was answered, notices with rounded token counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event, Happened, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.lines import Line, LineBuffer
+from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.reader import Reader
+
+NAME: Final = "aider"
+_STARTED: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_MODEL: Final = re.compile(r"(?:Main m|M)odels?: (\S+) with")
+_VERSION: Final = re.compile(r"Aider v(\S+)")
+_TOKENS: Final = re.compile(r"Tokens: (.+?) received\.?(.*)")
+_FIGURE: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
+_COST: Final = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
+_SCALE: Final = {"": 1, "k": 1_000, "M": 1_000_000}
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a chat history."""
+    text = file_head.text_of_head(head)
+    if "# aider chat started at 2" in text:
+        return 0.95
+    return 0.7 if "aider.chat.history" in name else 0.0
+
+
+class AiderReader:
+    """Reads a history line by line. A chat that is started again begins with an empty context."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._lines = LineBuffer()
+        self._dialogue = Dialogue(tree)
+        self._about = Described(source=NAME)
+        self._kind = ""
+        self._held: list[str] = []
+        self._line = 0
+        self._model = ""
+        self._clock: float | None = None
+        self._asked = False
+        self._waiting: list[str] | None = None
+        self._waiting_line = 0
+        self._told: list[Event] = []
+        self._rest = b""
+
+    @property
+    def tail(self) -> Skipped | None:
+        """Text has no cut end."""
+        return None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the lines that `data` completes."""
+        return [event for line in self._lines.feed(data) for event in self._take(line)]
+
+    def settle(self) -> list[Event]:
+        """What stands at the end, and how things stand."""
+        events: list[Event] = []
+        rest = self._lines.rest
+        if rest.data:
+            events += self._take(rest)
+            self._lines.take(len(rest.data))
+        events += [*self._close(), *self._answer(None, "")]
+        standing: list[Event] = [
+            Described(source=NAME, title=self._dialogue.title, version=self._about.version, client=NAME),
+            self._dialogue.tip(),
+        ]
+        if standing != self._told:
+            self._told = standing
+            events += standing
+        return events
+
+    def part(self, name: str) -> Reader:
+        """No companions."""
+        return AiderReader(Tree())
+
+    def _take(self, line: Line) -> Iterator[Event]:
+        text = line.data.decode("utf-8", "replace").rstrip("\r")
+        started = _STARTED.match(text)
+        if started:
+            yield from self._close()
+            yield from self._answer(None, "")
+            self._clock = seconds(started.group(1))
+            self._dialogue.restart(EpochStart.RESUME, "a new chat")
+            self._asked = False
+            return
+        kind, words = _kind(text)
+        if kind != self._kind and not (kind == "said" and not words.strip()):
+            yield from self._close()
+            self._kind, self._line = kind, line.number
+        if kind == "notice":
+            yield from self._notice(words.rstrip())
+        else:
+            self._held.append(words.rstrip() if kind == "typed" else words)
+
+    def _close(self) -> Iterator[Event]:
+        """What was being collected is whole: a person's message, or an answer that waits for its figures."""
+        words = "\n".join(self._held).strip("\n")
+        kind, self._kind, self._held = self._kind, "", []
+        if not words.strip():
+            return
+        if kind == "typed":
+            yield from self._answer(None, "")
+            self._dialogue.say(spoken("user", words))
+            self._asked = True
+        elif kind == "said":
+            if self._waiting is None:
+                self._waiting, self._waiting_line = [], self._line
+            self._waiting.append(words)
+
+    def _notice(self, words: str) -> Iterator[Event]:
+        model, version, tokens = _MODEL.match(words), _VERSION.match(words), _TOKENS.match(words)
+        if model:
+            self._model = model.group(1)
+        elif version:
+            self._about = Described(source=NAME, version=version.group(1))
+        elif tokens:
+            yield from self._answer(_usage(words), words)
+        elif "KeyboardInterrupt" in words:
+            yield Happened("interrupt", words)
+
+    def _answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
+        """The answer that waits becomes a call; figures without an answer (it broke off) do as well."""
+        if self._waiting is None and usage is None:
+            return
+        items = spoken("assistant", "\n\n".join(self._waiting)) if self._waiting else []
+        extra: dict[str, Json] = {"figures": figures, "rounded": True} if figures else {}
+        line = self._waiting_line if self._waiting else 0
+        words, self._waiting = "\n".join(self._waiting or ()), None
+        if usage is None and not self._asked:
+            # Text that nobody asked a model for: what a command printed.
+            yield Happened("output", one_line(words), at=self._clock)
+            return
+        self._asked = False
+        known = Call("", "", model=self._model, started=self._clock, usage=usage, line=line, extra=extra)
+        yield self._dialogue.answer(items, known)
+
+
+def _kind(text: str) -> tuple[str, str]:
+    if text.startswith("#### "):
+        return "typed", text[5:]
+    if text == "####":
+        return "typed", ""
+    if text.startswith("> ") or text == ">":
+        return "notice", text[2:]
+    return "said", text
+
+
+def _usage(words: str) -> Usage | None:
+    """aider's own figures, rounded from a thousand on; what was sent includes what was written to the cache."""
+    found = {}
+    for number, scale, name in _FIGURE.findall(words):
+        try:
+            found[name] = round(float(number.replace(",", "")) * _SCALE[scale])
+        except ValueError:
+            continue
+    if "sent" not in found:
+        return None
+    read, written = found.get("cache hit", 0), found.get("cache write", 0)
+    cost = _COST.search(words)
+    rest = found["sent"] - read - written
+    try:
+        spent = float(cost.group(1).replace(",", "").rstrip(".")) if cost else None
+    except ValueError:
+        spent = None
+    return Usage(
+        fresh=rest if rest >= 0 else found["sent"],
+        cache_read=read,
+        write_5m=written,
+        output=found.get("received", 0),
+        has_cache=bool(read or written),
+        cost=spent,
+    )
+
+
+reader = AiderReader

@@ -1,0 +1,91 @@
+"""Plain bodies as formats: one per dialect, told apart by their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.bodies import pairs
+from ctxtui.transcripts.formats.bodies.reader import BodiesReader
+from ctxtui.transcripts.formats.bodies.shapes import Sort, answer_dialect, dialect, listed_messages, sort_of
+from ctxtui.transcripts.formats.bodies.values import Text, walked
+from ctxtui.transcripts.kit import file_head
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+
+NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses"}
+"""The format's name of each dialect."""
+
+BARE: Final = "JSON bodies without any message"
+
+_SURE: Final = {Sort.REQUEST: 0.85, Sort.ANSWER: 0.8, Sort.MESSAGES: 0.6, Sort.MESSAGE: 0.55}
+_PAIR: Final = 0.8
+_LOG: Final = 0.7
+_OTHERS: Final = frozenset({"kwargs", "backing_model"})
+_LOOKED_AT: Final = 8
+
+
+def sniff_as(name: str) -> Callable[[bytes, str], float]:
+    """How sure the format of dialect `name` is of a head."""
+
+    def sniff(head: bytes, file_name: str) -> float:
+        spoken, sure = _told(head[: file_head.HEAD_BYTES])
+        return sure if spoken == name else 0.0
+
+    return sniff
+
+
+def open_as(name: str) -> Callable[[Tree], BodiesReader]:
+    """Makes readers for files whose head speaks dialect `name`."""
+    return lambda tree: BodiesReader(tree, name)
+
+
+@lru_cache(maxsize=4)
+def _told(head: bytes) -> tuple[str, float]:
+    """The dialect of a head and how sure that is; three formats ask in turn."""
+    found = file_head.values(head)[:_LOOKED_AT]
+    lists = [value for value in found if isinstance(value, list) and sort_of(value) == Sort.OTHER]
+    found += [item for value in lists for item in value[:_LOOKED_AT]]
+    best = ("", 0.0)
+    lines = [value for value in found if sort_of(value) == Sort.MESSAGE]
+    for value in found:
+        try:
+            spoken, sure = _one(value, lines)
+        except (Malformed, RecursionError):
+            continue
+        if sure > best[1]:
+            best = spoken, sure
+    return best
+
+
+def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
+    sort = sort_of(value)
+    sure = _SURE.get(sort, 0.0)
+    if sort == Sort.REQUEST and value.keys() & _OTHERS:
+        # A gateway's own log, which has a reader that knows the rest of it too.
+        sure = _LOG
+    match sort:
+        case Sort.REQUEST:
+            return dialect(value), sure
+        case Sort.ANSWER:
+            return answer_dialect(value), sure
+        case Sort.MESSAGES:
+            return dialect(listed_messages(value)), sure
+        case Sort.MESSAGE:
+            return dialect(lines), sure
+    pair = pairs.find(_text(value)) if isinstance(value, dict) else None
+    if pair is None:
+        return "", 0.0
+    if pair.request is not None:
+        return dialect(pair.request.value()), _PAIR
+    if pair.messages is not None:
+        return dialect(pair.messages), _PAIR
+    return (answer_dialect(pair.answer) if isinstance(pair.answer, dict) else CHAT), _PAIR
+
+
+def _text(value: Json) -> Text:
+    return walked(canonical.text_of(value))

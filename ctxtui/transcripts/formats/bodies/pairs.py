@@ -1,0 +1,167 @@
+"""Requests and answers inside other people's records: under the usual names, as objects, strings, event streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.transcripts.formats.bodies.shapes import Sort, is_answer, is_message, sort_of
+from ctxtui.transcripts.formats.bodies.values import Text, walked
+from ctxtui.transcripts.kit.fields import listed, moment, obj, word
+from ctxtui.wire.codec import spans
+from ctxtui.wire.sse import is_stream
+
+REQUESTS: Final = (
+    "request", "req", "request_body", "requestBody", "raw_request", "llm_request", "input", "inputs", "prompt", "body",
+    "json", "params", "payload", "data", "kwargs", "parsed_body",
+)  # fmt: skip
+"""Members under which a request is looked for, the likeliest first."""
+
+RESPONSES: Final = (
+    "response", "res", "resp", "response_body", "responseBody", "raw_response", "llm_response", "output", "outputs",
+    "completion", "result", "body", "json", "payload", "data", "message", "content", "text", "parsed_body",
+)  # fmt: skip
+"""Members under which an answer is looked for, the likeliest first."""
+
+_ANSWERS_AT_TOP: Final = RESPONSES[: RESPONSES.index("body")]
+_STARTED: Final = ("started_at", "start_time", "startTime", "startedDateTime", "timestamp", "time", "ts", "date",
+                   "created_at", "recorded_at", "created")  # fmt: skip
+_ENDED: Final = ("ended_at", "end_time", "endTime", "completed_at", "finished_at")
+_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a record holds of a call. `request` is the body (None where there is none), `exact` whether its text is
+    what was sent. `messages` stand instead where only those are known. `answer` is a JSON value, or the text of
+    an event stream."""
+
+    request: Text | None = None
+    exact: bool = False
+    messages: list[Json] | None = None
+    answer: Json = None
+    started: float | None = None
+    ended: float | None = None
+
+
+def find(text: Text) -> Pair | None:
+    """The request and the answer in a record; None where it holds neither."""
+    record = text.value()
+    if not isinstance(record, dict):
+        return None
+    found = _request(record, text)
+    answer = _answer(record, _ANSWERS_AT_TOP, _DEPTH)
+    if found is None and not (isinstance(answer, str) or is_answer(obj(answer))):
+        return None
+    pair = found or Pair()
+    return replace(pair, answer=answer, started=_time(record, _STARTED), ended=_time(record, _ENDED))
+
+
+def has_answer(request: Json) -> bool:
+    """Whether a request's members stand in one object with its answer."""
+    return isinstance(request, dict) and _answer(request, _ANSWERS_AT_TOP, _DEPTH) is not None
+
+
+def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
+    for place in (record, obj(record.get("request")), obj(record.get("response")), obj(record.get("metadata"))):
+        for name in names:
+            seconds = moment(place.get(name))
+            # Numbers below are durations or counts, not moments of our time.
+            if seconds is not None and seconds > 1e9:
+                return seconds
+    return None
+
+
+def _request(record: dict[str, Json], text: Text) -> Pair | None:
+    if sort_of(record) == Sort.REQUEST:
+        # The request's members stand beside the answer's: which of them were sent is not known.
+        return Pair(_written({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
+    path = _path(record, REQUESTS, _DEPTH)
+    if path is None:
+        return None
+    value, keys = path
+    if isinstance(value, list):
+        return Pair(messages=value)
+    if isinstance(value, str):
+        return Pair(walked(value.strip()), exact=True)
+    raw = _slice(text, keys)
+    # Somebody's pretty printing is not what was sent.
+    return Pair(_written(value)) if raw is None or "\n" in raw else Pair(walked(raw), exact=True)
+
+
+def _written(value: Json) -> Text:
+    return walked(canonical.text_of(value))
+
+
+def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
+    """The request (an object, its text, or messages) inside `value`, and the keys that lead to it."""
+    for name in names:
+        held = value.get(name)
+        if isinstance(held, str) and held.lstrip()[:1] == "{" and sort_of(_json(held)) == Sort.REQUEST:
+            return held, []
+        if sort_of(held) in (Sort.REQUEST, Sort.MESSAGES):
+            return held, [name]
+        if isinstance(held, dict) and depth > 1:
+            inner = _path(held, names, depth - 1)
+            if inner is not None:
+                return inner[0], [name, *inner[1]]
+    return None
+
+
+def _slice(text: Text, keys: list[str]) -> str | None:
+    """The text under `keys` of a record's text; of duplicate keys the last one counts."""
+    at, end = 0, len(text.text)
+    try:
+        for key in keys:
+            found = [m for m in spans.members(text.text, at) if m.key == key]
+            at, end = found[-1].start, found[-1].end
+    except (Malformed, IndexError):
+        return None
+    return text.text[at:end]
+
+
+def _json(text: str) -> Json:
+    try:
+        return canonical.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
+    """The answer inside `value`: an object, or an event stream's text."""
+    for name in names:
+        held = value.get(name)
+        if isinstance(held, str):
+            held = held if is_stream(held) else _json(held) if held.lstrip()[:1] == "{" else None
+            if isinstance(held, str):
+                return held
+        if isinstance(held, list):
+            held = events_text(held) or (held[-1] if held and is_message(held[-1]) else None)
+            if isinstance(held, str):
+                return held
+        if not isinstance(held, dict):
+            continue
+        if is_answer(held) or "error" in held or (is_message(held) and word(held.get("role")) == "assistant"):
+            return held
+        inner = _answer(held, RESPONSES, depth - 1) if depth > 1 else None
+        if inner is not None:
+            return inner
+    return None
+
+
+def events_text(value: Json) -> str:
+    """A list of stream events as the text of their stream; "" where it is none."""
+    items = listed(value)
+    told = [obj(item) for item in items]
+    streamed = [word(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in told]
+    if not items or not all(streamed):
+        return ""
+    return "".join(f"data: {canonical.text_of(item)}\n\n" for item in items)
+
+
+def _is_event(item: dict[str, Json]) -> bool:
+    kind = word(item.get("type"))
+    return kind.startswith(("message_", "content_block_", "response.")) or kind in ("ping", "error")

@@ -1,0 +1,175 @@
+"""What a JSON value is: a request, an answer, messages; and in whose dialect, by the features of its shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.transcripts.kit.fields import listed, obj, word
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+
+LOOKED_AT: Final = 200
+"""Messages and tools that are looked at to tell a dialect."""
+
+ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
+_ITEM_ENDS: Final = ("_call", "_call_output")
+_PARTS: Final = {
+    **dict.fromkeys("tool_use tool_result thinking redacted_thinking server_tool_use document".split(), ANTHROPIC),
+    **dict.fromkeys("image_url input_audio".split(), CHAT),
+    **dict.fromkeys("input_text output_text input_image input_file".split(), RESPONSES),
+}
+_MEMBERS: Final = {
+    ANTHROPIC: {
+        "system": 3, "anthropic_version": 3, "anthropic_beta": 3, "stop_sequences": 1, "max_tokens": 0.5, "top_k": 0.5,
+        "thinking": 1, "context_management": 0.5,
+    },
+    CHAT: {
+        "functions": 3, "function_call": 3, "response_format": 2, "max_completion_tokens": 2, "stream_options": 1,
+        "n": 1, "frequency_penalty": 1, "presence_penalty": 1, "logprobs": 1, "seed": 1, "parallel_tool_calls": 0.5,
+        "reasoning_effort": 1,
+    },
+    RESPONSES: {
+        "instructions": 3, "previous_response_id": 3, "max_output_tokens": 2, "include": 1, "truncation": 1,
+        "parallel_tool_calls": 0.5,
+    },
+}  # fmt: skip
+
+_PLAIN: Final = frozenset("model input temperature top_p text metadata user service_tier prompt_cache_key".split())
+_NO_TALK: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", re.IGNORECASE)
+
+
+class Sort(StrEnum):
+    """What a value is."""
+
+    REQUEST = "request"
+    ANSWER = "answer"
+    MESSAGE = "message"
+    MESSAGES = "messages"
+    OTHER = "other"
+
+
+def sort_of(value: Json) -> Sort:
+    """What `value` is, by itself."""
+    if isinstance(value, list):
+        return Sort.MESSAGES if _are_messages(value) else Sort.OTHER
+    if not isinstance(value, dict):
+        return Sort.OTHER
+    if value.get("object") == "list" and _are_messages(value.get("data")):
+        return Sort.MESSAGES
+    if is_answer(value):
+        return Sort.ANSWER
+    if _is_request(value):
+        return Sort.REQUEST
+    return Sort.MESSAGE if is_message(value) else Sort.OTHER
+
+
+def listed_messages(value: Json) -> list[Json]:
+    """The messages of a value that is `Sort.MESSAGES`: a list, or a page of one as an API gives it."""
+    return listed(value.get("data")) if isinstance(value, dict) else listed(value)
+
+
+def _are_messages(value: Json) -> bool:
+    looked = listed(value)[:LOOKED_AT]
+    typed = all(is_message(item) or word(obj(item).get("type")) for item in looked)
+    return typed and any(is_message(item) for item in looked)
+
+
+def _is_request(value: Mapping[str, Json]) -> bool:
+    messages = value.get("messages")
+    named = "model" in value
+    if isinstance(messages, list):
+        return (named and (not messages or any(map(is_message, messages[:LOOKED_AT])))) or _are_messages(messages)
+    given = value.get("input")
+    if not named or "output" in value:
+        return False
+    if isinstance(given, list):
+        return any(map(is_message, given[:LOOKED_AT]))
+    if not isinstance(given, str):
+        return False
+    told = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
+    # Embeddings, moderations and speech take a model and an input as well.
+    return bool(told) or (value.keys() <= _PLAIN and not _NO_TALK.search(word(value["model"])))
+
+
+def is_message(value: Json) -> bool:
+    """Whether `value` is a message, or an item of a Responses context."""
+    if not isinstance(value, dict):
+        return False
+    if word(value.get("role")) in ROLES:
+        return bool(value.keys() & {"content", "tool_calls", "function_call"})
+    kind = word(value.get("type"))
+    return (kind.endswith(_ITEM_ENDS) and bool(value.keys() & {"call_id", "id"})) or (
+        kind == "reasoning" and "summary" in value
+    )
+
+
+def is_answer(value: Mapping[str, Json]) -> bool:
+    """Whether `value` is a provider's answer, in one piece."""
+    choices = value.get("choices")
+    if isinstance(choices, list) and (not choices or isinstance(obj(choices[0]).get("message"), dict)):
+        return True
+    if value.get("type") == "message" and value.get("role") == "assistant":
+        return isinstance(value.get("content"), list) and bool(value.keys() & {"stop_reason", "usage"})
+    if isinstance(value.get("output"), list) and "id" in value:
+        return value.get("object") == "response" or "usage" in value
+    return value.get("done") is True and isinstance(value.get("message"), dict)
+
+
+def answer_dialect(value: Mapping[str, Json]) -> str:
+    """The dialect of an answer."""
+    if "choices" in value or "message" in value:
+        return CHAT
+    return RESPONSES if isinstance(value.get("output"), list) else ANTHROPIC
+
+
+def dialect(value: Json, default: str = CHAT) -> str:
+    """The dialect of a request or of messages: the one with most features; `default` where nothing tells."""
+    votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)
+    members: Mapping[str, Json] = value if isinstance(value, dict) else {}
+    for name, features in _MEMBERS.items():
+        votes[name] += sum(n for key, n in features.items() if members.get(key) is not None)
+    if "input" in members:
+        votes[RESPONSES] += 4
+    messages = members.get("messages", members.get("input")) if members else value
+    _vote_messages(votes, listed(messages)[:LOOKED_AT])
+    _vote_tools(votes, listed(members.get("tools"))[:LOOKED_AT])
+    if word(members.get("model")).startswith(("claude", "anthropic.")):
+        votes[ANTHROPIC] += 1
+    # Of equals the first, which is the default.
+    return max(votes, key=lambda name: votes[name])
+
+
+def _vote_messages(votes: dict[str, float], messages: Iterable[Json]) -> None:
+    for message in messages:
+        if not isinstance(message, dict):
+            continue
+        role, kind = word(message.get("role")), word(message.get("type"))
+        if role in ("tool", "function") or "tool_calls" in message or "function_call" in message:
+            votes[CHAT] += 3
+        elif role in ("system", "developer"):
+            votes[CHAT] += 1
+        if kind and (kind == "message" or not role):
+            votes[RESPONSES] += 2
+        for part in listed(message.get("content"))[:LOOKED_AT]:
+            home = _PARTS.get(word(obj(part).get("type")))
+            if home:
+                votes[home] += 3
+            elif obj(part).get("type") == "image" and "source" in obj(part):
+                votes[ANTHROPIC] += 3
+
+
+def _vote_tools(votes: dict[str, float], tools: Iterable[Json]) -> None:
+    for tool in tools:
+        held = obj(tool)
+        if isinstance(held.get("function"), dict) or isinstance(held.get("custom"), dict):
+            votes[CHAT] += 3
+        elif "input_schema" in held:
+            votes[ANTHROPIC] += 3
+        elif held.get("type") == "function" and "parameters" in held:
+            votes[RESPONSES] += 3
+        elif word(held.get("type"))[-8:].isdigit():
+            # A provider's own tools carry a date: web_search_20260318.
+            votes[ANTHROPIC] += 2

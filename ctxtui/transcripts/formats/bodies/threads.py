@@ -1,0 +1,193 @@
+"""Requests of one recording sorted into conversations: a thread is what continues itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.reading import read
+from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.kit.fields import one_line
+
+LABEL: Final = 60
+"""Characters of a thread's first words that make its label."""
+
+_SYSTEM: Final = frozenset({"system", "developer"})
+
+
+@dataclass(slots=True)
+class Talk:
+    """One conversation: its calls in order, and the messages of its last request."""
+
+    number: int
+    system: tuple[str, ...] = ()
+    said: list[str] = field(default_factory=list)
+    label: str = ""
+    calls: list[str] = field(default_factory=list)
+    tip: int = ROOT
+
+
+def _other_request(told: Call, call: Call) -> bool:
+    """Whether two calls of one id are surely two: both requests are here whole, and they differ."""
+    return told.fidelity == call.fidelity == Fidelity.WIRE and told.raw_head != call.raw_head
+
+
+def _digests(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
+    """What tells a conversation: the digests of its system texts, and those of its messages.
+
+    Headers do not count: clients spell one message now as string, now as list (facts §12).
+    """
+    talk = [i for i in items if i.place.section == "messages" and i.block.kind != HEADER]
+    system = [i.block.digest for i in items if i.place.section == "system"]
+    lead = next((n for n, i in enumerate(talk) if i.place.role not in _SYSTEM), len(talk))
+    said = [i.block.digest for i in talk]
+    return (*system, *said[:lead]), said[lead:]
+
+
+class Talks:
+    """The conversations of one recording; the one with most calls is the main thread, the first of equals.
+
+    `last` is the call told last, with its conversation.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._talks: list[Talk] = []
+        self._calls: dict[str, Call] = {}
+        self._by_first: dict[str, list[Talk]] = {}
+        self._homes: dict[str, Talk] = {}
+        self._main: Talk | None = None
+        self.last: tuple[Talk, Call] | None = None
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """Every call, by id, as it was told last."""
+        return self._calls
+
+    @property
+    def title(self) -> str:
+        """What the main conversation begins with."""
+        return self._main.label if self._main else ""
+
+    def name(self, talk: Talk) -> str:
+        """The id of a conversation's thread."""
+        return MAIN if talk is self._main else f"thread-{talk.number}"
+
+    def find(self, items: Sequence[Item], after: str = "") -> Talk:
+        """The conversation that a request with `items` goes on with; a new one where it continues none.
+
+        `after` is the call that the request itself says it follows ("" where it says none). Else it continues one
+        whose system texts and first message it shares, or, where the system texts changed, most of its messages; of
+        several, the one it shares most with.
+        """
+        system, said = _digests(items)
+        alike = self._by_first.setdefault(said[0] if said else "", [])
+        best, shared = self._homes.get(after), -1
+        for talk in alike if best is None else ():
+            common = _common(talk.said, said)
+            if common > shared and (talk.system == system or common >= max(2, len(talk.said) // 2)):
+                best, shared = talk, common
+        if best is None:
+            best = Talk(len(self._talks) + 1, label=_label(items))
+            self._talks.append(best)
+            alike.append(best)
+            self._main = self._main or best
+        best.system, best.said = system, said
+        return best
+
+    def own(self, call: Call) -> Call:
+        """`call` under an id of its own: stand-ins for a provider answer every request with one id, and what only
+        repeats a call is the same request."""
+        wanted, number = call.id, 1
+        while (told := self._calls.get(call.id)) is not None and _other_request(told, call):
+            number += 1
+            call = replace(call, id=f"{wanted}#{number}")
+        return call
+
+    def add(self, talk: Talk, call: Call) -> list[Event]:
+        """A call of `talk`; told once, however often it is recorded."""
+        if call.id in self._calls:
+            return []
+        news: list[Event] = []
+        before = self._calls[talk.calls[-1]] if talk.calls else None
+        if before is None:
+            news.append(self._seen(talk))
+        else:
+            news += self._resent(before, call)
+        call = replace(call, thread=self.name(talk), epoch=_epoch(before, call))
+        self._calls[call.id] = call
+        self._homes[call.id] = talk
+        talk.calls.append(call.id)
+        self.last = talk, call
+        talk.tip = call.response_head
+        return [*news, CallSeen(call), TipMoved(call.thread, talk.tip)]
+
+    def update(self, talk: Talk, call: Call) -> list[Event]:
+        """A fuller version of a call that was told before."""
+        call = replace(call, thread=self.name(talk), epoch=self._calls[call.id].epoch)
+        if self._calls[call.id] == call:
+            return []
+        self._calls[call.id] = call
+        talk.tip = call.response_head
+        return [CallSeen(call), TipMoved(call.thread, talk.tip)]
+
+    def elect(self) -> list[Event]:
+        """Give the main thread to the conversation with most calls; calls whose thread changes are told again."""
+        if not self._talks:
+            return []
+        chosen = max(self._talks, key=lambda talk: (len(talk.calls), -talk.number))
+        old, self._main = self._main, chosen
+        if chosen is old or old is None:
+            return []
+        return [event for talk in (chosen, old) for event in self._move(talk)]
+
+    def _move(self, talk: Talk) -> list[Event]:
+        news: list[Event] = [self._seen(talk)]
+        for id_ in talk.calls:
+            self._calls[id_] = replace(self._calls[id_], thread=self.name(talk))
+            news.append(CallSeen(self._calls[id_]))
+        return [*news, TipMoved(self.name(talk), talk.tip)]
+
+    def _seen(self, talk: Talk) -> ThreadSeen:
+        main = talk is self._main
+        return ThreadSeen(self.name(talk), "" if main else talk.label, "" if main else MAIN)
+
+    def _resent(self, before: Call, call: Call) -> list[Event]:
+        """The call before, with its answer where the client sent it back: the context then runs through it."""
+        tree = self._tree
+        answer = [n for n in tree.path(before.response_head, before.raw_head) if tree[n].block.kind != HEADER]
+        if not answer or tree.holds(call.raw_head, before.response_head):
+            return []
+        if not tree.holds(call.raw_head, before.raw_head):
+            return []
+        sent = [n for n in tree.path(call.raw_head, before.raw_head) if tree[n].block.kind != HEADER]
+        if [tree[n].block.digest for n in answer] != [tree[n].block.digest for n in sent[: len(answer)]]:
+            return []
+        self._calls[before.id] = replace(before, response_head=sent[len(answer) - 1])
+        return [CallSeen(self._calls[before.id])]
+
+
+def _common(a: Sequence[str], b: Sequence[str]) -> int:
+    n = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        n += 1
+    return n
+
+
+def _label(items: Sequence[Item]) -> str:
+    asked = (i for i in items if i.place.role == "user" and i.block.kind != HEADER)
+    return next((words[:LABEL] for i in asked if (words := one_line(read(i.block).text))), "")
+
+
+def _epoch(before: Call | None, call: Call) -> Epoch:
+    if before is None:
+        return Epoch()
+    if before.model and call.model and before.model != call.model:
+        return Epoch(before.epoch.number + 1, EpochStart.MODEL, f"{before.model} → {call.model}")
+    return before.epoch

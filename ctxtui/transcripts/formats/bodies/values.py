@@ -1,0 +1,227 @@
+"""Bytes in any chunking -> the JSON values in them, each with its own text, byte for byte.
+
+White space around the one body of a file, which then is part of it: an export gives the file back byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import Skipped
+from ctxtui.transcripts.kit.lines import Line, LineBuffer
+from ctxtui.wire.codec import spans
+from ctxtui.wire.codec.spans import Member, Value
+
+BLANK: Final = " \t\r\n\0\ufeff"
+"""What may stand around a value: white space, NULs that a crash left, byte order marks."""
+
+INTO: Final = frozenset({"messages", "input", "tools", "functions", "system", "instructions"})
+"""Members that are walked element by element, because a request keeps its context there."""
+
+_BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One JSON value: its text, which begins on line `line` (1-based), at byte `start` of the file.
+
+    An object comes with its `members` walked, a list with its `items`, anything else with neither. Bytes that are no
+    UTF-8 stand as lone surrogates in `text` (``surrogateescape``).
+    """
+
+    line: int
+    start: int
+    text: str
+    members: list[Member] | None = None
+    items: list[Value] | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes as they stand in the file."""
+        return encoded(self.text)
+
+    def value(self) -> Json:
+        """The value, whole."""
+        if self.members is not None:
+            return {m.key: m.value if m.items is None else [v.value for v in m.items] for m in self.members}
+        return None if self.items is None else [item.value for item in self.items]
+
+
+def encoded(text: str) -> bytes:
+    """The bytes that `text` was read from."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decoded(data: bytes) -> str:
+    """The text of bytes that may not all be UTF-8."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def walked(text: str, line: int = 1, start: int = 0) -> Text:
+    """The value at the beginning of `text`. Raises `Malformed` where none is."""
+    if text[:1] == "{":
+        members = list(spans.members(text, 0, INTO))
+        end = spans.close(text, members[-1].end if members else 1)
+        return Text(line, start, text[:end], members=members)
+    if text[:1] == "[":
+        items = list(spans.elements(text, 0))
+        return Text(line, start, text[: spans.close(text, items[-1].end if items else 1)], items=items)
+    return Text(line, start, text[: spans.read(text, 0).end])
+
+
+class ValueStream:
+    """Values out of bytes: one a line, several glued on one, or written over many lines.
+
+    `whole` tells whether a line's text is a record by itself: then a value still open before it was torn, and is
+    given up.
+    """
+
+    def __init__(self, whole: Callable[[str], bool]) -> None:
+        self._lines = LineBuffer()
+        self._open: list[Line] = []
+        self._depth = 0
+        self._whole = whole
+
+    def feed(self, data: bytes) -> list[Text | Skipped]:
+        """What `data` completes."""
+        return [found for line in self._lines.feed(data) for found in self._line(line)]
+
+    def settle(self) -> list[Text | Skipped]:
+        """The last values, if they are whole without a line end. What is cut waits for more bytes."""
+        rest = self._lines.rest
+        found, left = _values(_joined([*self._open, rest]))
+        if left is None:
+            self._open, self._depth = [], 0
+            self._lines.take(len(rest.data))
+        elif not self._open:
+            self._lines.take(left.start - rest.start)
+        else:
+            return []
+        return list(found)
+
+    @property
+    def rest(self) -> Line | None:
+        """What has no end yet, None if nothing does."""
+        joined = _joined([*self._open, self._lines.rest])
+        return joined if joined.data.strip(b" \t\r\n\0") else None
+
+    def _line(self, line: Line) -> Iterator[Text | Skipped]:
+        if self._open and line.data[:1] == b"{" and self._whole(decoded(line.data)):
+            yield Skipped(self._open[0].number, "a JSON value without an end")
+            self._open, self._depth = [], 0
+        if self._open:
+            self._open.append(line)
+            self._depth += _depth(line.data)
+            if self._depth > 0:
+                return
+            line, self._open, self._depth = _joined(self._open), [], 0
+        found, left = _values(line)
+        yield from found
+        if left is not None and _opens(left.data):
+            self._open, self._depth = [left], _depth(left.data)
+        elif left is not None:
+            yield _bad(left)
+
+
+def _joined(lines: list[Line]) -> Line:
+    first = lines[0]
+    return first if len(lines) == 1 else Line(first.number, first.start, b"\n".join(line.data for line in lines))
+
+
+def _values(line: Line) -> tuple[list[Text], Line | None]:
+    """The values at the beginning of a line's text, and the rest of it from where it is none."""
+    number, start, data = line
+    text = decoded(data)
+    found: list[Text] = []
+    at = 0
+    while True:
+        begin = _skip(text, at)
+        number += text.count("\n", at, begin)
+        start += len(encoded(text[at:begin]))
+        if begin == len(text):
+            return found, None
+        try:
+            # Offsets count from the value's own first character.
+            one = walked(text if not begin else text[begin : spans.read(text, begin).end], number, start)
+        except Malformed:
+            return found, Line(number, start, encoded(text[begin:]))
+        found.append(one)
+        at = begin + len(one.text)
+        number += one.text.count("\n")
+        start += len(one.raw)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in BLANK:
+        at += 1
+    return at
+
+
+def _depth(data: bytes) -> int:
+    depth = 0
+    for match in _BRACKET.finditer(data):
+        token = match.group()
+        depth += (token in b"[{") - (token in b"]}")
+    return depth
+
+
+def _opens(data: bytes) -> bool:
+    # A value goes on over the line's end if a bracket is open there; text cut inside a string cannot.
+    return data[:1] in (b"{", b"[") and _depth(data) > 0 and b'"' not in _BRACKET.sub(b"", data)
+
+
+def _bad(line: Line) -> Skipped:
+    text = decoded(line.data)
+    try:
+        walked(text)
+    except Malformed as error:
+        reason = error.message if text[0] in "{[" else "no JSON"
+        return Skipped(line.number, f"{reason} ({len(text):,} characters)")
+    return Skipped(line.number, "no JSON")
+
+
+MOST: Final = 4096
+"""Bytes before the body that are kept."""
+
+_BLANK: Final = " \t\r\n"
+
+
+class Margins:
+    """What stands before and behind the first value of a file."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._behind = bytearray()
+        self._offset = 0
+        self._bounds: tuple[int, int] | None = None
+
+    def feed(self, data: bytes) -> None:
+        """More of the file."""
+        if len(self._head) < MOST:
+            self._head += data[: MOST - len(self._head)]
+        if self._bounds is not None:
+            self._behind += data
+        self._offset += len(data)
+
+    def found(self, start: int, end: int, data: bytes) -> None:
+        """The first value stands at bytes `start` to `end`; `data` is the piece of the file that was fed last."""
+        self._bounds = start, end
+        self._behind += data[max(0, end - (self._offset - len(data))) :]
+
+    def around(self, skeleton: Skeleton) -> Skeleton:
+        """`skeleton`, of the body that is the file's only value, with what stands around it."""
+        start, _ = self._bounds or (0, 0)
+        before, behind = decoded(bytes(self._head[:start])), decoded(bytes(self._behind))
+        plain = start <= MOST and not before.removeprefix("\ufeff").strip(_BLANK) and not behind.strip(_BLANK)
+        if not plain or not before + behind:
+            return skeleton
+        first, *rest = skeleton.parts["frame"]
+        frame: list[Json] = [[before + first[0], *first[1:]], *rest] if isinstance(first, list) else [before + first]
+        frame[-1] = frame[-1] + behind
+        return Skeleton(skeleton.dialect, {**skeleton.parts, "frame": frame})

@@ -1,0 +1,190 @@
+"""Records of assistant messages -> calls. One API response may be many records, in one file or several (design §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.formats.claude_code.message import Part, Said
+from ctxtui.transcripts.formats.claude_code.message_chain import (
+    Anchor,
+    Answer,
+    Point,
+    append,
+    context,
+    newest,
+    said_at,
+    sendable,
+    spoken_since,
+)
+from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.threads import Thread
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.timestamps import completed, seconds
+
+PROVIDER: Final = "anthropic"
+ASSISTANT: Final = Place("messages", "assistant")
+_RECENT: Final = 8
+"""Calls back that two lines of work running at the same time are looked for."""
+_NO_TIME: Final = 0.5
+"""Seconds."""
+_EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations")
+"""Keys of a usage report that a call keeps as they are."""
+
+
+class Answers:
+    """The API responses of a session and the calls they answer, by message id."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._answers: dict[str, Answer] = {}
+        self._owners: dict[str, Answer] = {}
+        self._totals: dict[tuple[str, int], Answer] = {}
+        """What a call left in the cache (thread, tokens read and written) -> its answer."""
+        self.calls: dict[str, Call] = {}
+
+    def owner(self, call_id: str) -> Answer | None:
+        """The answer that made the tool call `call_id`."""
+        return self._owners.get(call_id)
+
+    def of(self, said: Said, record: Record) -> tuple[str, Answer | None]:
+        """The call id of a record's message, and its answer where another record of it was seen.
+
+        The message id names a response; gateways that give many responses one id are told apart by the request id.
+        """
+        id_ = said.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
+        known = self._answers.get(id_)
+        request = self.calls[id_].extra.get("requestId") if known else None
+        if known and record.request_id and request and request != record.request_id:
+            id_ = f"{id_}+{record.request_id}"
+            known = self._answers.get(id_)
+        return id_, known
+
+    def begin(self, id_: str, thread: Thread, parent: Point, said: Said, record: Record, found: Found) -> Answer:
+        """A new call of `thread`, whose request was sent after `parent`."""
+        asked = self._read_from(thread, sendable(parent), said.report.usage)
+        head = context(self._tree, asked)
+        process = (record.session_id or "", record.version or "")
+        usage = said.report.usage
+        thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
+        asked.anchor.used = True
+        answer = Answer(head, id=id_, asked=asked, context=head, number=len(self.calls))
+        self._answers[id_] = thread.last = answer
+        at, before = seconds(record.timestamp), newest(asked)
+        self.calls[id_] = Call(
+            id_,
+            thread.id,
+            head,
+            head,
+            head,
+            PROVIDER,
+            said.model,
+            # A copied file may carry the copy's time on some records: nothing is asked after it was answered.
+            started=before if before is None or at is None or before <= at else None,
+            epoch=thread.epoch,
+            line=found.line,
+            bytes_=(found.start, found.end),
+            extra=_asked(said_at(asked), before, at),
+        )
+        thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
+        return answer
+
+    def extend(self, answer: Answer, thread: Thread, said: Said, record: Record, found: Found) -> Call:
+        """Add what a record says to `answer` of `thread`: new blocks in the order of the records, the latest usage."""
+        self._say(answer, said)
+        call = self.calls[answer.id]
+        stop = said.stop or call.stop_reason
+        at = seconds(record.timestamp)
+        usage = _later(call.usage, said.report.usage)
+        self.calls[answer.id] = call = replace(
+            call,
+            response_head=answer.head,
+            model=said.model or call.model,
+            ended=at if call.ended is None or (at is not None and at > call.ended) else call.ended,
+            epoch=completed(call.epoch, usage.input) if usage else call.epoch,
+            usage=usage,
+            stop_reason=stop,
+            bytes_=(call.bytes_[0], max(call.bytes_[1], found.end)),
+            extra=call.extra if call.extra and usage is call.usage else _extra(record, said.report.value, call.extra),
+        )
+        if usage is not None and usage.cache_write:
+            self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
+        if thread.call == call.id:
+            thread.epoch, thread.input = call.epoch, usage.input if usage else thread.input
+        return call
+
+    def _read_from(self, thread: Thread, asked: Point, usage: Usage | None) -> Point:
+        """`asked`, unless the cache says otherwise: a call that only goes on with results, and read exactly what
+        another recent call of the thread had read and written, goes on from that one. Two lines of work that run at
+        the same time are written into one chain."""
+        above = asked.anchor
+        if usage is None or not isinstance(above, Answer) or spoken_since(asked):
+            return asked
+        other = self._totals.get((thread.id, usage.cache_read))
+        if other is None or other is above or other.unanswered or len(self.calls) - other.number > _RECENT:
+            return asked
+        before = self.calls[above.id].usage
+        return asked if before is None or before.cache_read + before.cache_write == usage.cache_read else Point(other)
+
+    def _say(self, answer: Answer, said: Said) -> None:
+        items = []
+        for part in said.parts:
+            if part.block.digest not in answer.digests:
+                answer.digests.add(part.block.digest)
+                items.append(Item(part.block, ASSISTANT))
+                if part.makes and part.makes not in answer.answered:
+                    answer.unanswered.add(part.makes)
+                    self._owners.setdefault(part.makes, answer)
+        if items:
+            answer.head = append(self._tree, answer.head, items)
+            answer.version += 1
+
+    def answered(self, part: Part, at: float | None, role: str) -> tuple[Anchor | None, bool]:
+        """Put a result where the call it answers stands. Gives the answer that made the call, and whether the result
+        is settled there: a second, different result of one call is not."""
+        owner = self._owners.get(part.answers)
+        if owner is None:
+            return None, False
+        known = owner.answered.get(part.answers)
+        if known is None:
+            owner.answered[part.answers] = part.block.digest
+            owner.unanswered.discard(part.answers)
+            owner.results.append(Item(part.block, Place("messages", role)))
+            owner.latest = max((t for t in (owner.latest, at) if t is not None), default=None)
+            owner.version += 1
+        return owner, known is None or known == part.block.digest
+
+    def replaced(self, call_id: str, text: str) -> None:
+        """From now on the result of `call_id` reads `text`: the client keeps a large one out of its requests."""
+        owner = self._owners.get(call_id)
+        for n, item in enumerate(owner.results if owner else ()):
+            if owner and item.block.digest == owner.answered.get(call_id):
+                new = block.make("tool_result", {**item.block.value(), "content": text})
+                owner.results[n] = Item(new, item.place)
+                owner.version += 1
+
+
+def _later(old: Usage | None, new: Usage | None) -> Usage | None:
+    if new is None or (old is not None and old.output_final and not new.output_final):
+        return old
+    return new
+
+
+def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
+    """When a person asked, where a copy gave other records its own time: nothing is answered in no time."""
+    if said is None or before is None or at is None or at - before >= _NO_TIME or before - said < _NO_TIME:
+        return {}
+    return {"asked_at": said}
+
+
+def _extra(record: Record, report: Json, known: dict[str, Json]) -> dict[str, Json]:
+    reported = report if isinstance(report, dict) else {}
+    found: Iterable[tuple[str, Json]] = [(key, reported.get(key)) for key in _EXTRA]
+    return known | {key: value for key, value in (("requestId", record.request_id), *found) if value}

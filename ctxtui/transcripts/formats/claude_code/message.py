@@ -1,0 +1,202 @@
+"""What a record of Claude Code says: the message inside it, part by part.
+
+The blocks that records of Claude Code put into a context, other than the model's answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from ctxtui.core import block, canonical, reading
+from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.canonical import Json
+from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
+from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.usage import Report, report, report_of
+from ctxtui.transcripts.kit import raw_block
+from ctxtui.transcripts.kit.fields import plain
+from ctxtui.transcripts.kit.record_pieces import tidy
+
+SYNTHETIC: Final = "<synthetic>"
+"""The model of a message that the client wrote itself: no call."""
+
+
+class Part(NamedTuple):
+    """A content part: its block, the id of the call it makes and the id of the call it answers ("" if none)."""
+
+    block: Block
+    makes: str = ""
+    answers: str = ""
+
+
+@dataclass(slots=True)
+class Said:
+    """The message of a record."""
+
+    role: str
+    parts: list[Part] = field(default_factory=list)
+    id: str = ""
+    model: str = ""
+    stop: str = ""
+    report: Report = field(default_factory=Report)
+
+
+class _Message(msgspec.Struct):
+    role: str | None = None
+    id: str | None = None
+    model: str | None = None
+    content: Raw = Raw(b"")
+    usage: Raw = Raw(b"")
+    stop_reason: str | None = None
+
+
+class _Part(msgspec.Struct):
+    type: str | None = None
+    id: str | None = None
+    tool_use_id: str | None = None
+
+
+_message: Final = msgspec.json.Decoder(_Message)
+_part: Final = msgspec.json.Decoder(_Part)
+_parts: Final = msgspec.json.Decoder(list[Raw])
+
+
+def said(record: Record, clean: bool | None) -> Said | None:
+    """The message in `record`, None where it holds none; `clean` as `pieces.tidy` says of the record, None where it
+    was not asked yet."""
+    if record.loose is not None:
+        return of_value(record.loose.get("message"), record.type or "")
+    raw = bytes(record.message)
+    if not raw or raw == b"null":
+        return None
+    if clean is None:
+        raw, clean = tidy(raw)
+    try:
+        found = _message.decode(raw)
+        parts = _raw_parts(bytes(found.content), clean)
+        return Said(
+            found.role or record.type or "",
+            parts,
+            found.id or "",
+            found.model or "",
+            found.stop_reason or "",
+            report(bytes(found.usage), bool(found.stop_reason)),
+        )
+    except msgspec.MsgspecError:
+        return of_value(canonical.loads(raw), record.type or "")
+
+
+def of_value(message: Json, role: str) -> Said | None:
+    """The message that the JSON value `message` is; a bare string is what `role` says."""
+    if isinstance(message, str):
+        return Said(role, _value_parts(message))
+    if not isinstance(message, dict):
+        return None
+    stop = _word(message.get("stop_reason"))
+    return Said(
+        _word(message.get("role")) or role,
+        _value_parts(message.get("content")),
+        _word(message.get("id")),
+        _word(message.get("model")),
+        stop,
+        report_of(message.get("usage"), bool(stop)),
+    )
+
+
+def _raw_parts(raw: bytes, clean: bool) -> list[Part]:
+    if raw in (b"", b"null", b'""'):
+        return []
+    if raw[:1] == b'"':
+        return [Part(raw_block.of_text(raw, clean))]
+    if raw[:1] != b"[":
+        return _value_parts(canonical.loads(raw))
+    found = []
+    for item in map(bytes, _parts.decode(raw)):
+        if item[:1] != b"{":
+            found.extend(_value_parts([canonical.loads(item)]))
+            continue
+        part = _part.decode(item)
+        block = raw_block.of_part(item, part.type or "text", clean)
+        found.append(_paired(block, part.id or "", part.tool_use_id or ""))
+    return found
+
+
+def _value_parts(content: Json) -> list[Part]:
+    if content is None or content == "":
+        return []
+    found = []
+    for item in content if isinstance(content, list) else [content]:
+        block = raw_block.of_value(item)
+        inner = item if isinstance(item, dict) else {}
+        found.append(_paired(block, _word(inner.get("id")), _word(inner.get("tool_use_id"))))
+    return found
+
+
+def _paired(block: Block, id_: str, tool_use_id: str) -> Part:
+    # Server tools (facts §1) are answered inside the assistant's own message; only client tools make pairs.
+    if block.kind == "tool_use":
+        return Part(block, makes=id_)
+    if block.kind == "tool_result":
+        return Part(block, answers=tool_use_id)
+    return Part(block)
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+SUMMARY = "summary"
+INTERRUPTED = "[Request interrupted by user"
+
+
+@dataclass(slots=True)
+class Spoken:
+    """What a user record says: results of calls, other blocks, and the words a person said in it."""
+
+    results: list[Part] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    words: str = ""
+    interrupted: str = ""
+
+
+def spoken(record: Record, message: Said) -> Spoken:
+    """What the user record `record` with `message` says."""
+    mark = SUMMARY if record.is_compact_summary else META if record.is_meta else ""
+    role = message.role if message.role != "assistant" else "user"
+    found = Spoken()
+    for part in message.parts:
+        if part.answers:
+            found.results.append(part)
+            continue
+        words = reading.read(part.block).text if part.block.kind == "text" else ""
+        own = mark or mark_of(words)
+        found.items.append(Item(part.block, Place("messages", role, own)))
+        if words.startswith(INTERRUPTED):
+            found.interrupted = words
+        elif not own and words.strip():
+            found.words = found.words or words
+    return found
+
+
+def client_text(content: Json) -> list[Item]:
+    """A text that the client wrote, as a meta block of the user's; nothing for anything but words."""
+    if not isinstance(content, str) or not content.strip():
+        return []
+    return [Item(block.text(content), Place("messages", "user", META))]
+
+
+def error_text(error: Json) -> str:
+    """The words of an API error in whatever envelope it stands: status and message, else its JSON cut short."""
+    if isinstance(error, str):
+        return plain(error)
+    status, message, inner = "", "", error
+    while isinstance(inner, dict):
+        status = status or str(inner.get("status") or "")
+        message = inner["message"] if isinstance(inner.get("message"), str) else message
+        inner = inner.get("error")
+    text = " ".join(filter(None, (status, message)))
+    return plain(text or reading.read_value("", error).text[:200])

@@ -1,0 +1,117 @@
+"""Records of Claude Code that hold a message: answers of the model, and what users and the client say."""
+
+from __future__ import annotations
+
+from ctxtui.core.block import Item, Place
+from ctxtui.core.session import MAIN, CallSeen, Event, Happened
+from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT
+from ctxtui.transcripts.formats.claude_code.compaction import after_compaction
+from ctxtui.transcripts.formats.claude_code.message import SUMMARY, SYNTHETIC, Said, Spoken, spoken
+from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, RESULT, SAID, Anchor, Point, append, context
+from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.state import State
+from ctxtui.transcripts.formats.claude_code.threads import Thread
+from ctxtui.transcripts.kit.fields import plain
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.timestamps import seconds
+
+
+def message(state: State, record: Record, said: Said, found: Found, agent: str) -> list[Event]:
+    """A record with a message."""
+    thread, events = state.thread(record, agent)
+    if said.role != "assistant":
+        return events + _user(state, record, said, thread, agent)
+    if said.model == SYNTHETIC:
+        return events + _synthetic(state, record, said, thread)
+    return events + _answer(state, record, said, found, thread)
+
+
+def _answer(state: State, record: Record, said: Said, found: Found, thread: Thread) -> list[Event]:
+    id_, answer = state.answers.of(said, record)
+    above = state.threads.points.get(str(record.parent_uuid))
+    if answer is None:
+        parent = state.threads.parent(record, thread, starts=False)
+        answer = state.answers.begin(id_, thread, parent, said, record, found)
+    above = above if above is not None and above.anchor is answer else None
+    point = Point(answer, above, order=state.number(), at=seconds(record.timestamp), root=above.root if above else None)
+    thread.tip = state.register(record, point)
+    if state.answers.calls[id_].thread != thread.id:
+        # Another thread's answer, copied into the history of this one.
+        return state.moved(thread)
+    call = state.answers.extend(answer, thread, said, record, found)
+    for part in said.parts:
+        if part.makes:
+            state.threads.tasks.call(thread.id, part.block)
+    return [CallSeen(call), *state.moved(thread)]
+
+
+def _synthetic(state: State, record: Record, said: Said, thread: Thread) -> list[Event]:
+    parent = state.threads.parent(record, thread, starts=False)
+    if not record.is_api_error_message:
+        items = [Item(part.block, ASSISTANT) for part in said.parts]
+        return state.move(thread, state.add(record, parent, SAID, items))
+    # The client shows an API error as an answer, and leaves it out of the next request.
+    words = " ".join(str(part.block.value().get("text", "")) for part in said.parts if part.block.kind == "text")
+    state.add(record, parent, CLIENT)
+    return [Happened("api error", plain(words), thread.id, seconds(record.timestamp), thread.call)]
+
+
+def _user(state: State, record: Record, said: Said, thread: Thread, agent: str) -> list[Event]:
+    what = spoken(record, said)
+    events: list[Event] = []
+    owner, loose = _results(state, record, what, said.role, events)
+    items = [*loose, *what.items]
+    if owner is not None and state.threads.points.get(str(record.parent_uuid)) is None:
+        parent = Point(owner)
+    else:
+        parent = state.threads.parent(record, thread, starts=bool(what.items))
+    if record.is_compact_summary and not _compacted(parent.anchor):
+        parent = Point(after_compaction(None))
+    marks = {item.place.mark for item in items}
+    kind = SAID if marks & {"", SUMMARY} else RESULT if what.results else CLIENT
+    point = with_kept(state, record, state.add(record, parent, kind, items))
+    return [*events, *state.move(thread, point), *_heard(state, record, what, thread, agent)]
+
+
+def _compacted(anchor: Anchor) -> bool:
+    return anchor.began == "compaction" and not anchor.used
+
+
+def with_kept(state: State, record: Record, point: Point) -> Point:
+    """The point after `record`: with the messages that a compaction kept behind it, where there are any."""
+    kept = state.kept.pop(record.uuid or "", None)
+    if not kept:
+        return point
+    old = point.anchor
+    head = append(state.tree, context(state.tree, point), kept)
+    anchor = Anchor(head, old.began, old.tokens_before)
+    return state.register(record, Point(anchor, kind=point.kind, order=point.order, at=point.at))
+
+
+def _results(
+    state: State, record: Record, what: Spoken, role: str, events: list[Event]
+) -> tuple[Anchor | None, list[Item]]:
+    """Settle the results in a record where their calls stand. Gives an answer that made one of the calls, and the
+    results that stand where the record does: of unknown calls, and second ones of a call."""
+    owner, loose = None, []
+    for part in what.results:
+        made_by, settled = state.answers.answered(part, seconds(record.timestamp), role)
+        owner = owner or made_by
+        if not settled:
+            loose.append(Item(part.block, Place("messages", role)))
+        if record.loose is not None or b'"agentId"' in bytes(record.tool_use_result):
+            agent = state.threads.tasks.result(part.answers, record.json("toolUseResult"))
+            events += state.threads.spawned(agent) if agent else []
+    return owner, loose
+
+
+def _heard(state: State, record: Record, what: Spoken, thread: Thread, agent: str) -> list[Event]:
+    events: list[Event] = []
+    if what.interrupted:
+        at = seconds(record.timestamp)
+        events.append(Happened("interrupt", plain(what.interrupted.strip("[]")), thread.id, at, thread.call))
+    if thread.id == MAIN:
+        state.about.asked(what.words)
+    elif what.words and not thread.label:
+        events += state.threads.label(thread, agent or record.agent_id or "", what.words)
+    return events

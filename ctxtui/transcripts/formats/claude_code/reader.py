@@ -1,0 +1,160 @@
+"""Claude Code's session files (facts §11): bytes in, events out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+from typing import Final
+
+from ctxtui.core.session import Event, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.claude_code import messages, system_records
+from ctxtui.transcripts.formats.claude_code.answers import Answers
+from ctxtui.transcripts.formats.claude_code.message import said
+from ctxtui.transcripts.formats.claude_code.records import Record, decode, strictly
+from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
+from ctxtui.transcripts.formats.claude_code.state import State
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.record_pieces import Broken, Found, Piece, legible
+from ctxtui.transcripts.kit.records import RecordStream
+
+NAME: Final = SOURCE
+COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
+BARE: Final = "Claude Code history without any message"
+
+_SILENT: Final = frozenset(
+    "file-history-snapshot attribution-snapshot last-prompt pr-link tag mode permission-mode worktree-state "
+    "task-summary agent-name agent-color agent-setting".split()
+)
+_TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
+_SPEAKERS: Final = ("user", "assistant")
+_AGENT: Final = re.compile(r"agent-([^/\\]+?)\.jsonl$")
+_MARKS: Final = (
+    {"leafUuid", "summary"},
+    {"messageId", "snapshot"},
+    {"operation", "sessionId"},
+    {"sessionId", "isSidechain"},
+)
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a Claude Code session file."""
+    best = 0.0
+    for record in file_head.records(head):
+        keys = record.keys()
+        if "payload" in keys and "sessionId" not in keys:
+            continue
+        if {"uuid", "sessionId"} <= keys and ({"parentUuid", "isSidechain"} & keys):
+            return 0.99
+        if record.get("type") and any(mark <= keys for mark in _MARKS):
+            best = max(best, 0.9)
+        elif {"uuid", "parentUuid", "type"} <= keys or (str(record.get("type")) in _SPEAKERS and "message" in keys):
+            best = max(best, 0.8 if isinstance(record.get("message"), dict) else 0.6)
+    return best
+
+
+class ClaudeCodeReader:
+    """Reads one file of a session; `part` gives readers for its subagents' files, which share its state."""
+
+    def __init__(self, tree: Tree, state: State | None = None, agent: str = "", name: str = "") -> None:
+        self._state = state or State(tree, Answers(tree))
+        self._stream = RecordStream(strictly)
+        self._agent, self._name = agent, name
+        self._foreign: bool | None = None if agent else False
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end of the bytes so far."""
+        return self._named(self._stream.tail) if not self._foreign and self._stream.tail else None
+
+    @property
+    def other(self) -> Counter[str]:
+        """Records of unknown types, which put nothing before the model, by type."""
+        return self._state.other
+
+    @property
+    def silent(self) -> Counter[str]:
+        """Records that are understood and put nothing before the model, by kind."""
+        return self._state.silent
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes."""
+        if self._foreign:
+            return []
+        return self._take(self._stream.feed(data))
+
+    def settle(self) -> list[Event]:
+        """Take a last record without its line end."""
+        return self._take(self._stream.settle())
+
+    def part(self, name: str) -> ClaudeCodeReader:
+        """The reader for the subagent's file `name`."""
+        match = _AGENT.search(name)
+        agent = match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
+        return ClaudeCodeReader(self._state.tree, self._state, agent, name)
+
+    def _take(self, pieces: list[Piece]) -> list[Event]:
+        events: list[Event] = []
+        for piece in chain.from_iterable(map(_read, pieces)):
+            if isinstance(piece, Found):
+                record = piece.record or decode(piece.raw)
+                if self._belongs(record):
+                    if piece.note:
+                        events.append(self._named(Skipped(piece.line, piece.note)))
+                    events += take(self._state, record, piece, self._agent)
+            elif not self._foreign:
+                skipped = Skipped(piece.line, piece.reason)
+                events.append(self._named(skipped))
+                if isinstance(piece, Broken):
+                    events += system_records.broken(self._state, piece, self._agent)
+        return events
+
+    def _belongs(self, record: Record) -> bool:
+        if self._foreign is None and record.session_id:
+            sessions = self._state.about.sessions
+            self._foreign = bool(sessions) and record.session_id not in sessions
+        return not self._foreign
+
+    def _named(self, skipped: Skipped) -> Skipped:
+        return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
+
+
+def _read(piece: Piece) -> Iterable[Piece]:
+    return legible(piece) if isinstance(piece, Found) and piece.record is not None else (piece,)
+
+
+def take(state: State, record: Record, found: Found, agent: str) -> list[Event]:
+    """The events that one record makes; `agent` is the subagent whose file it stands in ("" for the session's)."""
+    state.threads.own_ids(record, agent)
+    if record.uuid is not None and record.uuid in state.threads.points:
+        state.copies += 1
+        return []
+    if not agent:
+        state.about.record(record)
+    events = _dispatch(state, record, found, record.agent_id or agent if agent else "")
+    return [*events, *state.about.news()]
+
+
+def _dispatch(state: State, record: Record, found: Found, agent: str) -> list[Event]:
+    match record.type:
+        case "system":
+            return system_records.system(state, record, agent)
+        case "progress":
+            return system_records.progress(state, record, found, agent)
+        case "attachment":
+            return system_records.attachment(state, record, agent)
+        case "queue-operation":
+            return system_records.queue(state, record)
+        case "content-replacement":
+            return system_records.replacements(state, record)
+        case kind if kind in _TITLES:
+            state.about.titled(record, known=record.leaf_uuid in state.threads.points)
+            return []
+    message = said(record, found.clean)
+    if message is not None and message.role in ("user", "assistant", "system"):
+        return messages.message(state, record, message, found, agent)
+    tally = state.silent if record.type in _SILENT else state.other
+    tally[record.type or "no type"] += 1
+    return system_records.passing(state, record, agent) if record.uuid else []

@@ -1,0 +1,154 @@
+"""A Claude Code session file that the client can resume, with an edited context (facts §11).
+
+The client rebuilds the context from the chain of records (`parentUuid`): what is dropped is taken out of the chain,
+and what followed it hangs on what stood before it. The new session's id is the file's name.
+
+The chain of records in a resumed Claude Code session: unbroken, whatever was taken out of it or put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Item
+from ctxtui.transcripts.formats.claude_code.resume_record import Source, made_record, read
+from ctxtui.transcripts.kit.resume import Kept, Plan, Resumed, fresh_ids, losses, matched, plan, spliced, told
+
+_UNHELD = "a changed block stands in the file in another form: as recorded"
+
+
+def resume(
+    source: bytes, path: Sequence[Item], sent: Sequence[Kept], session_id: str, ids: Iterator[str], until: int = 0
+) -> Resumed:
+    """`source`, a session's main file, so that a client that resumes it has the context `sent` instead of `path`.
+
+    `session_id` is the new session's id (the file must be named after it), `ids` gives uuids for new records. `until`
+    is the 1-based line that the session ends before (0: at its end). Subagents' own files are not part of it.
+    """
+    records, lost = read(source, until)
+    found = _places(records, path)
+    wanted = plan(path, sent)
+    lost += _change(records, path, found, wanted)
+    chain = Chain(records)
+    new = fresh_ids(ids, chain.known)
+    for at, items in sorted(wanted.after.items()):
+        _put_in(chain, found, at, items, new)
+    return Resumed(b"".join(chain.lines(session_id)), losses(lost))
+
+
+def _places(records: list[Source], path: Sequence[Item]) -> dict[int, tuple[int, int]]:
+    """Where each place of `path` stands: by its block, else by the call that a result answers (a client may have
+    cleared or shortened it in its requests)."""
+    found = matched(path, [one.digests for one in records])
+    results = {call: (n, part) for n, one in enumerate(records) for part, call in one.answers.items()}
+    for at, item in told(enumerate(path)):
+        if at not in found and item.block.kind == "tool_result":
+            place = results.get(str(item.block.value().get("tool_use_id")))
+            if place is not None:
+                found[at] = place
+    return found
+
+
+def _change(
+    records: list[Source], path: Sequence[Item], found: dict[int, tuple[int, int]], wanted: Plan
+) -> Iterator[str]:
+    """Drop and replace in `records` what `wanted` does; gives what could not be done."""
+    for at, item in told(enumerate(path)):
+        stands = wanted.stands.get(at)
+        if stands is not None and stands.block.digest == item.block.digest:
+            continue
+        if at not in found:
+            yield _UNHELD
+            continue
+        number, part = found[at]
+        if not records[number].change(part, stands.block.value() if stands else None):
+            # What the client writes around a message is no message: another stands in its place.
+            records[number].removed = True
+            if stands is not None:
+                wanted.put(at, [stands])
+
+
+def _put_in(
+    chain: Chain, found: dict[int, tuple[int, int]], at: int, items: Sequence[Item], new: Iterator[str]
+) -> None:
+    """New records for `items`, just before the next record of the path that stays."""
+    later = (found[n][0] for n in sorted(found) if n > at)
+    above = found[at][0] if at in found else -1
+    follower = next((n for n in later if n != above and not chain.records[n].removed), None)
+    before = [found[n][0] for n in sorted(found) if n <= at and not chain.records[found[n][0]].removed]
+    for role, group in groupby(items, lambda item: "assistant" if item.place.role == "assistant" else "user"):
+        like = chain.records[follower if follower is not None else before[-1] if before else 0].value
+        parts: list[Any] = [canonical.loads(item.block.body) for item in group]
+        chain.put(made_record(like, role, parts, next(new)), follower, before[-1] if before else None)
+
+
+REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceToolAssistantUUID")
+"""Members of a record that name another one."""
+
+
+class Chain:
+    """The records of a session with what is put in before them. `known` are the uuids in use."""
+
+    def __init__(self, records: list[Source]) -> None:
+        self.records = records
+        self.known = {str(one.value["uuid"]) for one in records if one.value.get("uuid")}
+        self._by_id = {str(one.value["uuid"]): one for one in reversed(records) if one.value.get("uuid")}
+        self._before: dict[int, list[dict[str, Any]]] = {}
+        self._last: list[dict[str, Any]] = []
+
+    def put(self, record: dict[str, Any], follower: int | None, above: int | None) -> None:
+        """Put `record` in just before the record number `follower`, or at the end, behind the record number `above`
+        (both 0-based)."""
+        if follower is None:
+            parent = self._last[-1]["uuid"] if self._last else self._stays(self._uuid(above))
+            self._last.append({**record, "parentUuid": parent})
+            return
+        waiting = self._before.setdefault(follower, [])
+        parent = waiting[-1]["uuid"] if waiting else self._stays(self.records[follower].value.get("parentUuid"))
+        waiting.append({**record, "parentUuid": parent})
+
+    def lines(self, session_id: str) -> Iterator[bytes]:
+        """The lines of the session, whose id is now `session_id`, each with its line end."""
+        own = canonical.dumps(session_id)
+        for number, record in enumerate(self.records):
+            before = self._before.get(number, [])
+            yield from (_line({**one, "sessionId": session_id}) for one in before)
+            if not record.removed and not self._of_removed(record):
+                changes = record.members | self._references(record, before)
+                if isinstance(record.value.get("sessionId"), str):
+                    changes["sessionId"] = own
+                yield spliced(record.raw, changes) + b"\n"
+        yield from (_line({**one, "sessionId": session_id}) for one in self._last)
+
+    def _uuid(self, number: int | None) -> Any:
+        return None if number is None else self.records[number].value.get("uuid")
+
+    def _stays(self, uuid: Any) -> Any:
+        """The nearest record from `uuid` upwards that stays; None where there is none."""
+        while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
+            above = self._by_id[uuid].value
+            uuid = above.get("parentUuid") or above.get("logicalParentUuid")
+        return uuid
+
+    def _references(self, record: Source, before: list[dict[str, Any]]) -> dict[str, bytes]:
+        changes = {}
+        for key in REFERENCES:
+            named = record.value.get(key)
+            stays = self._stays(named)
+            if key == "parentUuid" and before:
+                stays = before[-1]["uuid"]
+            if stays != named:
+                changes[key] = canonical.dumps(stays)
+        return changes
+
+    def _of_removed(self, record: Source) -> bool:
+        """Whether `record` only serves one that is taken out: the files as they stood when it was said."""
+        owner = self._by_id.get(str(record.value.get("messageId")))
+        return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return canonical.dumps(record) + b"\n"

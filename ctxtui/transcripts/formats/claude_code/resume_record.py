@@ -1,0 +1,141 @@
+"""Records of a Claude Code session as a resumed file has them: kept as they are, changed, or new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ctxtui.core import canonical, reading
+from ctxtui.core.block import of
+from ctxtui.transcripts.formats.claude_code.attachments import items_of
+from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, said
+from ctxtui.transcripts.formats.claude_code.records import decode
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.records import RecordStream
+
+_ABOUT: Final[tuple[str, ...]] = (
+    "isSidechain",
+    "userType",
+    "entrypoint",
+    "cwd",
+    "sessionId",
+    "version",
+    "gitBranch",
+    "slug",
+)
+_FEW: Final = 12
+"""Hex digits of a record's uuid that name a new answer."""
+
+
+@dataclass(slots=True)
+class Source:
+    """One record of the source: its bytes as they stand, its value, the digests of the blocks it holds and which of
+    them answer which call (part -> call id).
+
+    `parts` is its message's content as it is to be, None where nothing changed; `removed` says that it goes.
+    """
+
+    raw: bytes
+    value: dict[str, Any]
+    digests: list[str] = field(default_factory=list)
+    answers: dict[int, str] = field(default_factory=dict)
+    removed: bool = False
+    parts: list[Any] | None = None
+
+    def change(self, part: int, value: Any) -> bool:
+        """Let the 0-based `part` of its message be `value` (None: leave it out); False where it holds no message."""
+        message = self.value.get("message")
+        if not isinstance(message, dict) or self.removed:
+            return self.removed and value is None
+        if self.parts is None:
+            content = message.get("content")
+            self.parts = list(content) if isinstance(content, list) else [content]
+        self.parts[part] = value
+        self.removed = all(one is None for one in self.parts)
+        return True
+
+    @property
+    def members(self) -> dict[str, bytes]:
+        """The members that a change gives other values, as JSON text."""
+        if self.parts is None:
+            return {}
+        parts = [one for one in self.parts if one is not None]
+        changed = {**self.value["message"], "content": _content(parts)}
+        members = {"message": canonical.dumps(changed)}
+        if "toolUseResult" in self.value:
+            # The client's own copy of what the result said.
+            members["toolUseResult"] = canonical.dumps("\n".join(_words(one) for one in parts))
+        return members
+
+
+def read(source: bytes, until: int) -> tuple[list[Source], list[str]]:
+    """The records of `source` before line `until` (1-based; 0: all of them), and what of it could not be read."""
+    stream = RecordStream()
+    records: list[Source] = []
+    lost: list[str] = []
+    known: set[str] = set()
+    for piece in [*stream.feed(source), *stream.settle()]:
+        if until and piece.line >= until:
+            break
+        if isinstance(piece, Found):
+            raw = source[piece.start : piece.end]
+            made = _record(piece.raw if piece.note or b"\n" in raw else raw, piece.raw)
+            uuid = str(made.value.get("uuid") or "")
+            if uuid in known:
+                lost.append("a record that stands in the file twice is written once")
+                continue
+            known |= {uuid} if uuid else set()
+            records.append(made)
+        else:
+            lost.append(f"line {piece.line}: {piece.reason}")
+    if stream.tail is not None and not until:
+        lost.append(f"line {stream.tail.line}: {stream.tail.reason}")
+    return records, lost
+
+
+def _record(raw: bytes, tidy: bytes) -> Source:
+    made = Source(raw, canonical.loads(tidy))
+    typed = decode(tidy)
+    if typed.is_sidechain:
+        return made
+    message = said(typed, None)
+    if message is not None:
+        made.digests = [part.block.digest for part in message.parts]
+        made.answers = {n: part.answers for n, part in enumerate(message.parts) if part.answers}
+    elif typed.type == "attachment":
+        made.digests = [item.block.digest for item in items_of(typed.json("attachment"))]
+    elif typed.subtype == "local_command":
+        made.digests = [item.block.digest for item in client_text(typed.json("content"))]
+    return made
+
+
+def made_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
+    """A new record with a message of `role`, about the same session and client as the record `like`."""
+    about = {key: like[key] for key in _ABOUT if key in like}
+    message: dict[str, Any] = {"role": role, "content": _content(parts)}
+    if role == "assistant":
+        usage = {"input_tokens": 0, "output_tokens": 0}
+        own = {"id": f"msg_{uuid.replace('-', '')[:_FEW]}", "type": "message", "model": SYNTHETIC}
+        message = {**own, **message, "content": parts, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
+    return {
+        "parentUuid": None,
+        **about,
+        "type": role,
+        "message": message,
+        "uuid": uuid,
+        "timestamp": like.get("timestamp"),
+    }
+
+
+def _content(parts: list[Any]) -> Any:
+    """The spelling of a message's content: plain words are a string."""
+    match parts:
+        case [str() as words]:
+            return words
+        case [{"type": "text", "text": str() as words, **more}] if not more:
+            return words
+    return [{"type": "text", "text": one} if isinstance(one, str) else one for one in parts]
+
+
+def _words(part: Any) -> str:
+    return part if isinstance(part, str) else reading.read(of(part)).text

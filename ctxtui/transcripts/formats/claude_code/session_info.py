@@ -1,0 +1,116 @@
+"""What a Claude Code session is: id, title, folder, version; and who its subagents are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.core.block import Block
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, Described
+from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.kit.fields import one_line, plain
+
+SOURCE: Final = "claude code"
+_COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
+_HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
+
+
+@dataclass(slots=True)
+class About:
+    """Gathers what describes the session; `news` gives it once, when it has changed."""
+
+    now: Described = field(default_factory=lambda: Described(source=SOURCE))
+    sessions: set[str] = field(default_factory=set)
+    _told: Described = field(default_factory=Described)
+    _rank: int = 0
+    _summaries: dict[str, str] = field(default_factory=dict)
+
+    def record(self, record: Record) -> None:
+        """Take what any record of the main file says in its envelope."""
+        now = self.now
+        session, version = record.session_id or now.id, record.version or now.version
+        cwd, client = now.cwd or plain(record.cwd or ""), record.entrypoint or now.client
+        if (session, version, cwd, client) == (now.id, now.version, now.cwd, now.client):
+            return
+        if session:
+            self.sessions.add(session)
+        self.now = replace(now, id=session, cwd=cwd, version=version, client=client)
+
+    def title(self, text: str, rank: int) -> None:
+        """A title: the first thing a person said, unless something better is known."""
+        line = one_line(text)
+        if line and (rank > self._rank or (rank == self._rank and rank > _HUMAN)):
+            self._rank = rank
+            self.now = replace(self.now, title=line)
+
+    def asked(self, text: str) -> None:
+        """What a person said."""
+        if self._rank < _HUMAN:
+            command = _COMMAND.search(text)
+            self.title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
+
+    def titled(self, record: Record, known: bool) -> None:
+        """A title record; `known` says that a summary's last record is in this file (else it is of another one)."""
+        if record.custom_title:
+            self.title(record.custom_title, _GIVEN)
+        elif record.ai_title:
+            self.title(record.ai_title, _GENERATED)
+        elif record.summary and known:
+            self.title(record.summary, _SUMMARY)
+        elif record.summary and record.leaf_uuid:
+            self._summaries[record.leaf_uuid] = record.summary
+
+    def seen(self, uuid: str) -> None:
+        """A record of this file: a summary may have been waiting for it."""
+        if self._summaries and uuid in self._summaries:
+            self.title(self._summaries.pop(uuid), _SUMMARY)
+
+    def news(self) -> list[Described]:
+        """The description, if it changed since it was last told."""
+        if self.now is self._told:
+            return []
+        self._told = self.now
+        return [self.now]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call that spawns a subagent: the thread that made it and what it is for."""
+
+    thread: str = MAIN
+    description: str = ""
+
+
+@dataclass(slots=True)
+class Tasks:
+    """Who spawned which subagent: by the prompt's words, or by the agent's id in the call's result."""
+
+    _calls: dict[str, Task] = field(default_factory=dict)
+    _prompts: dict[str, Task] = field(default_factory=dict)
+    _agents: dict[str, Task] = field(default_factory=dict)
+
+    def call(self, thread: str, block: Block) -> None:
+        """Note a tool call if it spawns a subagent (it has a prompt and a description)."""
+        if b'"prompt":' not in block.body:
+            return
+        value = block.value()
+        given = value.get("input")
+        if isinstance(given, dict) and isinstance(given.get("prompt"), str):
+            words = given.get("description")
+            task = Task(thread, one_line(words) if isinstance(words, str) else "")
+            self._calls[str(value.get("id"))] = task
+            self._prompts[given["prompt"].strip()] = task
+
+    def result(self, call_id: str, tool_use_result: Json) -> str:
+        """Note a call's result; gives the id of the subagent that made it ("" for any other call)."""
+        agent = tool_use_result.get("agentId") if isinstance(tool_use_result, dict) else None
+        if not isinstance(agent, str) or call_id not in self._calls:
+            return ""
+        self._agents[agent] = self._calls[call_id]
+        return agent
+
+    def of(self, agent: str, prompt: str) -> Task | None:
+        """The call that spawned `agent`, whose first message is `prompt`."""
+        return self._agents.get(agent) or self._prompts.get(prompt.strip())

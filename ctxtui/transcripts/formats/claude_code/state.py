@@ -1,0 +1,90 @@
+"""What the files of one Claude Code session have told so far, and where each thread stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ctxtui.core.block import Item
+from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.claude_code.answers import Answers
+from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, context, follow
+from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.session_info import About
+from ctxtui.transcripts.formats.claude_code.threads import Thread, Threads
+from ctxtui.transcripts.kit.timestamps import seconds
+
+
+@dataclass(slots=True)
+class State:
+    """The session as its readers share it.
+
+    `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
+    person typed while the agent worked. `silent` and `other` count records that put nothing before the model:
+    understood ones, and unknown types. `copies` counts records seen before.
+    """
+
+    tree: Tree
+    answers: Answers
+    threads: Threads = field(default_factory=Threads)
+    about: About = field(default_factory=About)
+    kept: dict[str, list[Item]] = field(default_factory=dict)
+    queued: list[str] = field(default_factory=list)
+    silent: Counter[str] = field(default_factory=Counter)
+    other: Counter[str] = field(default_factory=Counter)
+    copies: int = 0
+    order: int = 0
+
+    def thread(self, record: Record, agent: str) -> tuple[Thread, list[Event]]:
+        """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""
+        thread = self.threads.of(record, agent)
+        if thread.told or thread.id == MAIN:
+            return thread, []
+        thread.told = True
+        return thread, [ThreadSeen(thread.id, parent=MAIN)]
+
+    def register(self, record: Record, point: Point) -> Point:
+        """Remember where `record` stands, for the records that follow it."""
+        if record.uuid:
+            self.threads.points[record.uuid] = point
+            self.about.seen(record.uuid)
+        return point
+
+    def number(self) -> int:
+        """The number of the next record."""
+        self.order += 1
+        return self.order
+
+    def add(self, record: Record, parent: Point, kind: str, items: Iterable[Item] = ()) -> Point:
+        """The point of `record`, which puts `items` after `parent`."""
+        return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items))
+
+    def move(self, thread: Thread, point: Point) -> list[Event]:
+        """Let `thread` end at `point`, if that leads on; tells where it ends where that is news."""
+        if _leads_on(thread.tip, point):
+            thread.tip = point
+        return self.moved(thread)
+
+    def moved(self, thread: Thread) -> list[Event]:
+        """The event that `thread` ends elsewhere now, if it does."""
+        head = context(self.tree, thread.tip) if thread.tip is not None else thread.head
+        if head == thread.head:
+            return []
+        thread.head = head
+        return [TipMoved(thread.id, head)]
+
+
+def _leads_on(tip: Point | None, point: Point) -> bool:
+    if tip is None or point.kind == SAID:
+        return True
+    if point.kind == PASSING:
+        return False
+    if point.anchor is not tip.anchor:
+        return point.kind == CLIENT and point.anchor.began is not None and not point.anchor.used
+    # The results of parallel calls stand on branches beside one another; what a person said since does not.
+    above: Point | None = point
+    while above is not None and above is not tip:
+        above = above.up
+    return above is tip or tip.kind != SAID

@@ -1,0 +1,198 @@
+"""Records of Claude Code beside the messages: boundaries, attachments, progress, queued texts, unreadable lines.
+
+What a progress record of Claude Code reports: a hook, a command's output, or a subagent's message.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Event, Happened
+from ctxtui.transcripts.formats.claude_code import messages
+from ctxtui.transcripts.formats.claude_code.attachments import items_of
+from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
+from ctxtui.transcripts.formats.claude_code.message import client_text, error_text
+from ctxtui.transcripts.formats.claude_code.message import said as message_of
+from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
+from ctxtui.transcripts.formats.claude_code.records import Record, decode, of_value
+from ctxtui.transcripts.formats.claude_code.state import State
+from ctxtui.transcripts.kit.record_pieces import Broken, Found
+from ctxtui.transcripts.kit.timestamps import seconds
+
+_KEY: Final = rb'"%s":\s*("[^"\\]*"|true)'
+_KEYS: Final = {
+    key: re.compile(_KEY % key.encode()) for key in ("uuid", "parentUuid", "type", "isSidechain", "agentId")
+}
+_RESUME: Final = "SessionStart:resume"
+_SPEAKERS: Final = ("user", "assistant", "message", "")
+
+
+def system(state: State, record: Record, agent: str) -> list[Event]:
+    """A record of type ``system``."""
+    thread, events = state.thread(record, agent)
+    parent = state.threads.parent(record, thread, starts=True)
+    match record.subtype:
+        case "compact_boundary":
+            metadata = record.json("compactMetadata")
+            after, kept = kept_items(state.tree, state.threads.points, metadata)
+            if kept:
+                state.kept[after] = kept
+            thread.tip = state.register(record, Point(after_compaction(metadata), at=seconds(record.timestamp)))
+            thread.tip = messages.with_kept(state, record, thread.tip)
+            return events
+        case "microcompact_boundary":
+            anchor = after_microcompaction(state.tree, parent, record.json("microcompactMetadata"))
+            thread.tip = state.register(record, Point(anchor, at=seconds(record.timestamp)))
+            return events + state.moved(thread)
+        case "api_error":
+            state.add(record, parent, PASSING)
+            words = error_text(record.json("error"))
+            return [*events, Happened("api error", words, thread.id, seconds(record.timestamp), thread.call)]
+        case "local_command":
+            return events + state.move(thread, state.add(record, parent, CLIENT, client_text(record.json("content"))))
+    state.silent[f"system {record.subtype or ''}".strip()] += 1
+    return events + state.move(thread, state.add(record, parent, PASSING))
+
+
+def attachment(state: State, record: Record, agent: str) -> list[Event]:
+    """A record of type ``attachment``: what the client adds for the model to read."""
+    thread, events = state.thread(record, agent)
+    value = record.json("attachment")
+    items = items_of(value)
+    known = value if isinstance(value, dict) else {}
+    if str(known.get("hookName", "")).startswith(_RESUME):
+        thread.resumed = True
+    if not items:
+        state.silent[f"attachment {known.get('type', '')}".strip()] += 1
+    kind = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
+    parent = state.threads.parent(record, thread, starts=True)
+    return events + state.move(thread, state.add(record, parent, kind, items))
+
+
+def progress(state: State, record: Record, found: Found, agent: str) -> list[Event]:
+    """A record of type ``progress``: of a hook, a command, or a subagent with its messages."""
+    thread, events = state.thread(record, agent)
+    parent = state.threads.parent(record, thread, starts=True)
+    events += state.move(thread, state.add(record, parent, PASSING))
+    data = progress_of(record)
+    if data.hook_name.startswith(_RESUME):
+        thread.resumed = True
+    nested = data.record
+    said = message_of(nested, found.clean) if nested is not None else None
+    if nested is None or said is None or not said.parts:
+        state.silent[f"progress {data.type}"] += 1
+        return events
+    if nested.uuid in state.threads.points:
+        state.copies += 1
+        return events
+    nested.is_sidechain, nested.agent_id = True, data.agent_id or record.agent_id or f"of {data.tool_use}"
+    nested.session_id, nested.version = record.session_id, record.version
+    nested.parent_uuid = UNSET
+    return events + messages.message(state, nested, said, found, nested.agent_id)
+
+
+def queue(state: State, record: Record) -> list[Event]:
+    """A queue operation: a text typed while the agent works is taken out when the model gets it with the next request
+    (remove), when it becomes a message of its own (dequeue), or goes back to the prompt (popAll)."""
+    thread = state.threads.main()
+    content = record.json("content")
+    match record.operation:
+        case "enqueue":
+            state.queued.append(content if isinstance(content, str) else "")
+        case "remove" if state.queued:
+            words = state.queued.pop(0)
+            if words and thread.last is not None and thread.tip is not None:
+                item = Item(block.text(words), Place("messages", "user"))
+                beside(thread.tip.anchor, state.number(), seconds(record.timestamp), [item])
+                return state.moved(thread)
+        case "dequeue" if state.queued:
+            state.queued.pop(0)
+        case "popAll":
+            state.queued.clear()
+    return []
+
+
+def replacements(state: State, record: Record) -> list[Event]:
+    """Results that the client replaced by a preview in its requests."""
+    listed = record.json("replacements")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("replacement"), str):
+            state.answers.replaced(str(one.get("toolUseId")), one["replacement"])
+    return state.moved(state.threads.main())
+
+
+def broken(state: State, piece: Broken, agent: str) -> list[Event]:
+    """Text that is no record: an unreadable block stands where a record of the conversation would."""
+    known = {key: match.group(1) for key, regex in _KEYS.items() if (match := regex.search(piece.raw))}
+    legible: dict[str, Json] = {
+        key: value == b"true" if key == "isSidechain" else value.strip(b'"').decode("utf-8", "replace")
+        for key, value in known.items()
+    }
+    if legible.get("type", "") not in _SPEAKERS and b'"message"' not in piece.raw:
+        return []
+    record = of_value(legible)
+    if record.uuid in state.threads.points:
+        record.uuid = None
+    thread, events = state.thread(record, agent)
+    # Old versions write an answer's message, whose type is "message", before the record's own type.
+    role = "assistant" if record.type in ("assistant", "message") else "user"
+    item = Item(block.unreadable(f"line {piece.line}", piece.reason), Place("messages", role))
+    parent = state.threads.parent(record, thread, starts=False)
+    return events + state.move(thread, state.add(record, parent, SAID, [item]))
+
+
+def passing(state: State, record: Record, agent: str) -> list[Event]:
+    """A record that only stands in the chain of the others."""
+    thread, events = state.thread(record, agent)
+    return events + state.move(thread, state.add(record, state.threads.parent(record, thread, starts=False), PASSING))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The data of a progress record; `record` is the subagent's record in it, None for anything else."""
+
+    type: str = ""
+    hook_name: str = ""
+    agent_id: str = ""
+    tool_use: str = ""
+    record: Record | None = None
+
+
+class _Data(msgspec.Struct, rename="camel"):
+    type: str | None = None
+    hook_name: str | None = None
+    agent_id: str | None = None
+    message: Raw = Raw(b"")
+
+
+_data: Final = msgspec.json.Decoder(_Data)
+
+
+def progress_of(record: Record) -> Progress:
+    """The progress that `record` reports."""
+    tool_use = record.parent_tool_use_id or ""
+    raw = bytes(record.data)
+    if record.loose is None and raw[:1] == b"{":
+        try:
+            data = _data.decode(raw)
+            message = bytes(data.message)
+            inner = decode(message) if message[:1] == b"{" else None
+            return Progress(data.type or "", data.hook_name or "", data.agent_id or "", tool_use, inner)
+        except msgspec.MsgspecError:
+            pass
+    value = record.json("data")
+    return _of_value(value, tool_use) if isinstance(value, dict) else Progress()
+
+
+def _of_value(value: dict[str, Json], tool_use: str) -> Progress:
+    words = [found if isinstance(found := value.get(key), str) else "" for key in ("type", "hookName", "agentId")]
+    inner = value.get("message")
+    return Progress(words[0], words[1], words[2], tool_use, of_value(inner) if isinstance(inner, dict) else None)

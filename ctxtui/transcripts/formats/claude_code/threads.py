@@ -1,0 +1,150 @@
+"""Which thread a record of a Claude Code session belongs to, and which record it follows there.
+
+One line of context in a Claude Code session: where it stands, and the epoch of its next call.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.session import MAIN, ThreadSeen
+from ctxtui.core.tree import ROOT
+from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
+from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.session_info import Tasks
+from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.timestamps import shrunk
+
+
+class Threads:
+    """The threads of a session and the points of its records, by uuid."""
+
+    def __init__(self) -> None:
+        self.points: dict[str, Point] = {}
+        self.tasks = Tasks()
+        self._threads: dict[str, Thread] = {}
+        self._side: dict[str, str] = {}
+        """Records of sidechains (by uuid) -> thread."""
+        self._others: dict[tuple[str, str], str] = {}
+        """Ids of records by file (subagent, or "") and uuid, where another thread has a record of that uuid."""
+        self._main = ""
+        """The sidechain that is the main thread of its file: a subagent's file opened by itself."""
+
+    def own_ids(self, record: Record, agent: str) -> None:
+        """Tell `record`, which stands in the file of subagent `agent` ("" for the main file), from one of another
+        thread that has its uuid: ids are a file's own, and a fork's file repeats its parent's records."""
+        parent = record.parent_uuid
+        if isinstance(parent, str):
+            record.parent_uuid = self._others.get((agent, parent), parent)
+        if record.uuid is None or (record.is_sidechain and not agent):
+            return
+        known = record.uuid in self.points and self._side.get(record.uuid, MAIN) != (agent or MAIN)
+        if known or (agent, record.uuid) in self._others:
+            record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
+
+    def of(self, record: Record, agent: str) -> Thread:
+        """The thread of `record`; `agent` is the subagent whose file it stands in ("" for the main file)."""
+        id_ = MAIN
+        if agent or record.is_sidechain:
+            id_ = agent or record.agent_id or self._side.get(str(record.parent_uuid)) or f"side-{record.uuid}"
+            if not self._threads and not agent:
+                self._main = id_
+            if id_ == self._main:
+                id_ = MAIN
+            if record.uuid:
+                self._side[record.uuid] = id_
+        return self._threads.setdefault(id_, Thread(id_))
+
+    def main(self) -> Thread:
+        """The main thread."""
+        return self._threads.setdefault(MAIN, Thread())
+
+    def parent(self, record: Record, thread: Thread, starts: bool) -> Point:
+        """The point that `record` follows in `thread`.
+
+        A parent that the file does not hold is taken to be what the file last held of the thread. Without any parent
+        the context starts anew, if `starts` says that the record can begin one.
+        """
+        id_ = record.parent_uuid
+        found = self.points.get(id_) if isinstance(id_, str) else None
+        if found is not None and self._side.get(str(id_), MAIN) == thread.id:
+            return found
+        if thread.tip is not None and not (starts and id_ is None):
+            return thread.tip
+        return Point(Anchor(began=EpochStart.START))
+
+    def label(self, thread: Thread, agent: str, prompt: str) -> list[ThreadSeen]:
+        """What a subagent's thread is for, if that is news: its call's description, else its prompt's first words."""
+        if thread.id == MAIN:
+            return []
+        task = self.tasks.of(agent or thread.id, prompt)
+        label = task.description if task and task.description else thread.label or one_line(prompt)[:60]
+        if label == thread.label:
+            return []
+        thread.label = label
+        return [ThreadSeen(thread.id, label, task.thread if task else MAIN)]
+
+    def spawned(self, agent: str) -> list[ThreadSeen]:
+        """The label of subagent `agent`, once a result has told which call made it."""
+        thread = self._threads.get(agent)
+        return self.label(thread, agent, "") if thread is not None else []
+
+
+_DATE: Final = re.compile(r"[-@]20\d{6}\b.*")
+_SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+
+
+@dataclass(slots=True)
+class Thread:
+    """A line of context. `tip` is its last point in the file's order, `last` the answer to its last call.
+
+    `process` tells clients apart that wrote the records (session id, version); `input` and `call` are the reported
+    input and the id of the last call. `resumed` says that a client announced itself since then, `told` that the
+    thread itself was.
+    """
+
+    id: str = MAIN
+    tip: Point | None = None
+    head: int = ROOT
+    last: Anchor | None = None
+    epoch: Epoch = field(default_factory=Epoch)
+    process: tuple[str, str] = ("", "")
+    model: str = ""
+    input: int = 0
+    call: str = ""
+    resumed: bool = False
+    told: bool = False
+    label: str = ""
+
+    def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:
+        """The epoch of a call whose context goes on from `anchor`, with `tokens` of reported input (0: not known)."""
+        start = self._start(anchor, model, process)
+        if start is None:
+            return self.epoch
+        detail = ""
+        if start in _SHRUNK:
+            detail = shrunk(anchor.tokens_before or self.input, tokens, "claude code")
+        elif start is EpochStart.MODEL:
+            detail = f"{short(self.model)} → {short(model)}"
+        return Epoch(self.epoch.number + 1 if self.call else 1, start, detail)
+
+    def _start(self, anchor: Anchor, model: str, process: tuple[str, str]) -> EpochStart | None:
+        if not self.call:
+            return anchor.began or EpochStart.START
+        if anchor.began is not None and not anchor.used:
+            return anchor.began
+        if anchor is not self.last:
+            return EpochStart.REWIND
+        if self.model and model and model != self.model:
+            return EpochStart.MODEL
+        if self.resumed or (all(self.process) and all(process) and process != self.process):
+            return EpochStart.RESUME
+        return None
+
+
+def short(model: str) -> str:
+    """A model's short name: ``claude-opus-4-20250514`` is ``opus-4``."""
+    return _DATE.sub("", model).removeprefix("claude-") or "?"

@@ -1,0 +1,135 @@
+"""Calls of a rollout: the items that the model wrote between a request and the token count that closes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ctxtui.core import canonical
+from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.session import MAIN
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.formats.codex.usage import Counts, missing
+from ctxtui.transcripts.kit.timestamps import completed, seconds, shrunk
+
+
+@dataclass(slots=True)
+class Calls:
+    """The call in progress and what the next one will be.
+
+    `answered` and `spoken` say that a tool or a person answered since: what the model writes then is another call
+    (the client writes results down when the answer has ended), also where a count is missing. `start` is why the
+    next call's epoch begins, None if it goes on; `input` the last reported input.
+    """
+
+    provider: str = "openai"
+    model: str = ""
+    effort: str = ""
+    open: Call | None = None
+    last: str = ""
+    input: int = 0
+    answered: bool = False
+    spoken: bool = False
+    epoch: Epoch = field(default_factory=Epoch)
+    start: EpochStart | None = EpochStart.START
+    newest: float | None = None
+    _total: Usage | None = None
+    _usage: Usage | None = None
+    _cut: list[Call] = field(default_factory=list)
+    _model: str = ""
+    _ids: dict[str, str] = field(default_factory=dict)
+    _known: dict[str, Call] = field(default_factory=dict)
+    """Calls that have ended: a copy of one says nothing new."""
+
+    def wrote(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
+        """The model wrote an item: `head` is the context before it, `after` with it. `name` tells the item apart."""
+        if self.open is not None and (self.spoken or self.answered):
+            self.close()
+        at = seconds(stamp)
+        if self.open is None:
+            self._next_epoch()
+            id_ = self._id(name, stamp)
+            self.open = self._known.get(id_) or self._call(id_, head, line, span, self.newest)
+        self.answered = self.spoken = False
+        if self.open.id not in self._known:
+            self.open = replace(self.open, response_head=after, ended=at, bytes_=(self.open.bytes_[0], span[1]))
+        return self.open
+
+    def counted(self, counts: Counts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
+        """A token count: the calls that it tells the usage of, none if it repeats an earlier one or counts nothing.
+
+        Totals that grew by more than the last call tell the usage of one before it that was cut short.
+        """
+        total, usage = counts.total, counts.last
+        before, self._total = self._total, total or self._total
+        repeated = total == before if total is not None else usage == self._usage and self.open is None
+        if usage is None or repeated:
+            return []
+        self._usage, self.input = usage, usage.input
+        call = self.open
+        if call is None:
+            # Usage without any item: the client's own request, such as a compaction.
+            self._next_epoch()
+            call = self._call(self._id(f"{stamp} {self.model} {usage}", stamp), head, line, span, self.newest)
+            call = replace(call, response_head=head, ended=seconds(stamp))
+        self.open = None
+        cut, self._cut = self._cut, []
+        rest = missing(before, total, usage) if before is not None and total is not None and len(cut) == 1 else None
+        self.epoch = completed(self.epoch, usage.input)
+        self.close()
+        told = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
+        return [self._know(replace(one, usage=its, epoch=completed(one.epoch, its.input))) for one, its in told]
+
+    def close(self) -> None:
+        """Whatever was in progress has ended, with or without a count."""
+        if self.open is not None:
+            self._cut.append(self._know(self.open))
+        self.open, self.answered, self.spoken = None, False, False
+
+    def _know(self, call: Call) -> Call:
+        known = self._known.get(call.id)
+        if known is not None and known.usage is not None:
+            return known
+        self._known[call.id] = call
+        return call
+
+    def begin(self, start: EpochStart) -> None:
+        """Let the next call begin an epoch, unless a weightier reason is known already."""
+        self.close()
+        if self.start not in (EpochStart.START, EpochStart.COMPACTION):
+            self.start = start
+
+    def _next_epoch(self) -> None:
+        start = self.start
+        if start is None and self._model and self.model != self._model:
+            start = EpochStart.MODEL
+        if start is not None:
+            detail = shrunk(self.input, 0, "codex") if start is EpochStart.COMPACTION else ""
+            detail = f"{self._model} → {self.model}" if start is EpochStart.MODEL else detail
+            self.epoch = Epoch(self.epoch.number + 1 if self.last else 1, start, detail)
+        self.start, self._model = None, self.model
+
+    def _id(self, seed: str, stamp: str) -> str:
+        """An id that the same call has in every file (facts §11: forks repeat their history)."""
+        made = "codex-" + canonical.digest(seed.encode("utf-8", "replace"))[:24]
+        if self._ids.get(made, stamp) != stamp:
+            made = "codex-" + canonical.digest(f"{seed} {stamp}".encode("utf-8", "replace"))[:24]
+        self._ids[made] = stamp
+        self.last = made
+        return made
+
+    def _call(self, id_: str, head: int, line: int, span: tuple[int, int], started: float | None) -> Call:
+        extra = {"effort": self.effort} if self.effort else {}
+        return Call(
+            id_,
+            MAIN,
+            head,
+            head,
+            head,
+            self.provider,
+            self.model,
+            started=started,
+            epoch=self.epoch,
+            line=line,
+            bytes_=span,
+            extra=extra,
+        )

@@ -1,0 +1,68 @@
+"""The context of a rollout as it grows, is compacted, and is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ctxtui.core import block
+from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.formats.codex import items
+
+SYSTEM = Place("system")
+_KEPT_ROLES = frozenset({"user", "developer", "system"})
+
+
+@dataclass(slots=True)
+class History:
+    """The context so far: `head` in `tree`. `turns` are the contexts before each thing a person said."""
+
+    tree: Tree
+    head: int = ROOT
+    turns: list[int] = field(default_factory=list)
+    _instructions: list[Item] = field(default_factory=list)
+
+    def instruct(self, text: str) -> None:
+        """The base instructions stand before everything."""
+        if not self._instructions and text:
+            self._instructions = [Item(block.text(text), SYSTEM)]
+            self.head = self.tree.extend(self.head, self._instructions)
+
+    def add(self, said: items.Said) -> int:
+        """Append an item; gives the context before it."""
+        before = self.head
+        if said.words:
+            self.turns.append(before)
+        self.head = self.tree.extend(before, said.items)
+        return before
+
+    def compact(self, payload: dict[str, Json]) -> None:
+        """What a compaction leaves: its replacement history, or (old files) what was said before, and the summary."""
+        replacement, summary = payload.get("replacement_history"), payload.get("message")
+        new: Iterable[Item]
+        if isinstance(replacement, list):
+            new = [item for value in replacement for item in items.of_value(value).items]
+        else:
+            new = self._asked()
+            if isinstance(summary, str) and summary:
+                place = Place("messages", "user", items.SUMMARY)
+                new = [*new, Item(block.header("user"), place), Item(block.text(summary), place)]
+        self.turns.clear()
+        self.head = self.tree.extend(ROOT, [*self._instructions, *new])
+
+    def _asked(self) -> list[Item]:
+        found, keeping = [], False
+        for item in self.tree.items(self.head):
+            if item.block.kind == HEADER:
+                keeping = item.place.role in _KEPT_ROLES
+            if keeping and item.place.role in _KEPT_ROLES and item.place.section == "messages":
+                found.append(item)
+        return found
+
+    def take_back(self, turns: int) -> None:
+        """Forget the last `turns` user turns."""
+        if turns > 0 and self.turns:
+            self.head = self.turns[-min(turns, len(self.turns))]
+            del self.turns[-turns:]

@@ -1,0 +1,79 @@
+"""A Codex rollout that the client can resume, with an edited context (facts §11).
+
+The client reads the items in the file's order, so what is dropped goes with its line, and what is put in is a line of
+its own. The new session's id stands in the first record and ends the file's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxtui.core.block import Item
+from ctxtui.transcripts.formats.codex.records import META
+from ctxtui.transcripts.formats.codex.resume_line import Line, Slot, lines_of, made_item, written
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.resume import Kept, Plan, Resumed, losses, matched, plan, told
+
+_UNHELD = "a changed block stands in the file in another form: as recorded"
+
+
+def resume(source: bytes, path: Sequence[Item], sent: Sequence[Kept], session_id: str, until: int = 0) -> Resumed:
+    """`source`, a rollout, so that a client that resumes it has the context `sent` instead of `path`.
+
+    `session_id` is the new session's id (the file's name must end in it). `until` is the 1-based line that the
+    session ends before (0: at its end). Raises `CtxtuiError` for a rollout of the very first format.
+    """
+    lines, lost = _read(source, until)
+    slots = [slot for line in lines for slot in line.slots]
+    places = matched(path, [slot.digests for slot in slots])
+    found = {at: slots[n] for at, (n, _) in places.items()}
+    wanted = plan(path, sent)
+    for at, item in told(enumerate(path)):
+        stands = wanted.stands.get(at)
+        if stands is not None and stands.block.digest == item.block.digest:
+            continue
+        if at in found:
+            found[at].change(places[at][1], stands.block.value() if stands else None)
+        else:
+            lost.append(_UNHELD)
+    _put_in(wanted, found, lines)
+    return Resumed(b"".join(written(lines, session_id)), losses(lost))
+
+
+def _read(source: bytes, until: int) -> tuple[list[Line], list[str]]:
+    stream = RecordStream()
+    lines: list[Line] = []
+    lost: list[str] = []
+    for piece in [*stream.feed(source), *stream.settle()]:
+        if until and piece.line >= until:
+            break
+        if isinstance(piece, Found):
+            raw = source[piece.start : piece.end]
+            line = lines_of(piece.raw if piece.note or b"\n" in raw else raw, piece)
+            if line.type == META and any(one.type == META for one in lines):
+                # Forks repeat the record of what they came from; the first one counts.
+                line.slots.clear()
+            lines.append(line)
+        else:
+            lost.append(f"line {piece.line}: {piece.reason}")
+    if stream.tail is not None and not until:
+        lost.append(f"line {stream.tail.line}: {stream.tail.reason}")
+    return lines, lost
+
+
+def _put_in(wanted: Plan, found: dict[int, Slot], lines: list[Line]) -> None:
+    for at, items in wanted.after.items():
+        above = found.get(at)
+        later = (found[n] for n in sorted(found) if n > at)
+        follower = next((slot for slot in later if slot is not above and not slot.removed), None)
+        values = made_item(items)
+        if follower is not None:
+            follower.before.extend(values)
+        else:
+            lines[-1].behind.extend(values)
+
+
+def name_of(session_id: str, at: str) -> str:
+    """The name that the client gives a rollout: `at` is its ISO time to the second."""
+    return f"rollout-{at.replace(':', '-')}-{session_id}.jsonl"

@@ -1,0 +1,170 @@
+"""The records of one Codex rollout -> events."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import EpochStart
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.formats.codex import items
+from ctxtui.transcripts.formats.codex.calls import Calls
+from ctxtui.transcripts.formats.codex.history import History
+from ctxtui.transcripts.formats.codex.records import ITEM, Record
+from ctxtui.transcripts.formats.codex.usage import counts_of
+from ctxtui.transcripts.kit.fields import one_line, plain
+from ctxtui.transcripts.kit.record_pieces import Broken, Found
+from ctxtui.transcripts.kit.timestamps import seconds
+
+NAME: Final = "codex"
+
+_TYPE: Final = re.compile(rb'"type":\s*"([^"\\]*)"')
+_ERRORS: Final = frozenset({"error", "stream_error"})
+_BOUNDS: Final = frozenset({"task_started", "task_complete", "turn_started", "turn_complete"})
+
+
+class _Event(msgspec.Struct):
+    type: str | None = None
+
+
+_event: Final = msgspec.json.Decoder(_Event)
+
+
+class CodexSession:
+    """What a rollout has told so far. `other` counts records of unknown types, which put nothing before the model."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.other: Counter[str] = Counter()
+        self._history = History(tree)
+        self._calls = Calls()
+        self._about = Described()
+        self._tip = ROOT
+
+    def take(self, record: Record, found: Found) -> list[Event]:
+        """The events that one record makes."""
+        match record.type:
+            case "response_item":
+                return self._item(record, found)
+            case "event_msg":
+                return self._event(record, found)
+            case "turn_context":
+                self._turn_context(record.value())
+                return []
+            case "compacted":
+                self._calls.begin(EpochStart.COMPACTION)
+                self._history.compact(record.value())
+                return self._moved()
+            case "session_meta":
+                return self._meta(record.value())
+        self.other[record.type or "no type"] += 1
+        return []
+
+    def broken(self, piece: Broken) -> list[Event]:
+        """Text that is no record: an unreadable block stands where an item would."""
+        found = _TYPE.search(piece.raw)
+        if found is not None and found.group(1).decode("utf-8", "replace") not in (ITEM, "message", "compacted"):
+            return []
+        place = Place("messages", "user")
+        unreadable = block.unreadable(f"line {piece.line}", piece.reason)
+        self._history.add(items.Said([Item(block.header("user"), place), Item(unreadable, place)]))
+        return self._moved()
+
+    def _moved(self) -> list[Event]:
+        if self._history.head == self._tip:
+            return []
+        self._tip = self._history.head
+        return [TipMoved(MAIN, self._tip)]
+
+    def _describe(self, **news: Json) -> list[Event]:
+        changed = {key: value for key, value in news.items() if value and value != getattr(self._about, key)}
+        if not changed:
+            return []
+        self._about = replace(self._about, source=NAME, **changed)
+        return [self._about]
+
+    def _meta(self, meta: dict[str, Json]) -> list[Event]:
+        id_ = _word(meta.get("id")) or _word(meta.get("session_id"))
+        if self._about.id:
+            # Forks repeat the record of what they came from; the first names the file.
+            if id_ == self._about.id and self._calls.last:
+                self._calls.begin(EpochStart.RESUME)
+            return []
+        self._calls.provider = _word(meta.get("model_provider")) or self._calls.provider
+        base = meta.get("base_instructions")
+        self._history.instruct(_word(base.get("text") if isinstance(base, dict) else base))
+        told = self._describe(
+            id=id_,
+            cwd=plain(_word(meta.get("cwd"))),
+            client=_word(meta.get("originator")),
+            version=_word(meta.get("cli_version")),
+        )
+        return [*told, *self._moved()]
+
+    def _turn_context(self, context: dict[str, Json]) -> None:
+        self._calls.model = _word(context.get("model")) or self._calls.model
+        self._calls.effort = _word(context.get("effort"))
+
+    def _item(self, record: Record, found: Found) -> list[Event]:
+        said, calls = items.said(record.payload, record.clean), self._calls
+        if not said.items:
+            return []
+        before = self._history.add(said)
+        events: list[Event] = []
+        if said.by_model:
+            name = said.id or f"{record.timestamp} {calls.model} {said.items[-1].block.digest}"
+            span = (found.start, found.end)
+            events.append(CallSeen(calls.wrote(before, self._history.head, name, record.timestamp, found.line, span)))
+        elif said.answers:
+            calls.answered = True
+        elif said.words:
+            calls.spoken = True
+            events += [] if self._about.title else self._describe(title=one_line(said.words))
+        at = seconds(record.timestamp)
+        calls.newest = at if calls.newest is None or (at is not None and at > calls.newest) else calls.newest
+        return [*events, *self._moved()]
+
+    def _event(self, record: Record, found: Found) -> list[Event]:
+        try:
+            kind = _event.decode(record.payload).type or ""
+        except msgspec.MsgspecError:
+            kind = _word(record.value().get("type"))
+        if kind == "token_count":
+            return self._counted(record, found)
+        if kind in _BOUNDS:
+            self._calls.close()
+            window = record.value().get("model_context_window")
+            return self._describe(window=window if isinstance(window, int) else 0)
+        if kind == "turn_aborted":
+            self._calls.close()
+            return [self._happened("interrupt", record, "reason")]
+        if kind in _ERRORS:
+            return [self._happened("api error", record, "message")]
+        if kind == "thread_rolled_back":
+            turns = record.value().get("num_turns")
+            self._history.take_back(turns if isinstance(turns, int) else 0)
+            self._calls.begin(EpochStart.REWIND)
+            return self._moved()
+        return []
+
+    def _happened(self, kind: str, record: Record, key: str) -> Happened:
+        words = plain(_word(record.value().get(key))) or kind
+        return Happened(kind, words, MAIN, seconds(record.timestamp), self._calls.last)
+
+    def _counted(self, record: Record, found: Found) -> list[Event]:
+        counts = counts_of(record.value().get("info"))
+        span = (found.start, found.end)
+        calls = self._calls.counted(counts, self._history.head, record.timestamp, found.line, span)
+        return [*self._describe(window=counts.window), *map(CallSeen, calls)]
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""

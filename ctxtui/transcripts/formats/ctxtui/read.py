@@ -1,0 +1,192 @@
+"""Sessions read from ctxtui's own format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from ctxtui.core import block as blocks
+from ctxtui.core import canonical
+from ctxtui.core.block import Block, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Unreadable
+from ctxtui.core.session import CallSeen, Described, Event, Happened, Outcome, Skipped, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, real
+from ctxtui.transcripts.formats.ctxtui.write import name_of
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.lines import Line, LineBuffer
+from ctxtui.transcripts.reader import Reader
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class _BlockLine(msgspec.Struct, forbid_unknown_fields=True):
+    block: int
+    digest: str
+    kind: str
+    body: msgspec.Raw
+
+
+class _Altered(Exception):
+    """A block was changed after it was written."""
+
+
+_decode_block: Final = msgspec.json.Decoder(_BlockLine).decode
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a session of ours, of whatever version."""
+    first = next(iter(file_head.values(head)), None)
+    ours = isinstance(first, dict) and next(iter(first), "") == NAME and isinstance(first[NAME], int)
+    return 1.0 if ours else 0.0
+
+
+class CtxtuiReader:
+    """Reads what `write` wrote, line by line; a file that grows is followed."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._lines = LineBuffer()
+        self._nodes: dict[int, int] = {ROOT: ROOT}
+        self._blocks: dict[int, Block] = {}
+        self._places: dict[int, Place] = {}
+        self._seen: Counter[str] = Counter()
+        self._takers: dict[str, Callable[[dict[str, Json]], Iterator[Event]]] = {
+            "ctxtui": self._head,
+            "place": self._place,
+            "block": self._block,
+            "run": self._run,
+            "thread": self._thread,
+            "call": self._call,
+            "tip": self._tip,
+            "skipped": lambda line: iter([Skipped(line["skipped"], str(line["reason"]))]),
+            "happened": self._happened,
+            "outcome": lambda line: iter([Outcome(str(line["outcome"]), str(line["value"]))]),
+        }
+
+    @property
+    def tail(self) -> Skipped | None:
+        """A last line that has no end yet."""
+        number, _, data = self._lines.rest
+        return Skipped(number, f"cut last line: {len(data):,} bytes without an end") if data.strip() else None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the lines that `data` ends. Raises `Unreadable` for a newer major version."""
+        return [event for line in self._lines.feed(data) for event in self._line(line)]
+
+    def settle(self) -> list[Event]:
+        """A last line without line end, if it is whole."""
+        rest = self._lines.rest
+        try:
+            canonical.loads(rest.data.removeprefix(_BOM))
+        except (ValueError, RecursionError):
+            return []
+        self._lines.take(len(rest.data))
+        return list(self._line(rest))
+
+    def part(self, name: str) -> Reader:
+        """No companions: a reader that takes nothing."""
+        return CtxtuiReader(Tree())
+
+    def _line(self, line: Line) -> Iterator[Event]:
+        data = line.data.removeprefix(_BOM).strip()
+        if not data:
+            return
+        if data.startswith(b'{"block":') and self._quick(data):
+            return
+        try:
+            value = canonical.loads(data)
+            if not isinstance(value, dict):
+                raise ValueError("a line must be an object")
+            yield from list(self._value(value))
+        except _Altered as error:
+            yield Skipped(line.number, str(error))
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            words = f"no {error}" if isinstance(error, LookupError) else str(error)
+            yield Skipped(line.number, f"not a line of ctxtui's format: {words}")
+
+    def _value(self, line: dict[str, Json]) -> Iterator[Event]:
+        kind = next(iter(line), "")
+        take = self._takers.get(kind)
+        if take is None:
+            yield Happened(BEYOND, canonical.text_of({"of": None, "line": line}))
+            return
+        yield from take(line)
+        name = name_of(line)
+        self._seen[name] += 1
+        news = {key: value for key, value in line.items() if key not in KNOWN[kind]}
+        if news and kind != "call":
+            yield _beyond(name, self._seen[name], news)
+
+    def _head(self, line: dict[str, Json]) -> Iterator[Event]:
+        if line[NAME] > MAJOR:
+            raise Unreadable(
+                f"this session is written in format {line[NAME]}, newer than this ctxtui reads ({MAJOR})",
+                place="line 1",
+                way_out="open it with a newer ctxtui",
+            )
+        known = {key: value for key, value in line["session"].items() if key in Described.__slots__}
+        yield Described(**known)
+        news = {key: value for key, value in line["session"].items() if key not in Described.__slots__}
+        if news:
+            told = {
+                "of": name_of(line),
+                "number": self._seen[name_of(line)] + 1,
+                "members": {"session": line["session"]},
+            }
+            yield Happened(BEYOND, canonical.text_of(told))
+
+    def _place(self, line: dict[str, Json]) -> Iterator[Event]:
+        self._places[line["place"]] = Place(str(line["section"]), str(line["role"]), str(line["mark"]))
+        yield from ()
+
+    def _quick(self, data: bytes) -> bool:
+        """Takes a block's line as it stands, if its body is what its digest says."""
+        try:
+            line = _decode_block(data)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+        body = bytes(line.body)
+        kinds = (b"", line.kind.encode("utf-8", "replace") + b"\0")
+        if not any(canonical.digest(kind + body) == line.digest for kind in kinds):
+            return False
+        self._blocks[line.block] = Block(line.digest, line.kind, body)
+        return True
+
+    def _block(self, line: dict[str, Json]) -> Iterator[Event]:
+        made = blocks.make(str(line["kind"]), line["body"])
+        self._blocks[line["block"]] = made
+        if made.digest != line["digest"]:
+            raise _Altered(f"block {line['block']} is not what its digest says; it is taken as it stands")
+        yield from ()
+
+    def _run(self, line: dict[str, Json]) -> Iterator[Event]:
+        head, number = self._nodes[line["parent"]], line["run"]
+        for place, *names in line["items"]:
+            for name in names:
+                head = self._nodes[number] = self._tree.child(head, self._blocks[name], self._places[place])
+                number += 1
+        yield from ()
+
+    def _thread(self, line: dict[str, Json]) -> Iterator[Event]:
+        yield ThreadSeen(str(line["thread"]), str(line.get("label", "")), str(line.get("parent", "")))
+
+    def _call(self, line: dict[str, Json]) -> Iterator[Event]:
+        raw, sent, response = (self._nodes[line[key]] for key in ("raw", "sent", "response"))
+        yield CallSeen(call_of(line, (raw, sent, response)))
+
+    def _tip(self, line: dict[str, Json]) -> Iterator[Event]:
+        yield TipMoved(str(line["tip"]), self._nodes[line["head"]])
+
+    def _happened(self, line: dict[str, Json]) -> Iterator[Event]:
+        words = {key: str(line[key]) for key in ("thread", "after") if key in line}
+        yield Happened(str(line["happened"]), str(line.get("text", "")), at=real(line.get("at")), **words)
+
+
+def _beyond(of: str, number: int, members: dict[str, Json]) -> Happened:
+    """What a line holds that this version does not know; `of` and `number` tell the line."""
+    return Happened(BEYOND, canonical.text_of({"of": of, "number": number, "members": members}))

@@ -1,0 +1,140 @@
+"""Sessions written in ctxtui's own format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Block, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Session
+from ctxtui.core.tree import Node
+from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, MAJOR, MINOR, call_json
+
+LONGEST_RUN: Final = 1000
+"""Blocks that one line names at most."""
+
+
+def write(session: Session) -> bytes:
+    """`session` as a file: read back it is equal, node ids included."""
+    return b"".join(lines(session))
+
+
+def lines(session: Session) -> Iterator[bytes]:
+    """The lines of `session`, in order, each with its line end."""
+    beyond = _Beyond(session)
+    for line in _records(session):
+        if isinstance(line, bytes) and not beyond.has_members:
+            yield line + b"\n"
+        else:
+            known = canonical.loads(line) if isinstance(line, bytes) else line
+            yield canonical.dumps(beyond.joined(known)) + b"\n"
+    for record in beyond.lines:
+        yield canonical.dumps(record) + b"\n"
+
+
+class _Beyond:
+    """What a newer version wrote and an older one read: whole lines, and members of lines known to both."""
+
+    def __init__(self, session: Session) -> None:
+        self.lines: list[Json] = []
+        self._members: dict[tuple[str, int], dict[str, Json]] = {}
+        self._seen: Counter[str] = Counter()
+        for one in session.happenings:
+            if one.kind == BEYOND:
+                told = canonical.loads(one.text)
+                if told["of"] is None:
+                    self.lines.append(told["line"])
+                else:
+                    self._members.setdefault((told["of"], told["number"]), {}).update(told["members"])
+
+    @property
+    def has_members(self) -> bool:
+        """Whether any line has members of a newer version."""
+        return bool(self._members)
+
+    def joined(self, line: dict[str, Json]) -> dict[str, Json]:
+        """A line with the members that a newer version gave it."""
+        if not self._members:
+            return line
+        name = name_of(line)
+        self._seen[name] += 1
+        for key, value in self._members.get((name, self._seen[name]), {}).items():
+            old = line.get(key)
+            line = {**line, key: {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value}
+        return line
+
+
+def name_of(line: dict[str, Json]) -> str:
+    """What tells a line from others: its first member."""
+    key = next(iter(line), "")
+    return f"{key} {canonical.text_of(line.get(key))}"
+
+
+def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
+    about = {name: value for name in Described.__slots__ if (value := getattr(session.about, name))}
+    yield {"ctxtui": MAJOR, "minor": MINOR, "session": about}
+    yield from _nodes(session)
+    for thread in session.threads.values():
+        told = {"label": thread.label, "parent": thread.parent}
+        yield {"thread": thread.id, **{key: words for key, words in told.items() if words}}
+    for id_ in _call_order(session):
+        yield call_json(session.calls[id_])
+    for thread in session.threads.values():
+        if thread.tip:
+            yield {"tip": thread.id, "head": thread.tip}
+    for skipped in session.skipped:
+        yield {"skipped": skipped.line, "reason": skipped.reason}
+    for one in session.happenings:
+        if one.kind != BEYOND:
+            at = {} if one.at is None else {"at": one.at}
+            yield {"happened": one.kind, "text": one.text, "thread": one.thread, **at, "after": one.after}
+    for outcome in session.outcomes:
+        yield {"outcome": outcome.name, "value": outcome.value}
+
+
+def _call_order(session: Session) -> list[str]:
+    """Call ids so that reading them in this order gives every thread its own."""
+    order = list(session.calls)
+    place = {id_: n for n, id_ in enumerate(order)}
+    if all([place[i] for i in ids] == sorted(place[i] for i in ids) for ids in session.order.values()):
+        return order
+    return [id_ for ids in session.order.values() for id_ in ids]
+
+
+def _nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
+    """Runs of nodes, each the child of the one before, with the blocks and places that they are the first to name."""
+    blocks: dict[str, int] = {}
+    places: dict[Place, int] = {}
+    run: list[Node] = []
+    for node in session.tree.nodes(1):
+        if node.place not in places:
+            places[node.place] = len(places)
+            yield {"place": places[node.place], **node.place._asdict()}
+        if node.block.digest not in blocks:
+            blocks[node.block.digest] = len(blocks)
+            yield _block_line(blocks[node.block.digest], node.block)
+        if run and (node.parent != run[-1].id or len(run) >= LONGEST_RUN):
+            yield _run(run, blocks, places)
+            run = []
+        run.append(node)
+    if run:
+        yield _run(run, blocks, places)
+
+
+def _block_line(number: int, block: Block) -> bytes | dict[str, Json]:
+    head = canonical.dumps({"block": number, "digest": block.digest, "kind": block.kind})
+    # The body is canonical as it stands.
+    return head[:-1] + b',"body":' + block.body + b"}"
+
+
+def _run(run: list[Node], blocks: dict[str, int], places: dict[Place, int]) -> dict[str, Json]:
+    items: list[list[Json]] = []
+    for node in run:
+        place = places[node.place]
+        if not items or items[-1][0] != place:
+            items.append([place])
+        items[-1].append(blocks[node.block.digest])
+    return {"run": run[0].id, "parent": run[0].parent, "items": items}

@@ -1,0 +1,109 @@
+"""Event streams as they were captured: answers whose requests were not kept, one or several in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, Described, Event, Skipped, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import at, obj, word
+from ctxtui.transcripts.kit.http_exchange.decode import COHERE, GOOGLE, streamed
+from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.wire import sse
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.request import Response
+from ctxtui.wire.sse import ServerEvent
+
+NAME: Final = "event stream"
+_PROVIDERS: Final = {ANTHROPIC: "anthropic", GOOGLE: "google", COHERE: "cohere"}
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a captured stream of a model's answer."""
+    text = file_head.text_of_head(head)
+    if not sse.is_stream(text):
+        return 0.0
+    return 0.9 if any(_dialect(event) for event in sse.parse(head)[:50]) else 0.2
+
+
+def reader(tree: Tree) -> WholeReader:
+    """A reader of one file of streams."""
+    return WholeReader(tree, _parse)
+
+
+def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
+    found: list[Event] = [Described(source=NAME)]
+    ids = Ids()
+    tail = None
+    streams = list(_streams(sse.parse(data)))
+    for n, (dialect, events) in enumerate(streams):
+        response = streamed(dialect, events)
+        dialogue = Dialogue(tree, MAIN if n == 0 else f"answer {n + 1}", ids)
+        found += [ThreadSeen(dialogue.thread, response.model)] if n else []
+        found += [dialogue.answer(response.items, _call(dialect, response)), dialogue.tip()]
+        if not response.complete and not response.error and n == len(streams) - 1:
+            tail = Skipped(data.count(b"\n") + 1, "cut off: the answer has no end")
+    return found, tail
+
+
+def _call(dialect: str, response: Response) -> Call:
+    return Call(
+        response.id,
+        "",
+        provider=_PROVIDERS.get(dialect, ""),
+        model=response.model,
+        usage=response.usage,
+        stop_reason=response.stop_reason,
+        error=response.error or ("" if response.complete else "the answer breaks off"),
+        # What was asked is not in the file: the answer stands alone.
+        extra={**response.extra, "tail_only": True},
+    )
+
+
+def _streams(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]]]:
+    """The answers in a file: each with its dialect and events."""
+    held: list[ServerEvent] = []
+    dialect, id_ = "", ""
+    for event in events:
+        value = event.value()
+        seen = _dialect(event)
+        begins = _begins(value, seen, id_)
+        if held and seen and (begins or (dialect and seen != dialect)):
+            if dialect:
+                yield dialect, held
+            held, dialect = [], ""
+        dialect = dialect or seen
+        id_ = word(obj(value).get("id")) if seen == CHAT else id_
+        held.append(event)
+    if dialect:
+        yield dialect, held
+
+
+def _begins(value: Json, dialect: str, id_: str) -> bool:
+    kind = word(obj(value).get("type"))
+    if dialect == CHAT:
+        now = word(obj(value).get("id"))
+        return bool(now and id_ and now != id_)
+    return kind in ("message_start", "message-start", "response.created")
+
+
+def _dialect(event: ServerEvent) -> str:
+    value = obj(event.value())
+    kind = word(value.get("type"))
+    if kind.startswith("response."):
+        return RESPONSES
+    if kind in ("message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta"):
+        return ANTHROPIC
+    if kind == "error" and event.name == "error":
+        return ANTHROPIC
+    if kind in ("message-start", "content-start", "content-delta", "message-end"):
+        return COHERE
+    if "candidates" in value:
+        return GOOGLE
+    chunk = word(value.get("object")) == "chat.completion.chunk" or "delta" in obj(at(value, "choices", 0))
+    return CHAT if chunk else ""

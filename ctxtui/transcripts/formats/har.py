@@ -1,0 +1,74 @@
+"""HAR files: what a browser or proxy saw on the wire; model traffic among it becomes calls (facts §11)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event, Happened, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
+from ctxtui.transcripts.kit.http_exchange import Conversations, Exchange
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+NAME: Final = "har"
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a HAR file."""
+    first = next(iter(file_head.values(head)), None)
+    log = obj(obj(first).get("log"))
+    if "entries" in log or {"version", "creator"} <= log.keys():
+        return 0.95
+    return 0.5 if name.endswith(".har") and log else 0.0
+
+
+def take(value: Json, tree: Tree) -> Iterator[Event]:
+    """The events of a HAR file; requests that no model reads are counted, not told one by one."""
+    log = obj(obj(value).get("log"))
+    talks = Conversations(tree)
+    yield Described(source=NAME, client=word(at(log, "creator", "name")), version=word(at(log, "creator", "version")))
+    for n, entry in enumerate(listed(log.get("entries"))):
+        if not isinstance(entry, dict):
+            yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
+            continue
+        yield from (event for event in talks.take(_exchange(entry)) if not isinstance(event, Happened))
+    if talks.other:
+        many = "s" if len(talks.other) > 1 else ""
+        yield Happened("other request", f"{len(talks.other):,} request{many} that no model reads")
+    yield Described(title=talks.title)
+    yield from talks.tips()
+
+
+def _exchange(entry: dict[str, Json]) -> Exchange:
+    asked, answered = obj(entry.get("request")), obj(entry.get("response"))
+    started, lasted = moment(entry.get("startedDateTime")), money(entry.get("time"))
+    waited = [money(at(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
+    first = sum(ms for ms in waited if ms is not None and ms > 0) / 1000
+    return Exchange(
+        request=_text(obj(asked.get("postData"))),
+        response=_text(obj(answered.get("content"))),
+        url=word(asked.get("url")),
+        method=word(asked.get("method")) or "GET",
+        status=count(answered.get("status")),
+        started=started,
+        first_byte=started + first if started is not None and first else None,
+        ended=started + lasted / 1000 if started is not None and lasted is not None and 0 <= lasted < 1e12 else None,
+    )
+
+
+def _text(held: dict[str, Json]) -> bytes:
+    text = word(held.get("text"))
+    if held.get("encoding") == "base64":
+        try:
+            return base64.b64decode(text)
+        except (binascii.Error, ValueError):
+            return b""
+    return text.encode("utf-8", "surrogatepass")
+
+
+reader = json_reader(take)

@@ -1,0 +1,20 @@
+"""LiveMCPBench's runs: a list of tasks with question, answer and messages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.transcripts.formats.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+NAME: Final = "livemcpbench"
+_ASKED: Final = frozenset({"Question", "question", "Annotator Metadata", "category"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a list of tasks with questions and messages."""
+    task = first_task(head)
+    return 0.9 if {"task_id", "messages"} <= task.keys() and _ASKED & task.keys() else 0.0
+
+
+reader = json_reader(tasks_of(NAME))

@@ -1,0 +1,126 @@
+"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets among them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import CallSeen, Described, Event, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import obj
+from ctxtui.transcripts.kit.http_exchange import Conversations, Exchange
+from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.kit.whole_file import WholeReader
+
+NAME: Final = "lm studio"
+_HEAD: Final = r"^\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]?[ \t]*\[\w+\]\s*(?:\[[^\]\n]*\]\s*)*(?:\d\d:\d\d:\d\d )?"
+_MARK: Final = re.compile(
+    _HEAD + r"(?:(Received request: )(\w+) to (\S+)(?: with body\s*)?|(Generated prediction|Generated packet):\s*"
+    r"|(Finished streaming response|Done · )([^\n]*))",
+    re.MULTILINE,
+)
+_DONE: Final = re.compile(r"input ([\d,]+)(?: · cached ([\d,]+))? · output ([\d,]+)")
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a server's log."""
+    text = file_head.text_of_head(head)
+    if "[LM STUDIO SERVER]" in text or "LMSAuthenticator" in text or "LMStudio" in text[:4000]:
+        return 0.9 if re.search(_HEAD, text, re.MULTILINE) else 0.0
+    found = _MARK.search(text)
+    return 0.85 if found and found.group(2) else 0.0
+
+
+def reader(tree: Tree) -> WholeReader:
+    """A reader of one log."""
+    return WholeReader(tree, _parse)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A request that waits for its answer: packets gather until the stream is finished."""
+
+    exchange: Exchange
+    packets: list[Json] = field(default_factory=list)
+    usage: Usage | None = None
+
+
+def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n")
+    talks = Conversations(tree)
+    events: list[Event] = [Described(source=NAME, client="LM Studio")]
+    for pending in _requests(text, events):
+        for event in talks.take(pending.exchange):
+            events.append(_with(event, pending.usage) if isinstance(event, CallSeen) else event)
+    return [*events, Described(title=talks.title), *talks.tips()], None
+
+
+def _with(event: CallSeen, usage: Usage | None) -> CallSeen:
+    if usage is None or event.call.usage is not None:
+        return event
+    return CallSeen(replace(event.call, usage=usage))
+
+
+def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
+    """Every request in order, with the answer that came next for it."""
+    found: list[_Pending] = []
+    waiting: list[_Pending] = []
+    for match in _MARK.finditer(text):
+        stamp, received, method, path, answer, end, rest = match.groups()
+        when, line = seconds(stamp), text.count("\n", 0, match.start()) + 1
+        body = _json(text, match.end()) if received or answer else None
+        if received and body is None and text[match.end() : match.end() + 1] == "{":
+            skipped.append(Skipped(line, "the body of this request is no whole JSON"))
+        if received and body is not None:
+            sent = canonical.dumps(body)
+            waiting.append(_Pending(Exchange(sent, b"", f"http://localhost{path}", method, started=when, line=line)))
+            found.append(waiting[-1])
+        elif waiting and answer == "Generated prediction" and body is not None:
+            _answered(waiting.pop(0), canonical.dumps(body), when)
+        elif waiting and answer and body is not None:
+            waiting[0].packets.append(body)
+        elif end and end.startswith("Finished") and waiting and waiting[0].packets:
+            one = waiting.pop(0)
+            _answered(one, b"".join(_event(packet) for packet in one.packets) + b"data: [DONE]\n\n", when)
+        elif end and found:
+            found[-1].usage = _figures(rest) or found[-1].usage
+    return [_stopped(one) for one in found]
+
+
+def _answered(pending: _Pending, body: bytes, when: float | None) -> None:
+    pending.exchange = replace(pending.exchange, response=body, ended=when)
+    pending.packets = []
+
+
+def _stopped(pending: _Pending) -> _Pending:
+    """A stream without its end gives the packets that came."""
+    if pending.packets:
+        _answered(pending, b"".join(_event(packet) for packet in pending.packets), None)
+    return pending
+
+
+def _event(packet: Json) -> bytes:
+    return b"data: " + canonical.dumps(packet) + b"\n\n"
+
+
+def _figures(words: str) -> Usage | None:
+    found = _DONE.search(words)
+    if not found:
+        return None
+    given, cached, output = (int(n.replace(",", "")[:15] or 0) if n else 0 for n in found.groups())
+    return Usage(max(0, given - cached), cached, output=output, has_cache=found.group(2) is not None)
+
+
+def _json(text: str, at: int) -> Json:
+    """The object that begins at `at`; None where there is none."""
+    if text[at : at + 1] != "{":
+        return None
+    try:
+        return obj(canonical.raw_decode(text, at)[0])
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,86 @@
+"""Items that OpenAI keeps of a conversation or response, as its API lists them; each response's output is a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import listed, obj, objects, word
+from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.wire.grammars import split_item
+
+NAME: Final = "openai items"
+_KINDS: Final = frozenset({"message", "reasoning", "function_call", "function_call_output", "custom_tool_call"})
+_OURS: Final = ("created_by", "status", "logprobs")
+"""Members that the service notes for itself: they are not sent back."""
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a list of stored items that name their responses."""
+    first = next(iter(file_head.values(head)), None)
+    listed_ = objects(obj(first).get("data"))
+    if not isinstance(first, dict) or first.get("object") != "list" or not listed_:
+        return 0.0
+    # Items that do not say which response made them are read as a plain body.
+    made = [item for item in listed_ if "created_by" in item]
+    return 0.95 if any(word(item.get("type")) in _KINDS for item in made) else 0.0
+
+
+def take(value: Json, tree: Tree) -> Iterator[Event]:
+    """The events of a list, oldest item first whatever its order."""
+    dialogue = Dialogue(tree)
+    yield Described(source=NAME)
+    held: list[Item] = []
+    by = ""
+    for item in _in_order(objects(obj(value).get("data"))):
+        made, maker = _items(item), word(item.get("created_by"))
+        said = _is_output(item)
+        if held and (not said or maker != by):
+            yield dialogue.answer(held, Call(by if by.startswith("resp_") else "", "", provider="openai"))
+            held = []
+        if said:
+            held, by = [*held, *made], maker
+        else:
+            dialogue.say(made)
+    if held:
+        yield dialogue.answer(held, Call(by if by.startswith("resp_") else "", "", provider="openai"))
+    yield dialogue.tip()
+    yield Described(title=dialogue.title)
+
+
+def _in_order(found: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """The API lists the newest first unless asked otherwise: an answer before its call tells."""
+    seen: set[str] = set()
+    for item in found:
+        kind, id_ = word(item.get("type")), word(item.get("call_id"))
+        if kind.endswith("_output") and id_ not in seen:
+            return found[::-1]
+        seen.add(id_)
+    first, last = (_is_output(found[n]) for n in (0, -1)) if found else (False, False)
+    return found[::-1] if first and not last else found
+
+
+def _is_output(item: dict[str, Json]) -> bool:
+    kind, role = word(item.get("type")), word(item.get("role"))
+    return role == "assistant" or (kind != "message" and not kind.endswith(("_output", "_response")))
+
+
+def _items(item: dict[str, Json]) -> list[Item]:
+    sent: dict[str, Json] = {key: part for key, part in item.items() if key not in _OURS}
+    if isinstance(sent.get("content"), list):
+        sent["content"] = [_bare(part) for part in listed(sent["content"])]
+    return [part.item for part in split_item(sent, "$")]
+
+
+def _bare(part: Json) -> Json:
+    return {k: v for k, v in part.items() if k not in _OURS} if isinstance(part, dict) else part
+
+
+reader = json_reader(take)

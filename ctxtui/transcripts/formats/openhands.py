@@ -1,0 +1,226 @@
+"""OpenHands' conversations: a state file with a folder of event files, or the events as JSON lines (facts §11).
+
+OpenHands' events, one by one: what each puts into the context, and which calls they tell of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.call import Call, EpochStart, Fidelity
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event, Happened, Skipped, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
+from ctxtui.transcripts.kit.linewise import LinesReader
+from ctxtui.transcripts.kit.outcomes import outcomes
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.reader import Reader
+
+_STATE: Final = frozenset({"agent", "stats"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins an event, a list of events or a conversation's state."""
+    best = 0.0
+    for record in file_head.records(head):
+        kind = word(record.get("kind"))
+        if kind.endswith(("Event", "Condensation", "Observation")) and {"id", "source", "timestamp"} <= record.keys():
+            return 0.95
+        if record.keys() >= _STATE or ("agent" in record and "workspace" in record):
+            best = 0.85
+    return best
+
+
+class OpenHandsReader:
+    """Reads the state or the events; `part` gives readers for the event files beside the state."""
+
+    def __init__(self, tree: Tree, events: Events | None = None) -> None:
+        self._events = events or Events(tree)
+        self._tree = tree
+        self._lines = LinesReader(self._events)
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end."""
+        return self._lines.tail
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes."""
+        return self._lines.feed(data)
+
+    def settle(self) -> list[Event]:
+        """A last record without its line end, and how things stand."""
+        return self._lines.settle()
+
+    def part(self, name: str) -> Reader:
+        """The reader for one event file."""
+        return OpenHandsReader(self._tree, self._events)
+
+
+NAME: Final = "openhands"
+_MAIN: Final = ("default", "agent")
+_FIGURES: Final = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+_RESULTS: Final = frozenset({"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"})
+
+
+@dataclass(slots=True)
+class _Meter:
+    """What one use of a model has spent so far, by the last report."""
+
+    model: str = ""
+    figures: tuple[int, ...] = (0,) * len(_FIGURES)
+    cost: float = 0.0
+
+    def advance(self, report: dict[str, Json]) -> Usage | None:
+        """The usage since the last report; None where nothing was used."""
+        totals = obj(report.get("accumulated_token_usage"))
+        now = tuple(count(totals.get(name)) for name in _FIGURES)
+        cost = money(report.get("accumulated_cost")) or 0.0
+        prompt, output, read, written, reasoning = (a - b for a, b in zip(now, self.figures, strict=True))
+        spent = cost - self.cost
+        self.model, self.figures, self.cost = word(report.get("model_name")), now, cost
+        if prompt <= 0:
+            return None
+        # The prompt includes what was read from and written to the cache, as LiteLLM reports it.
+        fresh = max(0, prompt - read - written)
+        return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning, cost=spent or None)
+
+
+class Events:
+    """Takes events in order, from however many files."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._ids = Ids()
+        self._dialogue = Dialogue(tree, ids=self._ids)
+        self._tree = tree
+        self._about = Described(source=NAME)
+        self._said: list[tuple[str, list[Item]]] = []
+        self._meters: dict[str, _Meter] = {}
+        self._due: Usage | None = None
+        self._response = ""
+
+    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+        kind = word(value.get("kind"))
+        if kind == "SystemPromptEvent":
+            self._say(value, _system(value))
+        elif kind == "ActionEvent" or (kind == "MessageEvent" and value.get("source") == "agent"):
+            yield from self._answered(kind, value, found)
+        elif kind == "MessageEvent":
+            self._say(value, chat_messages.items(obj(value.get("llm_message"))))
+        elif kind in _RESULTS:
+            self._say(value, chat_messages.items(_result(value)))
+        elif kind == "ConversationStateUpdateEvent":
+            yield from self._state(value, found)
+        elif kind in ("Condensation", "CondensationEvent"):
+            self._condense(value)
+        elif "agent" in value and "kind" not in value:
+            cwd = word(at(value, "workspace", "working_dir"))
+            self._about = replace(self._about, id=word(value.get("id")), cwd=cwd)
+        else:
+            yield Happened("record", kind or "without kind", at=moment(value.get("timestamp")))
+
+    def standing(self) -> Iterator[Event]:
+        yield replace(self._about, title=self._dialogue.title)
+        yield self._dialogue.tip()
+
+    def _say(self, value: dict[str, Json], items: list[Item]) -> None:
+        self._said.append((word(value.get("id")), items))
+        self._dialogue.say(items)
+
+    def _answered(self, kind: str, value: dict[str, Json], found: Found) -> Iterator[Event]:
+        message = obj(value.get("llm_message")) if kind == "MessageEvent" else _action(value)
+        items = chat_messages.items(message)
+        response = word(value.get("llm_response_id"))
+        if response and response == self._response:
+            # One answer with several calls is one event for each of them.
+            more = [item for item in items if item.block.kind == "tool_call"]
+            self._said.append((word(value.get("id")), more))
+            again = self._dialogue.go_on(more)
+            yield from [again] if again else []
+            return
+        self._response = response
+        self._said.append((word(value.get("id")), items))
+        yield self._dialogue.answer(items, self._call(response, value, found))
+
+    def _call(self, id_: str, value: dict[str, Json], found: Found) -> Call:
+        usage, self._due = self._due, None
+        model = next((self._meters[name].model for name in _MAIN if name in self._meters), "")
+        span, ended = (found.start, found.end), moment(value.get("timestamp"))
+        return Call(id_, "", model=model, ended=ended, usage=usage, line=found.line, bytes_=span)
+
+    def _state(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+        if value.get("key") != "stats":
+            if value.get("key") == "execution_status" and value.get("value") in ("finished", "error", "stuck"):
+                yield from outcomes({"status": value["value"]})
+            return
+        for name, report in obj(at(value, "value", "usage_to_metrics")).items():
+            used = self._meters.setdefault(name, _Meter()).advance(obj(report))
+            if used is not None:
+                yield from self._spent(name, used, value, found)
+
+    def _spent(self, name: str, used: Usage, value: dict[str, Json], found: Found) -> Iterator[Event]:
+        if name in _MAIN:
+            if self._due is not None:
+                # The answer that the last report belonged to was never recorded.
+                yield self._dialogue.answer([], self._call("", value, found))
+            self._due = used
+            return
+        side = Dialogue(self._tree, name, self._ids)
+        call = Call("", "", model=self._meters[name].model, ended=moment(value.get("timestamp")), usage=used)
+        yield ThreadSeen(name, name, "main")
+        yield side.answer([], replace(call, fidelity=Fidelity.TOTALS, line=found.line))
+
+    def _condense(self, value: dict[str, Json]) -> None:
+        gone = {word(id_) for id_ in listed(value.get("forgotten_event_ids"))}
+        kept = [(id_, items) for id_, items in self._said if id_ not in gone]
+        summary = word(value.get("summary"))
+        if summary:
+            at_ = min(count(value.get("summary_offset")), len(kept))
+            kept.insert(at_, (word(value.get("id")), chat_messages.spoken("user", summary, mark="summary")))
+        self._said = kept
+        self._dialogue.restart(EpochStart.COMPACTION, shrunk(0, 0, NAME))
+        for _, items in kept:
+            self._dialogue.say(items)
+
+
+def _system(value: dict[str, Json]) -> list[Item]:
+    prompt = obj(value.get("system_prompt"))
+    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(value.get("tools"))]
+    dynamic = obj(value.get("dynamic_context"))
+    return [*made, *chat_messages.items({"role": "system", "content": [_bare(p) for p in (prompt, dynamic) if p]})]
+
+
+def _bare(part: Json) -> Json:
+    """A content part less what the client notes for itself."""
+    return {key: item for key, item in part.items() if key != "cache_prompt"} if isinstance(part, dict) else part
+
+
+def _action(value: dict[str, Json]) -> dict[str, Json]:
+    """The message that an action was part of."""
+    call = obj(value.get("tool_call"))
+    function = call.get("function") or {"name": call.get("name"), "arguments": call.get("arguments")}
+    return {
+        "role": "assistant",
+        "content": [_bare(part) for part in listed(value.get("thought"))],
+        "reasoning_content": value.get("reasoning_content"),
+        "thinking_blocks": value.get("thinking_blocks"),
+        "tool_calls": [{"id": call.get("id"), "type": "function", "function": function}],
+    }
+
+
+def _result(value: dict[str, Json]) -> dict[str, Json]:
+    """The tool message that an observation is."""
+    observed = obj(value.get("observation"))
+    content = observed.get("content", observed.get("output", value.get("error", value.get("rejection_reason"))))
+    said = content if isinstance(content, str) else [_bare(part) for part in listed(content)]
+    id_, name = value.get("tool_call_id"), value.get("tool_name")
+    return {"role": "tool", "content": said, "name": name, "tool_call_id": id_}

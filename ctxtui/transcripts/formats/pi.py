@@ -1,0 +1,173 @@
+"""pi's session files: JSON lines, in older versions a list of entries, in newer ones a tree of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event, Happened
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import file_head, plain_messages
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
+from ctxtui.transcripts.kit.linewise import lines_reader
+from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.timestamps import shrunk
+
+NAME: Final = "pi"
+_SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", "label", "session_info", "custom"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a pi session."""
+    records = file_head.records(head)
+    first = records[0] if records else {}
+    if first.get("type") == "session" and "cwd" in first and "payload" not in first:
+        return 0.95
+    ours = [r for r in records if r.get("type") == "message" and "stopReason" in obj(r.get("message"))]
+    return 0.8 if any("api" in r["message"] or "totalTokens" in obj(r["message"].get("usage")) for r in ours) else 0.0
+
+
+class _Entry(NamedTuple):
+    """An entry of the file: its own id and its parent's ("" in older versions), its items, the context after it."""
+
+    id: str
+    parent: str
+    items: list[Item]
+    head: int
+
+
+class _Pi:
+    def __init__(self, tree: Tree) -> None:
+        self._dialogue = Dialogue(tree)
+        self._entries: list[_Entry] = []
+        self._by_id: dict[str, _Entry] = {}
+        self._about = Described(source=NAME)
+        self._level = ""
+
+    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+        id_, parent = word(value.get("id")), word(value.get("parentId"))
+        kind = word(value.get("type"))
+        if kind == "session":
+            self._about = replace(self._about, id=id_, cwd=word(value.get("cwd")), title=word(value.get("name")))
+            parent = id_ = ""
+        elif kind == "session_info":
+            self._about = replace(self._about, title=word(value.get("name")))
+        elif kind == "thinking_level_change":
+            self._level = word(value.get("thinkingLevel"))
+        if id_ and self._entries and self._entries[-1].id != parent:
+            known = self._by_id.get(parent)
+            self._dialogue.restart(EpochStart.REWIND, head=known.head if known else ROOT)
+        items: list[Item] = []
+        if kind == "compaction":
+            self._compact(value, parent)
+        elif kind == "message" and at(value, "message", "role") == "assistant":
+            event, items = self._answer(obj(value["message"]), value, found)
+            yield event
+        elif kind in ("message", "custom_message", "branch_summary"):
+            items = self._said(kind, obj(value.get("message")) or value)
+            self._dialogue.say(items)
+        elif kind not in _SILENT:
+            yield Happened("record", kind or "without type", at=moment(value.get("timestamp")))
+        entry = _Entry(id_, parent, items, self._dialogue.head)
+        self._entries.append(entry)
+        if id_:
+            self._by_id[id_] = entry
+
+    def standing(self) -> Iterator[Event]:
+        yield replace(self._about, title=self._about.title or self._dialogue.title)
+        yield self._dialogue.tip()
+
+    def _said(self, kind: str, message: dict[str, Json]) -> list[Item]:
+        role = word(message.get("role"))
+        if kind == "branch_summary" or role in ("branchSummary", "compactionSummary"):
+            return spoken("user", word(message.get("summary")), mark="summary")
+        if role == "toolResult":
+            given = [_part(part) for part in listed(message.get("content"))]
+            made = plain_messages.tool_result(message.get("toolCallId"), given, message.get("isError") is True)
+            return plain_messages.results(self._dialogue, [{**made, "name": message.get("toolName")}])
+        if role == "bashExecution":
+            if message.get("excludeFromContext") is True:
+                return []
+            ran = f"Ran `{word(message.get('command'))}`\n```\n{word(message.get('output'))}\n```"
+            return spoken("user", ran, mark="meta")
+        content = message.get("content")
+        parts = [content] if isinstance(content, str) else [_part(part) for part in listed(content)]
+        return spoken("user" if role in ("", "custom", "hookMessage") else role, *parts)
+
+    def _answer(self, message: dict[str, Json], value: dict[str, Json], found: Found) -> tuple[Event, list[Item]]:
+        items = spoken("assistant", *(_part(part) for part in listed(message.get("content"))))
+        # An answer that broke off before its first word leaves nothing behind.
+        items = items if len(items) > 1 else []
+        extra: dict[str, Json] = {key: message[key] for key in ("api", "responseId") if key in message}
+        known = Call(
+            word(message.get("responseId")),
+            "",
+            provider=word(message.get("provider")),
+            model=word(message.get("model")),
+            started=moment(message.get("timestamp")),
+            ended=moment(value.get("timestamp")),
+            usage=_usage(obj(message.get("usage"))),
+            stop_reason=word(message.get("stopReason")),
+            error=word(message.get("errorMessage")),
+            line=found.line,
+            bytes_=(found.start, found.end),
+            extra={**extra, **({"thinking_level": self._level} if self._level else {})},
+        )
+        return self._dialogue.answer(items, known), items
+
+    def _compact(self, value: dict[str, Json], parent: str) -> None:
+        kept = self._kept(value, parent)
+        self._dialogue.restart(EpochStart.COMPACTION, shrunk(count(value.get("tokensBefore")), 0, NAME))
+        self._dialogue.say(spoken("user", word(value.get("summary")), mark="summary"))
+        self._dialogue.say(item for entry in kept for item in entry.items)
+
+    def _kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
+        """The entries that a compaction leaves standing behind its summary."""
+        first = value.get("firstKeptEntryIndex")
+        if isinstance(first, int):
+            return self._entries[max(0, first) :]
+        wanted = word(value.get("firstKeptEntryId"))
+        kept: list[_Entry] = []
+        entry = self._by_id.get(parent)
+        while entry is not None and len(kept) < len(self._entries):
+            kept.append(entry)
+            if entry.id == wanted:
+                return kept[::-1]
+            entry = self._by_id.get(entry.parent)
+        return []
+
+
+def _part(part: Json) -> Json:
+    """A content part in the common spelling."""
+    if not isinstance(part, dict):
+        return part
+    rest = {key: item for key, item in part.items() if key != "type"}
+    match part.get("type"):
+        case "toolCall":
+            return plain_messages.tool_use(
+                rest.pop("id", None), rest.pop("name", None), rest.pop("arguments", None), **rest
+            )
+        case "thinking":
+            return plain_messages.thinking(word(rest.pop("thinking", "")), rest.pop("thinkingSignature", None), **rest)
+        case "image" if "data" in rest:
+            return plain_messages.image(word(rest.pop("mimeType", "")), rest.pop("data"), **rest)
+    return part
+
+
+def _usage(report: dict[str, Json]) -> Usage | None:
+    """pi's own usage, whose input excludes the cache; None for the zeros of a call that never ran."""
+    fresh, read, written = (count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
+    if fresh + read + written + count(report.get("output")) == 0:
+        return None
+    cost = money(at(report, "cost", "total"))
+    return Usage(fresh, read, write_5m=written, output=count(report.get("output")), cost=cost)
+
+
+reader = lines_reader(_Pi)

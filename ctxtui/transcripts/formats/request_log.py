@@ -1,0 +1,78 @@
+"""Logs of one request with its answer in one JSON: OpenHands' LLM logs, and others of their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import CallSeen, Described, Event, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, word
+from ctxtui.transcripts.kit.http_exchange import Conversations, Exchange
+from ctxtui.transcripts.kit.outcomes import words
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+NAME: Final = "llm log"
+LIST: Final = "logs of requests"
+"""What a list of logs begins with: the edge makes one of a folder."""
+_OPENHANDS: Final = frozenset({"kwargs", "context_window", "latency_sec", "cost"})
+_ANSWER: Final = frozenset({"choices", "output", "content", "usage"})
+_CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins such a log."""
+    first = next(iter(file_head.values(head)), None)
+    if isinstance(first, list):
+        return 0.95 if first[:1] == [LIST] else 0.0
+    if not isinstance(first, dict) or not ({"messages", "input"} & first.keys()):
+        return 0.0
+    if len(_OPENHANDS & first.keys()) >= 2:
+        return 0.95
+    answer = first.get("response")
+    if isinstance(answer, dict) and _ANSWER & answer.keys() and not {"task_id", "eval"} & first.keys():
+        return 0.8
+    # The answer may lie behind the head.
+    return 0.6 if "kwargs" in first and objects(first.get("messages")) else 0.0
+
+
+def take(value: Json, tree: Tree) -> Iterator[Event]:
+    """The events of one log, or of a list of them behind `LIST`."""
+    talks = Conversations(tree)
+    yield Described(source=NAME)
+    for number, log in enumerate(value[1:] if isinstance(value, list) else [value], 1):
+        if not isinstance(log, dict):
+            yield Skipped(number, f"no log: {words(log)}")
+            continue
+        yield Described(window=count(log.get("context_window")))
+        for event in talks.take(_exchange(log)):
+            yield _costed(event, log) if isinstance(event, CallSeen) else event
+    yield Described(title=talks.title)
+    yield from talks.tips()
+
+
+def _exchange(log: dict[str, Json]) -> Exchange:
+    answer = obj(log.get("response"))
+    asked = obj(log.get("kwargs")) | {key: log[key] for key in _CONTEXT if log.get(key) is not None}
+    model = word(asked.get("model")) or word(log.get("backing_model")) or word(answer.get("model"))
+    # Context first, parameters after it, as a client would send them.
+    body: dict[str, Json] = {"model": model}
+    body |= {key: asked.pop(key) for key in _CONTEXT[1:] if key in asked}
+    body |= {key: item for key, item in asked.items() if key != "model"}
+    ended, latency = moment(log.get("timestamp")), money(log.get("latency_sec"))
+    started = ended - latency if ended is not None and latency is not None else moment(answer.get("created"))
+    return Exchange(canonical.dumps(body), canonical.dumps(answer) if answer else b"", started=started, ended=ended)
+
+
+def _costed(event: CallSeen, log: dict[str, Json]) -> CallSeen:
+    cost, call = money(log.get("cost")), event.call
+    if cost is None or call.usage is None or call.usage.cost is not None:
+        return event
+    return CallSeen(replace(call, usage=replace(call.usage, cost=cost)))
+
+
+reader = json_reader(take)

@@ -1,0 +1,122 @@
+"""SWE-agent's trajectories: the history, and in newer versions the messages as they were sent with each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event, Outcome
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
+from ctxtui.transcripts.kit.fields import at, count, listed, money, obj, objects, word
+from ctxtui.transcripts.kit.outcomes import outcomes, words
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+NAME: Final = "swe-agent"
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a trajectory."""
+    first = next(iter(file_head.values(head)), None)
+    if not isinstance(first, dict):
+        return 0.0
+    step = obj(at(first, "trajectory", 0))
+    if {"action", "observation"} <= step.keys() or {"trajectory", "history"} <= first.keys():
+        return 0.95
+    said = obj(at(first, "history", 0))
+    return 0.85 if {"role", "content"} <= said.keys() and said.keys() & {"agent", "message_type", "is_demo"} else 0.0
+
+
+def take(value: Json, tree: Tree) -> Iterator[Event]:
+    """The events of a trajectory."""
+    whole = obj(value)
+    model, cwd = _settings(whole.get("replay_config"))
+    yield Described(source=NAME, cwd=cwd)
+    ids = Ids()
+    dialogue = Dialogue(tree, ids=ids)
+    steps = objects(whole.get("trajectory"))
+    if any(_sent(step) for step in steps):
+        yield from _steps(dialogue, steps, model)
+    else:
+        history = [_message(message) for message in listed(whole.get("history"))]
+        yield from chat_messages.converse(dialogue, history, lambda message: _call(message, model), "$.history")
+        if len(steps) == dialogue.calls + 1:
+            # The last answer ended the run before it came into the history.
+            yield dialogue.answer(chat_messages.items(_answer(steps[-1])), Call("", "", model=model))
+    yield dialogue.tip()
+    yield Described(title=dialogue.title)
+    info = obj(whole.get("info"))
+    yield from outcomes(info)
+    stats = obj(info.get("model_stats"))
+    yield from (Outcome(key, words(n)) for key, n in stats.items())
+    spent = _spent(stats)
+    if spent is not None:
+        yield from in_all(tree, ids, Call("", "", model=model, usage=spent))
+
+
+def _spent(stats: dict[str, Json]) -> Usage | None:
+    """What the run used in all: the only figures that are kept."""
+    sent, received = count(stats.get("tokens_sent")), count(stats.get("tokens_received"))
+    cost = money(stats.get("instance_cost")) or None
+    return Usage(sent, output=received, has_cache=False, cost=cost) if sent else None
+
+
+def _settings(config: Json) -> tuple[str, str]:
+    """Model and folder out of the run's configuration, which is JSON in a string."""
+    if isinstance(config, str):
+        try:
+            config = canonical.loads(config)
+        except (ValueError, RecursionError):
+            config = None
+    model = word(at(config, "agent", "model", "name")) or word(at(config, "agent", "model", "model_name"))
+    return model, word(at(config, "env", "repo", "path"))
+
+
+def _sent(step: dict[str, Json]) -> list[Json]:
+    """The messages sent with a step; older versions call them ``messages``."""
+    return listed(step.get("query")) or listed(step.get("messages"))
+
+
+def _steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> Iterator[Event]:
+    for n, step in enumerate(steps):
+        dialogue.head = ROOT
+        for k, message in enumerate(_sent(step)):
+            yield from chat_messages.say(
+                dialogue, _message(message), lambda said: None, f"$.trajectory[{n}].query[{k}]"
+            )
+        took = money(step.get("execution_time"))
+        call = Call("", "", model=model, extra={"execution_time": took} if took is not None else {})
+        yield dialogue.answer(chat_messages.items(_answer(step)), call)
+        said = step.get("observation")
+        if isinstance(said, str) and n == len(steps) - 1 and said:
+            dialogue.say(chat_messages.items({"role": "user", "content": said}))
+
+
+def _answer(step: dict[str, Json]) -> dict[str, Json]:
+    kept = {key: step[key] for key in ("tool_calls", "thinking_blocks") if step.get(key)}
+    return {"role": "assistant", "content": word(step.get("response")) or word(step.get("thought")), **kept}
+
+
+def _message(message: Json) -> Json:
+    """A message with its call's id where the wire has it."""
+    ids = listed(at(message, "tool_call_ids"))
+    if isinstance(message, dict) and ids and "tool_call_id" not in message:
+        return {**message, "tool_call_id": ids[0]}
+    return message
+
+
+def _call(message: dict[str, Json], model: str) -> Call | None:
+    # A demonstration was written by hand: the model only reads it.
+    if message.get("is_demo"):
+        return None
+    known = Call("", "", model=model)
+    return replace(known, extra={"agent": message["agent"]}) if message.get("agent") else known
+
+
+reader = json_reader(take)

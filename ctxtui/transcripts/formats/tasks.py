@@ -1,0 +1,66 @@
+"""What benchmarks' result files share: a list of tasks with the messages of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, Described, Event, Skipped, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import listed, obj, objects, word
+from ctxtui.transcripts.kit.outcomes import outcomes, words
+from ctxtui.transcripts.kit.whole_file import Take
+
+TALKS: Final = ("traj", "messages", "trajectory", "conversation")
+"""Members of a task that hold its messages."""
+
+
+def first_task(head: bytes) -> dict[str, Json]:
+    """The first task that `head` shows; empty where it shows none."""
+    value = next(iter(file_head.values(head)), None)
+    return next(iter(objects(value)), {}) if isinstance(value, list) else obj(value)
+
+
+def tasks_of(source: str) -> Take:
+    """The events of a file of tasks, a thread each, for the format `source`."""
+
+    def take(value: Json, tree: Tree) -> Iterator[Event]:
+        yield Described(source=source)
+        tasks = listed(value) if isinstance(value, list) else [value]
+        ids, title = Ids(), ""
+        for n, task in enumerate(tasks):
+            if not isinstance(task, dict):
+                yield Skipped(1, f"a task that is no object @ $[{n}]")
+                continue
+            # Two runs of one task without a trial's number still are two threads.
+            dialogue = Dialogue(tree, MAIN if n == 0 else f"{label_of(task)} ({n + 1})", ids)
+            yield from _task(task, dialogue, f"$[{n}]", len(tasks) > 1)
+            title = title or dialogue.title
+        more = f" and {len(tasks) - 1:,} more tasks" if len(tasks) > 1 else ""
+        yield Described(title=title + more if title else "")
+
+    return take
+
+
+def _task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -> Iterator[Event]:
+    label = label_of(task)
+    yield ThreadSeen(dialogue.thread, label)
+    key = next((key for key in TALKS if isinstance(task.get(key), list)), "messages")
+    yield from chat_messages.converse(dialogue, listed(task.get(key)), _call, f"{path}.{key}")
+    yield dialogue.tip()
+    yield from outcomes(task, label if several else "")
+
+
+def label_of(task: dict[str, Json]) -> str:
+    """What a task is called: ``task 7``, ``task 7 trial 2``."""
+    trial = task.get("trial")
+    told = f" trial {words(trial)}" if trial not in (None, 0) else ""
+    return f"task {words(task.get('task_id'))}{told}"
+
+
+def _call(message: dict[str, Json]) -> Call:
+    return Call("", "", model=word(message.get("model")))

@@ -1,0 +1,19 @@
+"""tau-bench's results: a list of tasks with reward and trajectory."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.transcripts.formats.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+NAME: Final = "tau-bench"
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a list of tau-bench's tasks."""
+    task = first_task(head)
+    return 0.9 if "task_id" in task and "traj" in task else 0.0
+
+
+reader = json_reader(tasks_of(NAME))

@@ -1,0 +1,181 @@
+"""VCR cassettes: HTTP exchanges in YAML, as Python's vcrpy and Ruby's VCR write them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from typing import Any, Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import count, listed, moment, obj, objects, word
+from ctxtui.transcripts.kit.http_exchange import Conversations, Exchange
+from ctxtui.transcripts.kit.whole_file import WholeReader
+
+NAME: Final = "vcr"
+MOST_VALUES: Final = 20_000_000
+"""Values that a document may unfold to; aliases of aliases can make a small file endless."""
+
+_KEYS: Final = ("interactions", "http_interactions")
+_BEGIN: Final = re.compile(
+    r"(?:%YAML[^\n]*\n)?(?:#[^\n]*\n)*(?:---[^\n]*\n)?(?:version: \d+\n)?(http_)?interactions:\s*\n"
+)
+_TRIES: Final = 60
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a cassette."""
+    text = file_head.text_of_head(head[:400]).replace("\r\n", "\n")
+    if _BEGIN.match(text):
+        return 0.95
+    first = next(iter(file_head.values(head)), None) if head.lstrip()[:1] == b"{" else None
+    return 0.9 if any(objects(obj(first).get(key)) and "request" in obj(first)[key][0] for key in _KEYS) else 0.0
+
+
+def reader(tree: Tree) -> WholeReader:
+    """A reader of one cassette."""
+    return WholeReader(tree, _parse)
+
+
+def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
+    value, tail = load(data)
+    cassette = obj(value)
+    talks = Conversations(tree)
+    events: list[Event] = [Described(source=NAME, client=word(cassette.get("recorded_with")))]
+    for key in _KEYS:
+        for n, entry in enumerate(listed(cassette.get(key))):
+            if isinstance(entry, dict) and isinstance(entry.get("request"), dict):
+                events += talks.take(_exchange(entry))
+            else:
+                events.append(Skipped(1, f"an interaction without request @ $.{key}[{n}]"))
+    return [*events, Described(title=talks.title), *talks.tips()], tail
+
+
+def _exchange(entry: dict[str, Json]) -> Exchange:
+    asked, answered = obj(entry.get("request")), obj(entry.get("response"))
+    status = answered.get("status")
+    recorded = entry.get("recorded_at")
+    return Exchange(
+        request=_body(asked),
+        response=_body(answered),
+        url=word(asked.get("uri")) or word(asked.get("url")),
+        method=word(asked.get("method")) or "POST",
+        status=count(obj(status).get("code") if isinstance(status, dict) else answered.get("status_code", status)),
+        ended=moment(_iso(word(recorded))),
+    )
+
+
+def _iso(text: str) -> str | None:
+    # Ruby: Tue, 14 Oct 2025 09:00:00 GMT.
+    found = re.match(r"\w{3}, (\d{2}) (\w{3}) (\d{4}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC|[+-]0000)$", text)
+    if not found:
+        return text or None
+    day, month, year, clock = found.groups()
+    months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+    return f"{year}-{months.find(month) // 3 + 1:02}-{day}T{clock}Z" if month in months else None
+
+
+def _body(side: dict[str, Json]) -> bytes:
+    """The bytes of a body, however the cassette holds it: text, bytes, base64, compressed, or already parsed."""
+    parsed = side.get("parsed_body")
+    if parsed is not None:
+        return parsed.encode("utf-8", "surrogatepass") if isinstance(parsed, str) else canonical.dumps(parsed)
+    body = side.get("body", side.get("content"))
+    if isinstance(body, dict):
+        packed = body.get("base64_string", body.get("base64"))
+        body = _unpacked(packed) if packed is not None else body.get("string", body.get("bytes"))
+    if isinstance(body, dict | list):
+        return canonical.dumps(body)
+    raw = body.encode("utf-8", "surrogateescape") if isinstance(body, str) else body
+    return _inflated(raw) if isinstance(raw, bytes) else b""
+
+
+def _unpacked(packed: Json) -> bytes:
+    try:
+        return base64.b64decode(packed)
+    except (ValueError, TypeError):
+        return b""
+
+
+def _inflated(raw: bytes) -> bytes:
+    if raw[:2] not in (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
+        return raw
+    try:
+        return zlib.decompressobj(47).decompress(raw, 200_000_000)
+    except zlib.error:
+        return raw
+
+
+def load(data: bytes) -> tuple[Json, Skipped | None]:
+    """The document in `data`, and where it breaks off; a cut cassette gives the interactions before the cut."""
+    import yaml
+
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    try:
+        return _bounded(yaml.load(text, Loader=_loader())), None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = (mark.line if mark is not None else 0) + 1
+        what = " ".join(str(getattr(error, "problem", None) or error).split())
+        return _before(text, line), Skipped(line, f"no YAML: {what}")
+
+
+def _before(text: str, line: int) -> Json:
+    """The document up to the last interaction that is whole before `line`."""
+    import yaml
+
+    lines = text.splitlines(keepends=True)[:line]
+    starts = [n for n, words in enumerate(lines) if words.startswith(("- ", "  - "))]
+    for end in starts[::-1][:_TRIES]:
+        try:
+            return _bounded(yaml.load("".join(lines[:end]), Loader=_loader()))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            continue
+    return None
+
+
+def _bounded(value: Json) -> Json:
+    sizes: dict[int, int] = {}
+
+    def size(item: Json) -> int:
+        if not isinstance(item, dict | list):
+            return 1
+        if id(item) not in sizes:
+            # An item inside itself has no end.
+            sizes[id(item)] = MOST_VALUES
+            held = item.values() if isinstance(item, dict) else item
+            sizes[id(item)] = 1 + sum(size(one) for one in held)
+        return sizes[id(item)]
+
+    if size(value) >= MOST_VALUES:
+        raise ValueError("the aliases of this document unfold without end")
+    return value
+
+
+def _loader() -> Any:
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """YAML as cassettes use it: times stay text, binary of either language is bytes, odd tags say nothing."""
+
+    def binary(loader: Any, node: Any) -> bytes:
+        try:
+            return base64.b64decode(node.value)
+        except (binascii.Error, ValueError):
+            return str(node.value).encode()
+
+    def plain(loader: Any, tag: str, node: Any) -> Any:
+        make = {"scalar": loader.construct_scalar, "sequence": loader.construct_sequence}
+        return make.get(node.id, loader.construct_mapping)(node)
+
+    Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
+    Loader.add_constructor("tag:yaml.org,2002:binary", binary)
+    Loader.add_constructor("!binary", binary)
+    Loader.add_multi_constructor("!", plain)
+    Loader.add_multi_constructor("tag:", plain)
+    return Loader

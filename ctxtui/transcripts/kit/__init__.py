@@ -1,0 +1,1 @@
+"""What readers are built from: lines, records, whole files, dialogue, fields, timestamps."""

@@ -1,0 +1,77 @@
+"""Messages in the shape of OpenAI Chat, as clients keep them: wire members become items, the client's own do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Event, Skipped
+from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import word
+from ctxtui.wire.grammars import CHAT_SHAPE, split_item
+from ctxtui.wire.message import LIST, Field, Shape, split
+from ctxtui.wire.parts import shape
+
+_SENT: Final = (
+    "role", "content", "name", "reasoning_content", "reasoning", "refusal", "audio", "thinking_blocks", "tool_calls",
+    "function_call", "tool_call_id",
+)  # fmt: skip
+# LiteLLM keeps Anthropic's thinking beside its own spelling of it.
+_SHAPE: Final = Shape((Field("thinking_blocks", "thinking", LIST, first=True), *CHAT_SHAPE.fields))
+_ANSWERING: Final = frozenset({"assistant", "model"})
+
+Known = Callable[[dict[str, Json]], Call | None]
+"""What a message's record says of the call that made it; None for a message that no call made (a demonstration)."""
+
+
+def items(message: dict[str, Json], path: str = "$") -> list[Item]:
+    """The items of a message, less what the client noted for itself. An item of OpenAI Responses is read as one."""
+    if "role" not in message and isinstance(message.get("type"), str):
+        return [part.item for part in split_item(message, path)]
+    sent: dict[str, Json] = {
+        key: message[key] for key in _SENT if key in message and (message[key] is not None or key == "content")
+    }
+    if sent.get("thinking_blocks"):
+        sent.pop("reasoning_content", None)
+    calls = sent.get("tool_calls")
+    if isinstance(calls, list):
+        sent["tool_calls"] = [_without_index(call) for call in calls]
+    return [part.item for part in split(sent, path, _SHAPE)]
+
+
+def _without_index(call: Json) -> Json:
+    return {key: item for key, item in call.items() if key != "index"} if isinstance(call, dict) else call
+
+
+def spoken(role: str, *parts: Json, mark: str = "") -> list[Item]:
+    """The items of a message put together from content parts; a plain string is a text."""
+    place = Place("messages", role, mark)
+    made = [blocks.text(part) if isinstance(part, str) else blocks.of(part) for part in parts]
+    return [Item(blocks.header(role), place), *(Item(block, place) for block in made)]
+
+
+def more(role: str, *parts: Json) -> list[Item]:
+    """As `spoken`, for parts that stand in a message whose header is already there."""
+    return [item for item in spoken(role, *parts) if item.block.kind != HEADER]
+
+
+def converse(dialogue: Dialogue, messages: Iterable[Json], known: Known, path: str = "$.messages") -> Iterator[Event]:
+    """Writes `messages` down; every message of the assistant for which `known` says so is a call."""
+    for n, message in enumerate(messages):
+        yield from say(dialogue, message, known, f"{path}[{n}]")
+
+
+def say(dialogue: Dialogue, message: Json, known: Known, path: str) -> Iterator[Event]:
+    """Writes one message down, which stands at JSON `path`."""
+    if not isinstance(message, dict):
+        yield Skipped(1, f"a message is {shape(message)}, not an object @ {path}")
+        return
+    call = known(message) if word(message.get("role")) in _ANSWERING else None
+    if call is None:
+        dialogue.say(items(message, path))
+    else:
+        yield dialogue.answer(items(message, path), call)

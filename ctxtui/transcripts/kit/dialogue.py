@@ -1,0 +1,107 @@
+"""A thread written down as it was recorded: what was said, and the calls that answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.reading import read
+from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.timestamps import completed
+
+
+class Ids:
+    """Ids for the calls of one session: the provider's own, else made of what is known of a call, so that the same
+    call in two files has one id."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, int] = {}
+
+    def give(self, call: Call, tree: Tree) -> str:
+        """An id that no other call of the session has."""
+        name = call.id or self._made(call, tree)
+        number = self._given[name] = self._given.get(name, 0) + 1
+        return name if number == 1 else f"{name}~{number}"
+
+    @staticmethod
+    def _made(call: Call, tree: Tree) -> str:
+        u = call.usage
+        figures = [u.fresh, u.cache_read, u.cache_write, u.output] if u else []
+        asked = tree[call.raw_head]
+        said = [tree[n].block.digest for n in tree.path(call.response_head, call.raw_head)]
+        evidence = [call.started or call.ended, call.model, *figures, asked.block.digest, asked.depth, *said]
+        return "call-" + canonical.digest(canonical.dumps(evidence))[:16]
+
+
+class Dialogue:
+    """One thread's context as it grows. `head` is where it ends, `title` the first thing a person said."""
+
+    def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
+        self.tree = tree
+        self.thread = thread
+        self.head = ROOT
+        self.title = ""
+        self.calls = 0
+        self._ids = ids or Ids()
+        self._epoch = Epoch()
+        self._model = ""
+        self._last: Call | None = None
+        self._restart: tuple[EpochStart, str] | None = None
+
+    def say(self, items: Iterable[Item]) -> None:
+        """Something stands in the context that no call of this thread made."""
+        for item in items:
+            if not self.title and item.place.role == "user" and item.block.kind != HEADER:
+                self.title = one_line(read(item.block).text)
+            self.head = self.tree.child(self.head, item.block, item.place)
+
+    def restart(self, start: EpochStart, detail: str = "", head: int = ROOT) -> None:
+        """The context begins anew at `head`: the next call opens an epoch."""
+        self.head = head
+        self._restart = (start, detail)
+
+    def answer(self, items: Iterable[Item], known: Call, after: int | None = None) -> CallSeen:
+        """The call that answered the context with `items`. `known` holds what the record says of it; its id (made
+        where it is empty), thread, heads and epoch are filled in. `after` is its context where that is not `head`."""
+        asked = self.head if after is None else after
+        self.head = self.tree.extend(asked, items)
+        call = replace(known, thread=self.thread, raw_head=asked, sent_head=asked, response_head=self.head)
+        self.calls += 1
+        epoch = completed(self._next_epoch(known.model), call.usage.input if call.usage else 0)
+        self._epoch = epoch
+        self._last = replace(call, id=self._ids.give(call, self.tree), epoch=epoch)
+        return CallSeen(self._last)
+
+    def go_on(self, items: Iterable[Item]) -> CallSeen | None:
+        """More of the last call's answer has been recorded; None where there is no call yet."""
+        if self._last is None:
+            return None
+        self.head = self.tree.extend(self.head, items)
+        self._last = replace(self._last, response_head=self.head)
+        return CallSeen(self._last)
+
+    def tip(self) -> TipMoved:
+        """Where the thread's record ends."""
+        return TipMoved(self.thread, self.head)
+
+    def _next_epoch(self, model: str) -> Epoch:
+        start, detail = self._restart or (None, "")
+        if start is None and model and self._model and model != self._model:
+            start, detail = EpochStart.MODEL, f"{self._model} → {model}"
+        if start is not None and self.calls > 1:
+            self._epoch = Epoch(self._epoch.number + 1, start, detail)
+        self._restart = None
+        self._model = model or self._model
+        return self._epoch
+
+
+def in_all(tree: Tree, ids: Ids, known: Call, thread: str = "totals", parent: str = MAIN) -> Iterator[Event]:
+    """A thread that holds nothing but a sum: what several calls used whose own figures nobody wrote down."""
+    side = Dialogue(tree, thread, ids)
+    yield ThreadSeen(thread, "what the calls used in all", parent)
+    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS))

@@ -1,0 +1,92 @@
+"""Amazon Bedrock's Converse: requests and answers. The blocks stand in the common spelling."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core import canonical
+from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import plain_messages
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
+from ctxtui.wire.request import Response
+
+CONTEXT: Final = frozenset({"messages", "system", "toolConfig"})
+MARKER: Final = "cachePoint"
+
+
+def request_items(body: dict[str, Json]) -> list[Item]:
+    """The items of a request: tools, system, messages. Cache points are markers, no content."""
+    tools = objects(at(body, "toolConfig", "tools"))
+    made = [Item(blocks.make(TOOL, _tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
+    made += [Item(blocks.of(part), Place("system")) for part in _parts(body.get("system"))]
+    for message in objects(body.get("messages")):
+        made += spoken(word(message.get("role")), *_parts(message.get("content")))
+    return made
+
+
+def _tool(tool: dict[str, Json]) -> dict[str, Json]:
+    spec = obj(tool.get("toolSpec"))
+    return {**spec, "inputSchema": at(spec, "inputSchema", "json")} if "inputSchema" in spec else spec or tool
+
+
+def _parts(content: Json) -> list[Json]:
+    found = [content] if isinstance(content, str) else listed(content)
+    return [_typed(part) for part in found if not (isinstance(part, dict) and MARKER in part)]
+
+
+def _typed(part: Json) -> Json:
+    """A part, named by its only member, in the common spelling."""
+    if not isinstance(part, dict):
+        return part
+    kind, value = next(iter(part.items()), ("part", None))
+    held = obj(value)
+    match kind:
+        case "text":
+            return plain_messages.text(value)
+        case "json":
+            return plain_messages.text(canonical.text_of(value))
+        case "toolUse":
+            rest = {k: v for k, v in held.items() if k not in ("toolUseId", "name", "input")}
+            return plain_messages.tool_use(held.get("toolUseId"), held.get("name"), held.get("input"), **rest)
+        case "toolResult":
+            given = _parts(held.get("content"))
+            return plain_messages.tool_result(held.get("toolUseId"), given, held.get("status") == "error")
+        case "reasoningContent" if "reasoningText" in held:
+            told = obj(held["reasoningText"])
+            return plain_messages.thinking(word(told.get("text")), told.get("signature"))
+        case "reasoningContent":
+            return {"type": "redacted_thinking", "data": held.get("redactedContent")}
+        case "image":
+            return plain_messages.image(f"image/{word(held.get('format'))}", at(held, "source", "bytes"))
+    return {"type": kind, **part}
+
+
+def usage(report: Json) -> Usage | None:
+    """Usage of one answer; its input excludes the cache, as Anthropic's does (facts §12)."""
+    if not isinstance(report, dict) or "inputTokens" not in report:
+        return None
+    keys = ("cacheReadInputTokens", "cacheWriteInputTokens")
+    return Usage(
+        fresh=count(report.get("inputTokens")),
+        cache_read=count(report.get(keys[0])),
+        write_5m=count(report.get(keys[1])),
+        output=count(report.get("outputTokens")),
+        has_cache=any(key in report for key in keys),
+    )
+
+
+def answer(body: dict[str, Json]) -> Response:
+    """The answer that `body` is."""
+    if "output" not in body:
+        return Response(error=word(body.get("message")) or word(body.get("Message")), extra=body)
+    message = obj(at(body, "output", "message"))
+    return Response(
+        items=tuple(spoken(word(message.get("role")) or "assistant", *_parts(message.get("content")))),
+        usage=usage(body.get("usage")),
+        stop_reason=word(body.get("stopReason")),
+        extra={key: item for key, item in body.items() if key not in ("output", "usage", "stopReason")},
+    )

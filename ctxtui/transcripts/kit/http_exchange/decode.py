@@ -1,0 +1,156 @@
+"""Exchange -> context and answer: which API was asked is told by address and shape of the bodies."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Item
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.fields import at, count, obj, word
+from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.wire import sse
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Response
+from ctxtui.wire.stream import error_words
+
+GOOGLE: Final = google.NAME
+CONVERSE: Final = "converse"
+COHERE: Final = "cohere"
+
+_OTHER: Final = re.compile(
+    r"/(embeddings?|embed|moderations|rerank|images|audio|files|batches|fine_tuning|vector_stores|classify|tokenize"
+    r"|input_tokens|compact|realtime|count-tokens|cachedContents)(/|$)|:(embedContent|batchEmbedContents|countTokens)\b"
+)
+_MODEL: Final = re.compile(r"/models?/([^/]+?)(?::(?:stream)?generateContent|/(?:invoke|converse)|$)", re.IGNORECASE)
+_COUNT: Final = "/count_tokens"
+
+
+class Decoded(NamedTuple):
+    """A request's context and its answer. `skeleton` is None for an API that cannot be spelled again byte for byte,
+    `params` then holds what is no context. `counted` says that only the tokens were asked for."""
+
+    dialect: str
+    items: tuple[Item, ...]
+    model: str
+    params: dict[str, Json]
+    response: Response
+    skeleton: Skeleton | None = None
+    counted: bool = False
+
+
+def decode(exchange: Exchange) -> Decoded | None:
+    """What `exchange` put before a model; None where no model was asked to read anything.
+
+    Raises `Malformed` where it was, and the request cannot be read.
+    """
+    body = value(exchange.request)
+    dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
+    if not dialect:
+        return None
+    asked = _MODEL.search(exchange.path)
+    model = word(body.get("model")) or (asked.group(1) if asked else "")
+    if exchange.path.endswith(_COUNT):
+        return _request(dialect, exchange, body, model, _count(exchange))._replace(counted=True)
+    return _request(dialect, exchange, body, model, response_of(dialect, exchange))
+
+
+def _request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str, response: Response) -> Decoded:
+    if dialect in (GOOGLE, CONVERSE):
+        module = google if dialect == GOOGLE else bedrock
+        params = {key: item for key, item in body.items() if key not in module.CONTEXT}
+        return Decoded(dialect, tuple(module.request_items(body)), model, params, response)
+    found = DIALECTS[CHAT if dialect == COHERE else dialect].decode_request(exchange.request, None)
+    return Decoded(dialect, found.items, model, found.params, response, found.skeleton)
+
+
+def dialect_of(exchange: Exchange, body: dict[str, Json]) -> str:
+    """The API that was asked; "" where it is none that has a model read a context."""
+    path = exchange.path
+    if _OTHER.search(path):
+        return ""
+    if "/converse" in path or ("toolConfig" in body and "messages" in body) or "inferenceConfig" in body:
+        return CONVERSE
+    if "contents" in body and not path.endswith("/cachedContents"):
+        return GOOGLE
+    if isinstance(body.get("messages"), list):
+        return _by_messages(exchange, body)
+    if "input" in body and ("/responses" in path or (not path.strip("/") and "model" in body)):
+        return RESPONSES
+    return ""
+
+
+def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
+    path = exchange.path
+    if path.endswith(("/messages", _COUNT)) or "anthropic_version" in body:
+        return ANTHROPIC
+    if path.endswith("/v2/chat"):
+        return COHERE
+    answer = exchange.response[:400]
+    if not path.endswith("/completions") and (b'"type":"message"' in answer or b"message_start" in answer):
+        return ANTHROPIC
+    return CHAT
+
+
+def response_of(dialect: str, exchange: Exchange) -> Response:
+    """The answer of `exchange`; what cannot be read becomes an answer with an error that says so."""
+    body = exchange.response
+    if not body.strip():
+        refused = exchange.status >= 400
+        return Response(error=f"HTTP {exchange.status}" if refused else "", extra={"answer": "not recorded"})
+    text = body[:512].decode("utf-8", "replace")
+    try:
+        if sse.is_stream(text):
+            return streamed(dialect, sse.parse(body))
+        return _whole(dialect, exchange, value(body))
+    except Malformed as error:
+        return Response(complete=False, error=f"HTTP {exchange.status}" if exchange.status >= 400 else str(error))
+
+
+def streamed(dialect: str, events: list[sse.ServerEvent]) -> Response:
+    """The answer that the events of one stream make together."""
+    if dialect == GOOGLE:
+        return google.answer(event.value() for event in events)
+    if dialect == COHERE:
+        return cohere.stream(event.value() for event in events)
+    if dialect == CONVERSE:
+        return Response(complete=False, error="a stream of events in Amazon's binary framing")
+    reader = DIALECTS[dialect].stream_reader()
+    reader.feed(events)
+    return reader.response()
+
+
+def _whole(dialect: str, exchange: Exchange, body: Json) -> Response:
+    if body is None:
+        words = exchange.response[:200].decode("utf-8", "replace")
+        return Response(complete=False, error=f"an answer that is no JSON: {words}")
+    if dialect == GOOGLE:
+        return google.answer(body if isinstance(body, list) else [body])
+    if exchange.status >= 400 or "detail" in obj(body):
+        return Response(error=_refusal(body) or f"HTTP {exchange.status}", extra=obj(body))
+    if dialect in (CONVERSE, COHERE):
+        return bedrock.answer(obj(body)) if dialect == CONVERSE else cohere.answer(obj(body))
+    return DIALECTS[dialect].decode_response(body)
+
+
+def _refusal(body: Json) -> str:
+    held = obj(body)
+    said = held.get("error") or held.get("message") or held.get("detail")
+    if isinstance(said, dict):
+        return error_words({"error": said})
+    return said if isinstance(said, str) else canonical.text_of(body)[:500]
+
+
+def _count(exchange: Exchange) -> Response:
+    """A count is no answer, but its figure is what the context comes to; it costs nothing (facts §1)."""
+    body = value(exchange.response)
+    if exchange.status >= 400 or "input_tokens" not in obj(body):
+        return Response(error=_refusal(body))
+    figure = Usage(fresh=count(at(body, "input_tokens")), has_cache=False, cost=0.0)
+    return Response(usage=figure, stop_reason="count_tokens")

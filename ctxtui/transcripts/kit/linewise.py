@@ -1,0 +1,82 @@
+"""What readers of JSON lines share: records out of bytes, and what is told only when nothing more comes for now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Event, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit.record_pieces import Found, Piece
+from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.reader import Reader
+
+
+class Taker(Protocol):
+    """Takes the records of one format, in order."""
+
+    def record(self, value: dict[str, Json], found: Found) -> Iterable[Event]:
+        """The events of one record; `found` tells where it stands."""
+
+    def standing(self) -> Iterable[Event]:
+        """How things stand after the records so far: description, tips. Events that replace earlier ones only."""
+
+
+class LinesReader:
+    """Reads JSON lines for a `Taker`."""
+
+    def __init__(self, taker: Taker) -> None:
+        self._taker = taker
+        self._stream = RecordStream()
+        self._told: list[Event] = []
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end."""
+        return self._stream.tail
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes."""
+        events: list[Event] = []
+        for piece in self._stream.feed(data):
+            events += self._events(piece)
+        return events
+
+    def settle(self) -> list[Event]:
+        """A last record without its line end, and how things stand, where that is news."""
+        events: list[Event] = []
+        for piece in self._stream.settle():
+            events += self._events(piece)
+        standing = list(self._taker.standing())
+        if standing != self._told:
+            self._told = standing
+            events += standing
+        return events
+
+    def part(self, name: str) -> Reader:
+        """No companions: a reader that takes nothing."""
+        return LinesReader(_Nothing())
+
+    def _events(self, piece: Piece) -> list[Event]:
+        if not isinstance(piece, Found):
+            return [Skipped(piece.line, piece.reason)]
+        noted: list[Event] = [Skipped(piece.line, piece.note)] if piece.note else []
+        try:
+            return [*noted, *self._taker.record(canonical.loads(piece.raw), piece)]
+        except RecursionError:
+            return [*noted, Skipped(piece.line, "nested too deeply to be read")]
+
+
+class _Nothing:
+    def record(self, value: dict[str, Json], found: Found) -> Iterable[Event]:
+        return ()
+
+    def standing(self) -> Iterable[Event]:
+        return ()
+
+
+def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
+    """The `open` of a format of JSON lines."""
+    return lambda tree: LinesReader(make(tree))

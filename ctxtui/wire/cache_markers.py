@@ -1,0 +1,85 @@
+"""Cache markers put on a request's blocks, and taken off (facts §2, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core.block import HEADER, TOOL, Item
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.wire.codec.frame import Frame
+from ctxtui.wire.codec.skeleton import marks_json, marks_of, styles_of
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.parts import Mark
+from ctxtui.wire.request import Request
+
+_KEYS: Final = {ANTHROPIC: "cache_control", CHAT: "prompt_cache_breakpoint", RESPONSES: "prompt_cache_breakpoint"}
+_UNMARKED: Final = frozenset({HEADER, "thinking", "redacted_thinking", "not_recorded", "unreadable"})
+_MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text input_image input_file".split())
+
+
+def takes_marker(item: Item, dialect: str) -> bool:
+    """Whether `dialect` lets a marker stand on the block of `item`."""
+    if dialect == ANTHROPIC:
+        words = item.block.value().get("text") if item.block.kind == "text" else "-"
+        return item.block.kind not in _UNMARKED and bool(str(words).strip())
+    return (
+        item.block.kind in _MARKED_OPENAI and item.place.role not in ("assistant", "tool") and item.block.kind != TOOL
+    )
+
+
+def marker(dialect: str, ttl: str = "") -> Json:
+    """The marker that `dialect` writes; `ttl` "" is its default."""
+    told = {"ttl": ttl} if ttl else {}
+    return {"type": "ephemeral", **told} if dialect == ANTHROPIC else {"mode": "explicit", **told}
+
+
+def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
+    """`request` with a marker of a TTL ("" for the default) on items, or none (None); other markers stay.
+
+    Items are counted as in `request.items`; those that the provider keeps (``previous_response_id``) take none.
+    """
+    dialect = request.skeleton.dialect
+    first, count = request.skeleton.parts.get("carried", (0, 0))
+    marks = marks_of(request.skeleton.parts)
+    for item, ttl in changes.items():
+        if first <= item < first + count:
+            continue
+        own = item - count if item >= first + count else item
+        marks.pop(own, None)
+        if ttl is not None:
+            value = request.items[item].block.value()
+            marks[own] = (Mark(-1, _KEYS[dialect], len(value), marker(dialect, ttl)),)
+    parts = {key: value for key, value in request.skeleton.parts.items() if key != "marks"}
+    if marks:
+        parts["marks"] = marks_json(marks)
+    return Request(request.items, Skeleton(dialect, parts))
+
+
+def without_params(request: Request, names: Iterable[str]) -> Request:
+    """`request` less top-level members that hold no blocks."""
+    frame = Frame.from_json(request.skeleton.parts["frame"])
+    for name in names:
+        if frame.index(name) is None:
+            frame = frame.without(name)
+    return Request(
+        request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": frame.to_json()})
+    )
+
+
+def with_param(request: Request, name: str, value: Json) -> Request:
+    """`request` with the top-level member `name`, in the place of the one it has, or as its last one."""
+    frame = Frame.from_json(request.skeleton.parts["frame"])
+    style = styles_of(request.skeleton.parts)[0]
+    entries = list(frame.entries)
+    index = next((n for n, entry in enumerate(entries) if entry.name == name and entry.raw is not None), None)
+    if index is None:
+        frame = frame.plus(name, style, len(entries))
+        entries, index = list(frame.entries), len(entries)
+    entries[index] = replace(entries[index], raw=style.write(value, 1))
+    made = Frame(tuple(entries), frame.after)
+    return Request(
+        request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": made.to_json()})
+    )

@@ -1,0 +1,1 @@
+"""Byte-exact decode/encode: frame, skeleton, styles, spans."""

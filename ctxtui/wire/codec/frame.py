@@ -1,0 +1,120 @@
+"""The frame of a body: its members in order, text for text, with places where the context sections stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.wire.codec.spans import Member, close, malformed, members, read, skip
+from ctxtui.wire.codec.style import Style
+from ctxtui.wire.parts import shape
+
+BOM: Final = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One member: the text `before` it, its key with quotes, the text around its colon, its value's text.
+
+    `raw` is None where a section stands.
+    """
+
+    before: str
+    key: str
+    colon: str
+    raw: str | None
+
+    @property
+    def name(self) -> str:
+        """The key without its spelling."""
+        return str(canonical.loads(self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Every member of a body, and the text after the last one."""
+
+    entries: tuple[Entry, ...]
+    after: str
+
+    def index(self, key: str) -> int | None:
+        """The index of the section `key`; None where the body has none."""
+        return next((n for n, e in enumerate(self.entries) if e.raw is None and e.name == key), None)
+
+    def params(self) -> dict[str, Json]:
+        """The members that are no sections, decoded; of duplicate keys the last one."""
+        return {entry.name: canonical.loads(entry.raw) for entry in self.entries if entry.raw is not None}
+
+    def without(self, key: str) -> Frame:
+        """This frame less every member under `key`, section or not."""
+        index = next((n for n, entry in enumerate(self.entries) if entry.name == key), None)
+        if index is None:
+            return self
+        entries = list(self.entries)
+        gone = entries.pop(index)
+        if index == 0 and entries:
+            entries[0] = replace(entries[0], before=gone.before)
+        # An object that lost its only member keeps its opening bracket.
+        after = self.after if entries else gone.before + self.after
+        return Frame(tuple(entries), after).without(key)
+
+    def plus(self, key: str, style: Style, index: int) -> Frame:
+        """This frame with a place for the section `key` at `index` among its members."""
+        quoted = style.write(key)
+        first = Entry("{" + style.gap(1), quoted, style.colon, None)
+        if not self.entries:
+            start = self.after.index("{") if "{" in self.after else 0
+            return Frame((replace(first, before=self.after[:start] + first.before),), style.gap(0) + "}")
+        entries = list(self.entries)
+        made = replace(first, before=style.comma + style.gap(1))
+        if index == 0:
+            made, entries[0] = replace(made, before=entries[0].before), replace(entries[0], before=made.before)
+        return Frame((*entries[:index], made, *entries[index:]), self.after)
+
+    def to_json(self) -> list[Json]:
+        """As JSON: ``[[before, key, colon, raw or null], ..., after]``."""
+        return [*([e.before, e.key, e.colon, e.raw] for e in self.entries), self.after]
+
+    @staticmethod
+    def from_json(value: Json) -> Frame:
+        """The inverse of `to_json`."""
+        *entries, after = value
+        return Frame(tuple(Entry(*entry) for entry in entries), after)
+
+
+def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
+    """The members of the body `text`, gone into at the keys of `sections`, and where its object begins.
+
+    Raises `Malformed` where the text is not one JSON object.
+    """
+    start = skip(text, 1 if text[:1] == BOM else 0)
+    if text[start : start + 1] != "{":
+        raise _no_object(text, start)
+    found = list(members(text, start, sections))
+    end = close(text, found[-1].end if found else start + 1)
+    rest = skip(text, end)
+    if rest != len(text):
+        raise malformed("something stands after the body", text, rest)
+    return found, start
+
+
+def _no_object(text: str, start: int) -> Malformed:
+    if start == len(text):
+        return Malformed("the body is empty", place="$")
+    found = shape(read(text, start).value)
+    return Malformed(f"the body is {found}, not an object", place="$", way_out="give one request body")
+
+
+def build(text: str, found: Sequence[Member], slots: frozenset[int]) -> Frame:
+    """The frame of `text` with sections at the members whose indexes are in `slots`."""
+    entries, at = [], 0
+    for n, member in enumerate(found):
+        raw = None if n in slots else text[member.start : member.end]
+        key, colon = text[member.key_start : member.key_end], text[member.key_end : member.start]
+        entries.append(Entry(text[at : member.key_start], key, colon, raw))
+        at = member.end
+    return Frame(tuple(entries), text[at:])

@@ -1,0 +1,52 @@
+"""What elements of earlier bodies were read as: agents resend their history, and only what is new is worth work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.block import UNREADABLE
+from ctxtui.core.canonical import Json
+from ctxtui.wire.codec.style import Style
+from ctxtui.wire.grammar import Section
+from ctxtui.wire.parts import Part
+
+GENERATIONS: Final = 8
+"""Bodies that an element may be missing from before it is forgotten: interleaved conversations keep theirs."""
+
+
+@dataclass(slots=True)
+class Element:
+    """One element of a section: its text in the body, its parts, and a style known to write it so."""
+
+    raw: str
+    parts: list[Part]
+    style: Style | None = None
+
+
+class Memo:
+    """Elements by section and text. One memo serves the bodies of one recording; it changes no result."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[int, Element]] = {}
+        self._generation = 0
+
+    def element(self, section: Section, raw: str, value: Json, path: str) -> Element:
+        """The element of `section` that `raw` spells and `value` is, at JSON `path`."""
+        key = (section.key, raw)
+        known = self._known.get(key)
+        if known is not None:
+            self._known[key] = (self._generation, known[1])
+            return known[1]
+        made = Element(raw, section.split(value, path))
+        # An unreadable block names its path, so it is no other path's.
+        if all(part.item.block.kind != UNREADABLE for part in made.parts):
+            self._known[key] = (self._generation, made)
+        return made
+
+    def forget(self) -> None:
+        """A body is done: forget what the last few have not held."""
+        self._generation += 1
+        if self._generation % GENERATIONS == 0:
+            oldest = self._generation - GENERATIONS
+            self._known = {key: known for key, known in self._known.items() if known[0] >= oldest}

@@ -1,0 +1,239 @@
+"""A skeleton for other blocks: what an edit leaves alone keeps its spelling, markers and place.
+
+Which items of an edited request were in the one before it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.wire.codec.element import Odd
+from ctxtui.wire.codec.frame import Frame
+from ctxtui.wire.codec.skeleton import RAW, STRING, group, marks_json, marks_of, pieces_at, size_at, styles_of
+from ctxtui.wire.codec.style import Style
+from ctxtui.wire.grammar import Grammar, Section
+from ctxtui.wire.parts import Mark
+
+
+class _Own(NamedTuple):
+    """One section's items in the old and the new request, each numbered over its body."""
+
+    section: Section
+    old: list[int]
+    new: list[int]
+
+
+def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
+    """The skeleton that makes `new` out of the body whose items `old` were."""
+    parts = dict(skeleton.parts)
+    frame = Frame.from_json(parts["frame"])
+    found = align(old, new)
+    first, count = parts.pop("carried", (0, 0))
+    if count:
+        start = next((n for n, o in enumerate(found) if o == first), -1)
+        if start >= 0 and found[start : start + count] == list(range(first, first + count)):
+            parts["carried"] = [start, count]
+            old, new = _less(old, first, count), _less(new, start, count)
+        else:
+            # What the provider kept is to be changed: the whole context must be said.
+            frame, old = frame.without("previous_response_id"), _less(old, first, count)
+        found = align(old, new)
+    marks = _marks(marks_of(parts), old, new, found)
+    parts.pop("marks", None)
+    if marks:
+        parts["marks"] = marks_json(marks)
+    sections: dict[str, Json] = {}
+    style = styles_of(parts)[0]
+    for section in _in_use(grammar, frame):
+        own = _Own(section, _indexes(section, old), _indexes(section, new))
+        frame, made = _section(own, parts, frame, style, (old, new, found))
+        if made:
+            sections[section.key] = made
+    parts.pop("sections", None)
+    if sections:
+        parts["sections"] = sections
+    return Skeleton(skeleton.dialect, {**parts, "frame": frame.to_json()})
+
+
+def _less(items: Sequence[Item], first: int, count: int) -> list[Item]:
+    return [*items[:first], *items[first + count :]]
+
+
+def _indexes(section: Section, items: Sequence[Item]) -> list[int]:
+    return [n for n, item in enumerate(items) if item.place.section == section.name]
+
+
+def _marks(
+    marks: dict[int, tuple[Mark, ...]], old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]
+) -> dict[int, tuple[Mark, ...]]:
+    instead = replaced(old, new, found)
+    sources = {n: o if o is not None else instead.get(n, -1) for n, o in enumerate(found)}
+    return {n: marks[source] for n, source in sources.items() if source in marks}
+
+
+def _in_use(grammar: Grammar, frame: Frame) -> list[Section]:
+    """One section for each place: the one whose key the body has, else the first."""
+    chosen: dict[str, Section] = {}
+    for section in grammar.sections:
+        if section.name not in chosen or frame.index(section.key) is not None:
+            chosen[section.name] = section
+    return list(chosen.values())
+
+
+_Edit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
+
+
+def _section(own: _Own, parts: Json, frame: Frame, style: Style, edit: _Edit) -> tuple[Frame, dict[str, Json]]:
+    """The frame and the section's skeleton after the edit."""
+    section = own.section
+    before: dict[str, Json] = parts.get("sections", {}).get(section.key, {})
+    _, new, found = edit
+    same = [found[n] for n in own.new] == own.old and len(own.new) == len(own.old)
+    if same:
+        return frame, before
+    index = frame.index(section.key)
+    if before.get("form") == RAW or (index is None and own.new):
+        frame, index = _opened(section, frame, style)
+        before = {}
+    if not own.new and index is not None and not section.required:
+        return frame.without(section.key), {}
+    if before.get("form") == STRING:
+        pieces = pieces_at([(n, new[n]) for n in own.new], marks_of(parts))
+        if section.is_string is not None and section.is_string(pieces):
+            return frame, {"form": STRING}
+        before = {}
+    made = {"gaps": before["gaps"]} if "gaps" in before else {}
+    odd = _odd(own, before.get("odd", {}), edit)
+    if odd:
+        made["odd"] = odd
+    return frame, made
+
+
+def _opened(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
+    """The frame with a place for a section that the body does not have, or has empty."""
+    frame = frame.without(section.key)
+    places = [frame.index(key) for key in ("messages", "input")]
+    before = [place for place in places if place is not None and section.name != "messages"]
+    at = before[0] if before else len(frame.entries)
+    frame = frame.plus(section.key, style, at)
+    return frame, frame.index(section.key)
+
+
+def _odd(own: _Own, before: dict[str, Odd], edit: _Edit) -> dict[str, Odd]:
+    old, new, found = edit
+    kinds = [old[n].block.kind for n in own.old]
+    home = {own.old[i]: (e, i - r.start) for e, r in enumerate(group(own.section, kinds, before)) for i in r}
+    sizes = {e: len(r) for e, r in enumerate(group(own.section, kinds, before))}
+    made: dict[str, Odd] = {}
+    after = [new[n].block.kind for n in own.new]
+    at = 0
+    for number, members in enumerate(_elements(own, new, found, home)):
+        origins = [home.get(o) if (o := found[n]) is not None else None for n in members]
+        one = _oddity(origins, before, sizes)
+        if one or size_at(own.section, after, at) != len(members):
+            made[str(number)] = {**one, "size": len(members)}
+        at += len(members)
+    return made
+
+
+_Home = dict[int, tuple[int, int]]
+
+
+def _elements(own: _Own, new: Sequence[Item], found: Sequence[int | None], home: _Home) -> list[list[int]]:
+    """The new items in elements: an old element's first block begins one, and so does what can stand alone."""
+    groups: list[list[int]] = []
+    for n in own.new:
+        origin = found[n]
+        kind = new[n].block.kind
+        begins = home[origin][1] == 0 if origin is not None else kind == HEADER or own.section.bare(kind)
+        if begins or not groups:
+            groups.append([])
+        groups[-1].append(n)
+    return groups
+
+
+def _oddity(origins: Sequence[tuple[int, int] | None], before: dict[str, Odd], sizes: dict[int, int]) -> Odd:
+    """What an element keeps of the spelling of the old element(s) it was made from."""
+    known = [origin for origin in origins if origin is not None]
+    if not known:
+        return {}
+    number = known[0][0]
+    if list(origins) == [(number, i) for i in range(sizes[number])]:
+        return before.get(str(number), {})
+    spell: dict[str, Json] = {}
+    for n, origin in enumerate(origins):
+        slot = _slot(before.get(str(origin[0]), {}), origin[1]) if origin else None
+        if slot is not None:
+            spell[str(n)] = [n, *slot[1:]]
+    style = before.get(str(number), {}).get("style")
+    return {"spell": spell} if spell else {"style": style} if style else {}
+
+
+def _slot(odd: Odd, index: int) -> list[Json] | None:
+    slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
+    return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)
+
+
+_Key = tuple[str, str, str]
+
+
+def _key(item: Item) -> _Key:
+    return item.block.digest, item.place.section, item.place.role
+
+
+def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
+    """For each new item the index of the old item that it is, None for one that was not there; order is kept.
+
+    The common beginning and end are matched first; between them each item takes the next old one that equals it.
+    """
+    a, b = [_key(item) for item in old], [_key(item) for item in new]
+    front = _common(a, b)
+    back = _common(a[front:][::-1], b[front:][::-1])
+    found: list[int | None] = list(range(front))
+    places: dict[_Key, list[int]] = {}
+    for n in range(front, len(a) - back):
+        places.setdefault(a[n], []).append(n)
+    last = front - 1
+    for key in b[front : len(b) - back]:
+        options = places.get(key, [])
+        at = bisect_right(options, last)
+        if at < len(options):
+            last = options[at]
+            found.append(last)
+        else:
+            found.append(None)
+    return [*found, *range(len(a) - back, len(a))]
+
+
+def _common(a: Sequence[_Key], b: Sequence[_Key]) -> int:
+    n = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        n += 1
+    return n
+
+
+def replaced(old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]) -> dict[int, int]:
+    """New items that stand exactly where old ones stood: by new index the old one. A marker stays at its place when
+    the block under it is replaced."""
+    pairs: dict[int, int] = {}
+    n, before = 0, -1
+    while n < len(new):
+        known = found[n]
+        if known is not None:
+            n, before = n + 1, known
+            continue
+        end = n
+        while end < len(new) and found[end] is None:
+            end += 1
+        after = found[end] if end < len(new) else len(old)
+        if after is not None and after - before - 1 == end - n:
+            pairs |= {i: before + 1 + i - n for i in range(n, end)}
+        n = end
+    return {i: j for i, j in pairs.items() if new[i].place.section == old[j].place.section}

@@ -1,0 +1,54 @@
+"""Bodies of a growing conversation, spelled again and again: what was spelled before is not spelled anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import Skeleton
+from ctxtui.wire.codec.element import write
+from ctxtui.wire.codec.frame import Frame
+from ctxtui.wire.codec.skeleton import STRING, group, styles_of, write_section
+from ctxtui.wire.codec.style import COMPACT
+from ctxtui.wire.grammar import Section
+from ctxtui.wire.grammars import GRAMMARS
+
+
+class Speller:
+    """Spells items under `skeleton`, which must be of a minified body without markers and oddities (`speech.template`
+    makes such). The result is that of `registry.encode`."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        self._skeleton = skeleton
+        self._grammar = GRAMMARS[skeleton.dialect]
+        self._frame = Frame.from_json(skeleton.parts["frame"])
+        self._styles = styles_of(skeleton.parts)
+        self._known: dict[tuple[str, ...], str] = {}
+        if self._styles != [COMPACT] or skeleton.parts.get("marks") or skeleton.parts.get("carried"):
+            raise ValueError("only the skeleton of a minified body without markers can be spelled so")
+
+    def body(self, items: Sequence[Item]) -> bytes:
+        """The body that says `items`."""
+        texts = []
+        for entry in self._frame.entries:
+            value = entry.raw
+            if value is None:
+                section = next(one for one in self._grammar.sections if one.key == entry.name)
+                value = self._section(section, [item for item in items if item.place.section == section.name])
+            texts.append(f"{entry.before}{entry.key}{entry.colon}{value}")
+        return "".join([*texts, self._frame.after]).encode("utf-8", "surrogateescape")
+
+    def _section(self, section: Section, items: Sequence[Item]) -> str:
+        parts = self._skeleton.parts
+        if parts.get("sections", {}).get(section.key, {}).get("form") == STRING:
+            return write_section(section, list(enumerate(items)), parts, self._styles)
+        elements = group(section, [item.block.kind for item in items], {})
+        return "[" + ",".join(self._element(section, items[one.start : one.stop]) for one in elements) + "]"
+
+    def _element(self, section: Section, items: Sequence[Item]) -> str:
+        key = (section.key, *(item.block.digest for item in items))
+        found = self._known.get(key)
+        if found is None:
+            pieces = [(item.block.kind, item.block.value()) for item in items]
+            found = self._known[key] = write(section, pieces, None, self._styles)
+        return found

@@ -1,0 +1,167 @@
+"""How a client's JSON library spells values: white space and escapes, seen in a body and written again the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NoReturn
+
+from ctxtui.core.canonical import Json, Number
+from ctxtui.wire.codec.spans import skip
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
+_HEX: Final = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
+# A plus sign is the one character that libraries escape (.NET) and that numbers hold too (1e+16).
+_PLUS: Final = re.compile(r"(?<![eE])\+")
+# Outside strings these mean something, so that no style may escape them everywhere.
+_OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
+_SHORT: Final = {0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """One way to spell JSON.
+
+    `comma` and `colon` stand between items and after keys, `indent` is the step of an indented style ("" for none),
+    `newline` its line end. `ascii` escapes what is not ASCII, `upper` writes the hex digits of escapes in capitals.
+    `swaps` are further characters (or short escapes) that this style escapes otherwise, such as ``/`` as ``\\/``.
+    """
+
+    comma: str = ","
+    colon: str = ":"
+    indent: str = ""
+    newline: str = "\n"
+    ascii: bool = False
+    upper: bool = False
+    swaps: tuple[tuple[str, str], ...] = ()
+
+    def write(self, value: Json, depth: int = 0) -> str:
+        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented)."""
+        text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon)
+        if text is None:
+            text = "".join(_slow(value, self, depth))
+        return self._escapes(text)
+
+    def gap(self, depth: int) -> str:
+        """What stands before an item on a line of its own, `depth` steps in; "" in styles without indent."""
+        return self.newline + self.indent * depth if self.indent else ""
+
+    def _escapes(self, text: str) -> str:
+        if not text.isascii():
+            text = _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
+        pairs = {}
+        for plain, escape in self.swaps:
+            if plain == "+":
+                text = _PLUS.sub(lambda _, e=escape: e, text)  # type: ignore[misc]
+            elif len(plain) == 1:
+                text = text.replace(plain, escape)
+            else:
+                pairs[plain] = escape
+        if pairs and "\\" in text:
+            text = _ESCAPE.sub(lambda m: pairs.get(m.group(), m.group()), text)
+        if self.upper and "\\u" in text:
+            text = _HEX.sub(lambda m: "\\u" + m.group(1)[1:].upper() if len(m.group(1)) == 5 else m.group(), text)
+        return text
+
+
+COMPACT: Final = Style()
+"""Minified, nothing escaped that need not be: the canonical form, and what most clients send."""
+
+
+class _Slow(Exception):
+    """Raised inside the C encoder when it meets a `Number`."""
+
+
+def _meet(value: object) -> NoReturn:
+    if isinstance(value, Number):
+        raise _Slow
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+@lru_cache(maxsize=64)
+def _encoder(ascii_: bool, comma: str, colon: str) -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_meet)
+
+
+def _fast(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
+    try:
+        return _encoder(ascii_, comma, colon).encode(value)
+    except _Slow:
+        return None
+
+
+def _slow(value: Json, style: Style, depth: int) -> Iterator[str]:
+    """Writes what the C encoder cannot: indented styles and spelled numbers."""
+    if isinstance(value, Number):
+        yield value.text
+    elif isinstance(value, dict | list) and value:
+        opened, closed = "{}" if isinstance(value, dict) else "[]"
+        yield opened
+        between = style.gap(depth + 1)
+        for n, item in enumerate(value):
+            yield f"{style.comma if n else ''}{between}"
+            if isinstance(value, dict):
+                yield f"{_leaf(item, style.ascii)}{style.colon}"
+                item = value[item]
+            yield from _slow(item, style, depth + 1)
+        yield style.gap(depth) + closed
+    else:
+        yield _leaf(value, style.ascii)
+
+
+def _leaf(value: Json, ascii_: bool) -> str:
+    return _encoder(ascii_, ",", ":").encode(value)
+
+
+def detect(text: str, at: int, depth: int = 0) -> Style:
+    """The style that the container at character `at` of `text`, `depth` steps in, seems to be written in.
+
+    A guess from its first white space and all escapes of `text`; whether it holds is for the caller to see.
+    """
+    comma, colon, newline, indent = _layout(text, at, depth)
+    if "\\u" not in text and "\\/" not in text:
+        return Style(comma, colon, indent, newline)
+    found = set(_ESCAPE.findall(text))
+    codes = {int(e[1:], 16): e[1:] for e in found if len(e) == 5}
+    ascii_ = text.isascii() and any(code >= 0x80 for code in codes)
+    upper = any(digits != digits.lower() for digits in codes.values())
+    swaps = [("/", "\\/")] if "/" in found else []
+    for code, digits in sorted(codes.items()):
+        if not (0xD800 <= code < 0xE000 or (ascii_ and code > 0x7E)):
+            plain = _SHORT.get(code) or (chr(code) if code >= 0x20 else "")
+            if plain and not _OUTSIDE.fullmatch(plain):
+                swaps.append((plain, f"\\u{digits.lower()}"))
+    return Style(comma, colon, indent, newline, ascii_, upper, tuple(swaps))
+
+
+def _layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:
+    """Comma, colon, newline and indent as the container at `at` shows them in its first two items."""
+    first = skip(text, at + 1)
+    blank = text[at + 1 : first]
+    newline = "\r\n" if "\r\n" in blank else "\n"
+    line = blank.rpartition("\n")[2]
+    indent = line[: len(line) // (depth + 1)] if "\n" in blank else ""
+    comma = colon = ""
+    end = _end_of_leaf(text, first)
+    if text[at : at + 1] == "{" and end:
+        start = skip(text, skip(text, end) + 1)
+        colon = text[end:start]
+        end = _end_of_leaf(text, start)
+    if end and text[skip(text, end) : skip(text, end) + 1] == ",":
+        comma = text[end : skip(text, skip(text, end) + 1)]
+    colon = colon or (": " if indent or len(comma) > 1 else ":")
+    if indent:
+        comma = ","
+    return comma or ("," if len(colon) == 1 else ", "), colon, newline, indent
+
+
+_LEAF: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
+
+
+def _end_of_leaf(text: str, at: int) -> int:
+    match = _LEAF.match(text, at)
+    return match.end() if match else 0

@@ -1,0 +1,1 @@
+"""One dialect to another, for exports and branches."""

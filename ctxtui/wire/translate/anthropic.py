@@ -1,0 +1,127 @@
+"""Turns as an Anthropic body (validity: facts §1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import arguments_value
+from ctxtui.wire.translate.media import for_anthropic
+from ctxtui.wire.translate.turns import (
+    ASSISTANT,
+    CALL,
+    MEDIA,
+    RESULT,
+    SYSTEM,
+    TEXT,
+    THINKING,
+    TOOL,
+    USER,
+    Losses,
+    Part,
+    Turn,
+    readable,
+)
+
+OPENING: Final = "(The conversation begins with the assistant; what came before is not in the recording.)"
+"""Put in front where the first message is the assistant's, which older models refuse."""
+
+_NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
+    """``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
+    messages: list[dict[str, Json]] = []
+    for turn in turns:
+        role = _role(turn, same, losses)
+        content = [block for part in turn.parts for block in _blocks(part, role, same, losses)]
+        if not content:
+            continue
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += content
+        else:
+            messages.append({"role": role, "content": content})
+    if messages and messages[0]["role"] != USER and not _is_compaction(messages[0]):
+        losses.note("the first message is the assistant's: a user message was put in front")
+        messages.insert(0, {"role": USER, "content": [{"type": "text", "text": OPENING}]})
+    texts = [block for part in system for block in _blocks(part, "system", same, losses)]
+    return {**({"system": texts} if texts else {}), "messages": messages}
+
+
+def _role(turn: Turn, same: bool, losses: Losses) -> str:
+    if turn.side in (ASSISTANT, TOOL):
+        return ASSISTANT if turn.side == ASSISTANT else USER
+    if turn.role in SYSTEM:
+        if same:
+            return "system"
+        losses.note("later system messages became user messages")
+    return USER
+
+
+def _is_compaction(message: dict[str, Json]) -> bool:
+    # The one block that an on-demand compaction gives must stand first, under the assistant (facts §3).
+    return bool(message["content"][0].get("type") == "compaction")
+
+
+def _blocks(part: Part, role: str, same: bool, losses: Losses) -> Iterator[Json]:
+    if part.what == TEXT:
+        if not part.reading.text.strip():
+            losses.note("empty text")
+        elif same and part.kind == TEXT:
+            yield part.value
+        else:
+            yield {"type": "text", "text": part.reading.text}
+    elif part.what == THINKING:
+        if same and _is_signed(part.value):
+            yield part.value
+        else:
+            losses.note("thinking without a signature of this provider")
+    elif part.what == CALL:
+        yield _call(part, same, losses)
+    elif part.what == RESULT:
+        yield part.value if part.kind == "tool_result" else _result(part, losses)
+    elif part.what == MEDIA and not same:
+        yield from _media(part, role, losses)
+    elif same:
+        yield part.value
+    elif words := readable(part):
+        yield {"type": "text", "text": words}
+    else:
+        losses.note(f"{part.kind}, which only its own provider knows")
+
+
+def _is_signed(value: Json) -> bool:
+    return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
+
+
+def _call(part: Part, same: bool, losses: Losses) -> Json:
+    if same and part.kind == "tool_use" and isinstance(part.value.get("input"), dict):
+        return part.value
+    given = arguments_value(part.reading)
+    if not isinstance(given, dict):
+        if given not in ("", None):
+            losses.note('call inputs that are no JSON object: wrapped as {"input": ...}')
+        given = {"input": given} if given not in ("", None) else {}
+    name = _NO_NAME.sub("_", part.reading.name)[:128] or "tool"
+    return {"type": "tool_use", "id": _NO_NAME.sub("_", part.id), "name": name, "input": given}
+
+
+def _result(part: Part, losses: Losses) -> Json:
+    texts = [{"type": "text", "text": part.reading.text}] if part.reading.text.strip() else []
+    pictures = [block for media in part.reading.media if (block := for_anthropic(media, losses)) is not None]
+    content: Json = [*texts, *pictures] if pictures else part.reading.text
+    told = {"content": content} if content else {}
+    failed = {"is_error": True} if part.reading.is_error else {}
+    return {"type": "tool_result", "tool_use_id": _NO_NAME.sub("_", part.id), **told, **failed}
+
+
+def _media(part: Part, role: str, losses: Losses) -> Iterator[Json]:
+    if part.reading.text.strip():
+        yield {"type": "text", "text": part.reading.text}
+    for media in part.reading.media:
+        if role == ASSISTANT:
+            losses.note("media in an assistant message")
+        elif (block := for_anthropic(media, losses)) is not None:
+            yield block

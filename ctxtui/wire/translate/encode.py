@@ -1,0 +1,96 @@
+"""Fresh bodies from items of any dialect: what an export writes where no skeleton of the target's dialect is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.block import NOT_RECORDED, UNREADABLE, Item
+from ctxtui.core.call import Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.wire.definitions import convert
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.registry import encode
+from ctxtui.wire.request import Request
+from ctxtui.wire.translate import anthropic, dropped_fields, ollama_chat, openai_chat, openai_responses
+from ctxtui.wire.translate.pairing import paired
+from ctxtui.wire.translate.turns import SYSTEM, Losses, Part, Turn, part_of, source_of, turns
+
+_Write = Callable[[Sequence[Part], Sequence[Turn], bool, Losses], dict[str, Json]]
+
+_WRITERS: Final[dict[str, _Write]] = {
+    ANTHROPIC: anthropic.write,
+    CHAT: openai_chat.write,
+    RESPONSES: openai_responses.write,
+    OLLAMA: ollama_chat.write,
+}
+DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
+"""Parameters that a dialect requires, where none are given."""
+
+
+def build(
+    dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
+) -> tuple[bytes, list[str]]:
+    """A request body in `dialect` that says `items`, recorded in whatever dialect, and what of them it could not say.
+
+    Blocks of the same dialect are written verbatim, others through their reading. Answers stand directly behind their
+    calls; calls and answers without counterpart, what was not recorded and what could not be read are left out; each
+    such reason is a line of the second result. `params` are further top-level members. Raises `KeyError` for an
+    unknown dialect.
+    """
+    losses = Losses()
+    return _built(dialect, items, model, params or {}, losses), losses.lines()
+
+
+def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
+    write = _WRITERS[dialect]
+    known = [item for item in items if not _missing(item, losses)]
+    same = source_of(known) == dialect
+    tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
+    system, talk = _talk(known, same and dialect == CHAT)
+    said = write(system, paired(talk, losses), same, losses)
+    dropped_fields.note_members(known, losses)
+    if not same:
+        dropped_fields.note_details(known, losses)
+    body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **params}
+    if any(tool is not None for tool in tools):
+        body["tools"] = [tool for tool in tools if tool is not None]
+    return canonical.dumps({**body, **said})
+
+
+def _missing(item: Item, losses: Losses) -> bool:
+    if item.block.kind == NOT_RECORDED:
+        losses.note("not recorded: system prompt, tools or earlier messages")
+    elif item.block.kind == UNREADABLE:
+        losses.note("records that could not be read")
+    return item.block.kind in (NOT_RECORDED, UNREADABLE)
+
+
+def _talk(items: Sequence[Item], keep: bool) -> tuple[list[Part], list[Turn]]:
+    """System texts and turns. Leading system messages count as system prompt, unless `keep` leaves them messages."""
+    system = [part_of(item.block) for item in items if item.place.section == "system"]
+    talk = turns([item for item in items if item.place.section == "messages"])
+    while talk and not keep and talk[0].role in SYSTEM:
+        system += talk.pop(0).parts
+    return system, talk
+
+
+def export(
+    dialect: str,
+    items: Sequence[Item],
+    skeleton: Skeleton | None,
+    *,
+    model: str,
+    params: Mapping[str, Json] | None = None,
+    recorded: Sequence[Item] | None = None,
+) -> tuple[bytes, list[str]]:
+    """A call's request in `dialect`: with the call's own `skeleton` where it is of that dialect (byte for byte what
+    was sent, if `items` are what was `recorded`), else a fresh body. Returns the body and what was lost."""
+    if skeleton is not None and skeleton.dialect == dialect:
+        request = Request(tuple(items if recorded is None else recorded), skeleton)
+        return encode(request.with_items(items)), []
+    losses = Losses()
+    if skeleton is not None:
+        dropped_fields.note_markers(items if recorded is None else recorded, skeleton, losses)
+    return _built(dialect, items, model, params or {}, losses), losses.lines()

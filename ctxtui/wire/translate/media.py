@@ -1,0 +1,62 @@
+"""Words and pictures of a turn in each dialect."""
+
+from __future__ import annotations
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import Media
+from ctxtui.wire.translate.turns import Losses
+
+_FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+
+
+def media_type(media: Media) -> str:
+    """The MIME type of a picture or file; guessed from what its base64 begins with where it is not told."""
+    if "/" in media.media_type:
+        return media.media_type
+    known = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+    found = next((kind for head, kind in known.items() if media.data.startswith(head)), "")
+    return found or ("application/pdf" if media.data.startswith("JVBER") else _FORMATS.get(media.media_type, ""))
+
+
+def for_anthropic(media: Media, losses: Losses) -> Json | None:
+    """An ``image`` or ``document`` block; None where neither can hold it."""
+    kind = media_type(media)
+    if media.data and kind.startswith("image/"):
+        return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": media.data}}
+    if media.data and kind == "application/pdf":
+        return {"type": "document", "source": {"type": "base64", "media_type": kind, "data": media.data}}
+    if media.url.startswith(("http://", "https://")) and (not kind or kind.startswith("image/")):
+        return {"type": "image", "source": {"type": "url", "url": media.url}}
+    losses.note("media that this dialect cannot hold")
+    return None
+
+
+def address(media: Media) -> str:
+    """A picture as URL: its own, or its bytes in one."""
+    return f"data:{media_type(media) or 'image/png'};base64,{media.data}" if media.data else media.url
+
+
+def is_image(media: Media) -> bool:
+    """Whether this is a picture, as far as can be told."""
+    kind = media_type(media)
+    return kind.startswith("image/") or (not kind and media.url.startswith(("http://", "https://")))
+
+
+def for_chat(media: Media, losses: Losses) -> Json | None:
+    """An ``image_url`` or ``file`` part; None where neither can hold it."""
+    if is_image(media):
+        return {"type": "image_url", "image_url": {"url": address(media)}}
+    if media.data and media_type(media) == "application/pdf":
+        return {"type": "file", "file": {"filename": "document.pdf", "file_data": address(media)}}
+    losses.note("media that this dialect cannot hold")
+    return None
+
+
+def for_responses(media: Media, losses: Losses) -> Json | None:
+    """An ``input_image`` or ``input_file`` part; None where neither can hold it."""
+    if is_image(media):
+        return {"type": "input_image", "image_url": address(media)}
+    if media.data and media_type(media) == "application/pdf":
+        return {"type": "input_file", "filename": "document.pdf", "file_data": address(media)}
+    losses.note("media that this dialect cannot hold")
+    return None

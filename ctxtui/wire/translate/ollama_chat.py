@@ -1,0 +1,107 @@
+"""Turns as the body of Ollama's ``/api/chat`` (facts §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import arguments_value
+from ctxtui.wire.translate.media import is_image
+from ctxtui.wire.translate.turns import (
+    ASSISTANT,
+    CALL,
+    MEDIA,
+    SYSTEM,
+    TEXT,
+    THINKING,
+    TOOL,
+    USER,
+    Losses,
+    Part,
+    Turn,
+    readable,
+)
+
+_APART: Final = "\n\n"
+_SIGNED: Final = ("signature", "encrypted_content", "data")
+
+
+def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
+    """``messages``, the system prompt first."""
+    messages: list[Json] = []
+    names: dict[str, str] = {}
+    first = _message("system", system, losses)
+    if len(first) > 1:
+        messages.append(first)
+    for turn in turns:
+        if turn.side == TOOL:
+            messages += [_answer(part, names, losses) for part in turn.parts]
+            continue
+        role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
+        # Ollama has no developer.
+        message = _message("system" if role == "developer" else role, turn.parts, losses)
+        calls = [part for part in turn.parts if part.what == CALL]
+        names |= {part.id: part.reading.name for part in calls}
+        if calls:
+            message = {"content": "", **message, "tool_calls": [_call(part, losses) for part in calls]}
+        messages += [{"role": message["role"], **message}] if len(message) > 1 else []
+    return {"messages": messages}
+
+
+def _message(role: str, parts: Sequence[Part], losses: Losses) -> dict[str, Json]:
+    words: list[str] = []
+    thoughts: list[str] = []
+    pictures: list[str] = []
+    for part in parts:
+        if part.what == TEXT:
+            words += [part.reading.text] if part.reading.text else []
+            losses.note("empty text") if not part.reading.text else None
+        elif part.what == THINKING:
+            _think(part, thoughts, losses)
+        elif part.what == MEDIA:
+            words += [part.reading.text] if part.reading.text else []
+            pictures += _pictures(part, losses)
+        elif said := readable(part):
+            words.append(said)
+        elif part.what != CALL:
+            losses.note(f"{part.kind}, which only its own provider knows")
+    message: dict[str, Json] = {"role": role}
+    if words or pictures:
+        message["content"] = _APART.join(words)
+    if thoughts and words:
+        message["thinking"] = _APART.join(thoughts)
+    return {**message, "images": pictures} if pictures else message
+
+
+def _think(part: Part, thoughts: list[str], losses: Losses) -> None:
+    """Plain thinking goes back; what a provider signed or enciphered is its own."""
+    own = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
+    if own or not part.reading.text:
+        losses.note("thinking, which this dialect does not take back")
+    else:
+        thoughts.append(part.reading.text)
+
+
+def _pictures(part: Part, losses: Losses) -> list[str]:
+    held = [media.data for media in part.reading.media if media.data and is_image(media)]
+    if len(held) < len(part.reading.media):
+        losses.note("media that this dialect cannot hold", len(part.reading.media) - len(held))
+    return held
+
+
+def _call(part: Part, losses: Losses) -> Json:
+    given = arguments_value(part.reading)
+    if not isinstance(given, dict):
+        losses.note("free text as a tool's input (it stands under `input`)")
+        given = {"input": part.reading.arguments} if part.reading.arguments else {}
+    return {"id": part.id, "function": {"name": part.reading.name, "arguments": given}}
+
+
+def _answer(part: Part, names: dict[str, str], losses: Losses) -> Json:
+    if part.reading.media:
+        losses.note("media in tool results", len(part.reading.media))
+    if part.reading.is_error:
+        losses.note("error flags of tool results (their text stays)")
+    told = {"role": TOOL, "content": part.reading.text}
+    return {**told, "tool_name": names.get(part.id, part.id), "tool_call_id": part.id}

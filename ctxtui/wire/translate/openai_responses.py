@@ -1,0 +1,127 @@
+"""Turns as an OpenAI Responses body (validity: facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.reading import arguments_value
+from ctxtui.wire.translate.media import for_responses
+from ctxtui.wire.translate.turns import (
+    ASSISTANT,
+    CALL,
+    MEDIA,
+    RESULT,
+    SYSTEM,
+    TEXT,
+    THINKING,
+    USER,
+    Losses,
+    Part,
+    Turn,
+    readable,
+)
+
+_BETWEEN: Final = "\n\n"
+
+
+def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
+    """``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
+    items: list[Json] = []
+    free = {part.id for turn in turns for part in turn.parts if part.what == CALL and _is_free(part)}
+    for turn in turns:
+        role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
+        spoken: list[Json] = []
+        for part in turn.parts:
+            content = _content(part, role, same, losses)
+            if content is not None:
+                spoken += content
+                continue
+            # An item of its own ends the message before it.
+            spoken = _message(items, role, spoken)
+            items += _item(part, same, free, losses)
+        _message(items, role, spoken)
+    texts = [part.reading.text for part in system if part.reading.text]
+    return {**({"instructions": _BETWEEN.join(texts)} if texts else {}), "input": _led(items, losses)}
+
+
+def _led(items: Sequence[Json], losses: Losses) -> list[Json]:
+    """Without reasoning that leads to nothing of the assistant's: it may only stand before what followed it."""
+    kept: list[Json] = []
+    leads = False
+    for item in reversed(items):
+        kind = str(item.get("type")) if isinstance(item, dict) else ""
+        if kind == "reasoning" and not leads:
+            losses.note("reasoning whose answer is left out")
+            continue
+        leads = kind == "reasoning" or kind.endswith("_call") or (kind == "message" and item.get("role") == ASSISTANT)
+        kept.append(item)
+    return kept[::-1]
+
+
+def _message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
+    if spoken:
+        items.append({"type": "message", "role": role, "content": spoken})
+    return []
+
+
+def _content(part: Part, role: str, same: bool, losses: Losses) -> list[Json] | None:
+    """What a part adds to a message; None where it is an item of its own."""
+    if part.what == TEXT:
+        if not part.reading.text:
+            losses.note("empty text")
+            return []
+        if same and part.kind != TEXT:
+            return [part.value]
+        return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text}]
+    if not same and (words := readable(part)):
+        return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": words}]
+    if part.what != MEDIA:
+        return None
+    if same:
+        return [part.value]
+    made: list[Json] = []
+    if part.reading.text:
+        made.append({"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text})
+    if role == ASSISTANT:
+        losses.note("media in an assistant message", len(part.reading.media))
+        return made
+    return made + [one for media in part.reading.media if (one := for_responses(media, losses)) is not None]
+
+
+def _item(part: Part, same: bool, free: set[str], losses: Losses) -> list[Json]:
+    if same:
+        return [part.value]
+    if part.what == THINKING:
+        losses.note("thinking, which does not cross providers")
+        return []
+    if part.what == CALL:
+        return [_call(part)]
+    if part.what == RESULT:
+        return [_result(part, "custom_tool_call_output" if part.id in free else "function_call_output", losses)]
+    losses.note(f"{part.kind}, which only its own provider knows")
+    return []
+
+
+def _is_free(part: Part) -> bool:
+    """Whether a call's input is free text, which a custom tool takes, and no JSON object."""
+    return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
+
+
+def _call(part: Part) -> Json:
+    name, given = part.reading.name, part.reading.arguments
+    if _is_free(part):
+        return {"type": "custom_tool_call", "call_id": part.id, "name": name, "input": given}
+    return {"type": "function_call", "call_id": part.id, "name": name, "arguments": given or "{}"}
+
+
+def _result(part: Part, kind: str, losses: Losses) -> Json:
+    if part.reading.is_error:
+        losses.note("error flags of tool results (their text stays)")
+    pictures = [one for media in part.reading.media if (one := for_responses(media, losses)) is not None]
+    output: Json = part.reading.text
+    if pictures:
+        words = [{"type": "input_text", "text": part.reading.text}] if part.reading.text else []
+        output = [*words, *pictures]
+    return {"type": kind, "call_id": part.id, "output": output}
