@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from benchmarks.measure import Result, ratio
 from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import Prompt, prompt
-from ctxtui.cache.seed import Seed, seed
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Place

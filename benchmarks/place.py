@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.measure import Result
-from ctxtui.cache.place import DEFAULT
+from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.lab.book import Book
 from ctxtui.lab.placing import Placing, placing

@@ -21,9 +21,9 @@ from benchmarks.measure import Result
 from benchmarks.sessions import MARK, home, session
 from benchmarks.terminal import CTXTUI, PAGE_UP, Terminal
 from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import Prompt, prompt
 from ctxtui.cache.requests import Summed
-from ctxtui.cache.seed import seed
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block, Item, Place

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 from ctxtui.cache import outcome as reasons
 from ctxtui.cache.outcome import Outcome, Reason
-from ctxtui.cache.parting import toggled, tools_changed
 from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prefix_seed import effective
 from ctxtui.cache.prompt import Prompt
-from ctxtui.cache.seed import effective
+from ctxtui.cache.request_diff import toggled, tools_changed
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 

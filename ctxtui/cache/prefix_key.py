@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
+from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
 from ctxtui.cache.prompt_facts import NOTHING, Facts, PromptFacts, outside
-from ctxtui.cache.seed import KEY_BYTES, Seed, mixed
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ctxtui.cache.prefix_key import Prefixes, Spot
+from ctxtui.cache.prefix_seed import Seed
 from ctxtui.cache.rules import Rules
-from ctxtui.cache.seed import Seed
 
 Tokens = Callable[[int], int]
 """Gives the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final, NamedTuple
 
-from ctxtui.cache.seed import Seed, mixed
+from ctxtui.cache.prefix_seed import Seed, mixed
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree

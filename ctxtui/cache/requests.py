@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ctxtui.cache.markers import Refusal, markers
 from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import Prompt, Tokens, prompt
 from ctxtui.cache.rules import Rules
-from ctxtui.cache.seed import seed
 from ctxtui.core.block import Block
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.request import Request

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtui.cache.place import DEFAULT
-from ctxtui.cache.worth import Worth
+from ctxtui.cache.marker_placement import DEFAULT
+from ctxtui.cache.marker_value import Worth
 from ctxtui.lab.placing import Placing
 from ctxtui.views import numbers
 

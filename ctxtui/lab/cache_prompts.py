@@ -9,9 +9,9 @@ from typing import Final
 from ctxtui.cache.explain import Sent
 from ctxtui.cache.markers import Markers, markers
 from ctxtui.cache.prefix_key import Prefixes, Spot
+from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import Prompt, prompt
 from ctxtui.cache.rules import Rules
-from ctxtui.cache.seed import Seed, seed
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.lab.cache_lengths import Lengths

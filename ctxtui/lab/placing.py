@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, Here, Strategy, markable_at, static_end
+from ctxtui.cache.marker_value import Worth, worth
+from ctxtui.cache.optimal_markers import Plan, Rates, Timed, relative, solve, spent
 from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.place import BEHIND_SYSTEM, STRATEGIES, Here, Strategy, markable_at, static_end
 from ctxtui.cache.prompt import Mark
 from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.cache.solve import Plan, relative, solve, spent
-from ctxtui.cache.solve_ahead import Rates, Timed
-from ctxtui.cache.worth import Worth, worth
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.book import Book

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.cache.solve_ahead import Rates
+from ctxtui.cache.optimal_markers import Rates
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.lab.placing import Placing, placing

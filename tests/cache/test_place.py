@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from ctxtui.cache.place import STRATEGIES, Here, markable_at, messages_back
+from ctxtui.cache.marker_placement import STRATEGIES, Here, markable_at, messages_back
+from ctxtui.cache.optimal_markers import Rates, Timed, bound, relative, solve, spent
 from ctxtui.cache.prompt import Mark
 from ctxtui.cache.simulate import Simulator
-from ctxtui.cache.solve import bound, relative, solve, spent
-from ctxtui.cache.solve_ahead import Rates, Timed
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as words
 from ctxtui.core.tree import ROOT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.cache.solve_ahead import Rates
-from ctxtui.cache.worth import worth
+from ctxtui.cache.marker_value import worth
+from ctxtui.cache.optimal_markers import Rates
 from tests.cache.bodies import Desk, assistant, text, user
 
 RATES = Rates(1.0, 0.1, {300.0: 1.25, 3600.0: 2.0})

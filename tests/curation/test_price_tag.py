@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from ctxtui.cache.prefix_key import Prefixes, Spot
+from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import Prompt, prompt
 from ctxtui.cache.prompt_facts import PromptFacts
 from ctxtui.cache.requests import Summed, prompt_of
-from ctxtui.cache.seed import seed
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.edit import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE, make

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NOT_YET, Outcome, Reason
+from ctxtui.cache.prefix_history import Trail, Use
 from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
 from ctxtui.cache.rules import Rules
-from ctxtui.cache.trail import Trail, Use
 
 
 def counted(rules: Rules, common: int, total: int) -> int:

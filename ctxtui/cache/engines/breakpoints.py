@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ctxtui.cache.engines.anthropic import Entry
-from ctxtui.cache.engines.charges import split
+from ctxtui.cache.engines.anthropic import Entry, split
 from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, Outcome, Reason
 from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Mark, Prompt

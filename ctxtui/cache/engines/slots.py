@@ -7,9 +7,9 @@ from typing import Final
 
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import NEVER, Outcome, Reason
+from ctxtui.cache.prefix_history import Trail
 from ctxtui.cache.prefix_key import Spot
 from ctxtui.cache.prompt import Prompt
-from ctxtui.cache.trail import Trail
 
 SIMILAR: Final = 0.1
 """Share of a prompt that a slot must hold to be chosen for it; else the slot unused for longest is (the server's

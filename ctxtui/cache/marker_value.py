@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ctxtui.cache.optimal_markers import Rates
 from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.solve_ahead import Rates
 
 
 @dataclass(slots=True)
