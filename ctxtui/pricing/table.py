@@ -1,11 +1,15 @@
-"""The override table: prices that the price library lacks or has wrong, and the user's own, asked first."""
+"""The override table: prices that the price library lacks or has wrong, and the user's own, asked first.
+
+Which models of a provider the price library knows, newest families as it names them.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +51,23 @@ def parse_prices(toml: str) -> PriceTable:
     """The override table from its TOML text. Raises `TypeError` on an unknown key, which names it."""
     data = tomllib.loads(toml)
     return PriceTable(str(data.get("version", "")), tuple(Override(**row) for row in data.get("model", ())))
+
+
+class Listed(NamedTuple):
+    """A model of the price library: its id, and its window in tokens."""
+
+    id: str
+    window: int
+
+
+@cache
+def models_of(provider: str) -> tuple[Listed, ...]:
+    """The models with a known window that the price library has of `provider` (its id there: ``anthropic``,
+    ``openai``), by name; none for a provider that it does not know."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    for one in get_snapshot().providers:
+        if one.id == provider:
+            known = [Listed(model.id, model.context_window) for model in one.models if model.context_window]
+            return tuple(sorted(known))
+    return ()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ctxtui.pricing.catalogue import models_of
 from ctxtui.pricing.rates import rates
-from ctxtui.pricing.table import PriceTable
+from ctxtui.pricing.table import PriceTable, models_of
 from ctxtui.runtime.packaged import model_table
 from ctxtui.runtime.partner import Partner
 
