@@ -18,8 +18,8 @@ from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.conformal import Errors
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.hidden_reminders import Rhythm
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.rhythm import Rhythm
 from ctxtui.tokens.weights import Weights
 
 _FLOOR_FINAL: Final = 0.5

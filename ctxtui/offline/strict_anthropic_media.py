@@ -12,8 +12,7 @@ from ctxtui.offline.refusal import Refusal
 from ctxtui.offline.shape import Path, members, rows
 from ctxtui.offline.strict_anthropic_fields import dotted, typed_refusals
 from ctxtui.offline.strict_anthropic_shapes import SOURCES
-from ctxtui.tokens.image import image_size
-from ctxtui.tokens.media import pdf_pages
+from ctxtui.tokens.image import image_size, pdf_pages
 
 MAX_IMAGE_BYTES: Final = 10 * 1024 * 1024
 """Base64 characters of one image."""

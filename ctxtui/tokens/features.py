@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.reading import Reading, read, read_value
-from ctxtui.tokens.chat import tool_tokens
-from ctxtui.tokens.media import media_tokens
+from ctxtui.tokens.image import media_tokens
+from ctxtui.tokens.openai_overhead import tool_tokens
 
 if TYPE_CHECKING:
     from ctxtui.tokens.models import ModelCard

@@ -12,8 +12,8 @@ from ctxtui.runtime.packaged import model_table
 from ctxtui.tokens.calibrate import LEARNT, Calibration
 from ctxtui.tokens.conformal import SHARE, Errors
 from ctxtui.tokens.features import Features
+from ctxtui.tokens.hidden_reminders import Rhythm
 from ctxtui.tokens.models import ModelTable
-from ctxtui.tokens.rhythm import Rhythm
 from ctxtui.tokens.weights import prior
 
 CLAUDE, GPT = "claude-sonnet-4-5", "gpt-5.4"

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ctxtui.tokens.chat import message_tokens, tool_list_tokens, tool_tokens
 from ctxtui.tokens.encode import count_text
+from ctxtui.tokens.openai_overhead import message_tokens, tool_list_tokens, tool_tokens
 from tests.tokens.conftest import encoding
 
 Count = Callable[[str], int]

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block as blocks
 from ctxtui.tokens.features import NOTHING, Features, features_of, minus, plus
-from ctxtui.tokens.image import image_tokens
-from ctxtui.tokens.media import UNSEEN, pdf_pages
+from ctxtui.tokens.image import UNSEEN, image_tokens, pdf_pages
 from ctxtui.tokens.models import ModelTable
 from ctxtui.tokens.weights import is_exact, prior, slack, tokens
 from tests.tokens.test_image import png
