@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
 from ctxtui.lab.search import VERSION, words_of
 from ctxtui.runtime.books import book_for

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import arguments_value, read
 from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, Part, part_of
 
 

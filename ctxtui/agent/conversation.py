@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from ctxtui.agent.answer import Asked, Settled, settle
 from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
-from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire import registry
 from ctxtui.wire.codec.speller import Speller

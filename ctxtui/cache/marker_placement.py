@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from ctxtui.cache.rules import Rules
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Node, Tree
 
 Marks = list[tuple[int, float]]

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from ctxtui.cache.rules import Rules
 from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import read
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.request import Marker, Request
 

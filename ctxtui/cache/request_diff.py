@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.cache.prompt_facts import PromptFacts
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.core.tree import Tree
 
 

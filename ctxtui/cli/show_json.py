@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.lab.book import Book

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ctxtui.cli import show_labels
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen
 from ctxtui.lab.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.aligning import aligned
+from ctxtui.core.sequence_diff import aligned
 
 SAME, REMOVED, ADDED = "same", "removed", "added"
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, TOOL, Block, Item
+from ctxtui.core.block_content import Reading, read
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, Target
-from ctxtui.core.reading import Reading, read
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request

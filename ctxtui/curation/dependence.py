@@ -13,8 +13,8 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import arguments_value, read
 from ctxtui.curation.applied import Applied
 from ctxtui.curation.context import THINKING, Context
 

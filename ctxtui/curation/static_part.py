@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import Context, is_call, is_result
 

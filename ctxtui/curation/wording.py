@@ -8,8 +8,8 @@ from typing import Final
 
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, TOOL, Block, Item, Place
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import read
 from ctxtui.curation.context import ASSISTANT, OPAQUE, is_call, is_result
 from ctxtui.wire.grammars import RESPONSES
 

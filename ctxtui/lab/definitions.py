@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
+from ctxtui.core.block_content import read_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import read_value
 
 PREFIXING: Final = frozenset({"claude code", "codex"})
 """Clients that name the server in a tool's name: what has none there is their own."""

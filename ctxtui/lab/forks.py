@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import read
 from ctxtui.core.session import MAIN, Happened, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.labels import first_words

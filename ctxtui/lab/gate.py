@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.bill import Bill

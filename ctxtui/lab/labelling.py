@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 
 from ctxtui.core import canonical
+from ctxtui.core.block_content import Reading
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import Reading
 from ctxtui.lab.label_match import Match, matches
 from ctxtui.lab.label_rule import LabelRule
 from ctxtui.lab.segments import Piece, cut

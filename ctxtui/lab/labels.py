@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from ctxtui.core.block import UNREADABLE
+from ctxtui.core.block_content import Reading, read
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import Reading, read
 from ctxtui.core.tree import Node, Tree
 
 PREVIEW: Final = 80

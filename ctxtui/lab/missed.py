@@ -9,9 +9,9 @@ from typing import Final
 from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET, parting
 from ctxtui.cache.rules import Rules
 from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.lab.bill import Rewrite, bill
 from ctxtui.lab.book import Book

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from ctxtui.core import canonical
+from ctxtui.core.block_content import arguments_value, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import arguments_value, read_value
 from ctxtui.core.tree import Node
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
 
 TURN, EPOCH, CALL = "turn", "epoch", "call"

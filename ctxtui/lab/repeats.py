@@ -9,8 +9,8 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import Reading, read
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import Reading, read
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.lab.labels import Names
 from ctxtui.lab.neutral import words_of

@@ -8,9 +8,9 @@ from typing import Final
 
 from ctxtui.core import long_json
 from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block_content import Reading, arguments_value, read_value
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import Reading, arguments_value, read_value
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 

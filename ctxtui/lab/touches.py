@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from ctxtui.core.block_content import Reading, arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import Reading, arguments_value
 
 READ, CHANGE = "read", "change"
 WHOLE: Final = (1, 1 << 60)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
-from ctxtui.core.aligning import Range, aligned
+from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import read
+from ctxtui.core.sequence_diff import Range, aligned
 from ctxtui.core.tree import Node, Tree
 from ctxtui.lab.neutral import neutral, words_of
 

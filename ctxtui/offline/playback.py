@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.reading import arguments_value, read
+from ctxtui.core.block_content import arguments_value, read
 from ctxtui.offline.answer import CALLS, END, LENGTH, Answer, Part, Thought, ToolCall, Words
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, part_of

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from ctxtui.core.block import Block
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.lab.label_match import Match
 from ctxtui.lab.label_rule import LabelRule
 from ctxtui.lab.labelling import Labelling, words

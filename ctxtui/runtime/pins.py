@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ctxtui.core.block_content import read
 from ctxtui.core.edit import PIN, Edit
 from ctxtui.core.errors import CtxtuiError, Malformed
-from ctxtui.core.reading import read
 from ctxtui.core.session import Session
 from ctxtui.runtime.exporting import write_private
 

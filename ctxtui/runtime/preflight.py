@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import read
 from ctxtui.core.usage import Usage
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen

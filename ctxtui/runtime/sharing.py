@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.curation.masking import Masker, said
 from ctxtui.lab.book import Book
 from ctxtui.lab.chosen import Chosen

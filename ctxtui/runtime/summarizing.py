@@ -10,8 +10,8 @@ from typing import Final
 from ctxtui.agent.conversation import Opening, begin, go_on
 from ctxtui.agent.once import answered
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError
-from ctxtui.core.reading import read
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context, is_call

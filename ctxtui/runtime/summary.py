@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import read
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.block_costs import thread_costs

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ctxtui.core.block import Block
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 
 LENGTH: Final = 80
 """Characters: a line. 200 would be a ninth of the database where messages are small."""

@@ -9,8 +9,8 @@ from operator import add, sub
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
+from ctxtui.core.block_content import Reading, read, read_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import Reading, read, read_value
 from ctxtui.tokens.image import media_tokens
 from ctxtui.tokens.openai_overhead import tool_tokens
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ctxtui.core.reading import Media
+from ctxtui.core.block_content import Media
 
 if TYPE_CHECKING:
     from ctxtui.tokens.models import ModelCard

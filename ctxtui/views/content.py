@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Final
 
 from ctxtui.core.block import NOT_RECORDED, Block
+from ctxtui.core.block_content import Reading, arguments_value
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import Reading, arguments_value
 from ctxtui.views import code_text, json_text, markdown, safe_text
 from ctxtui.views.markdown import Highlight
 from ctxtui.views.preview import media_line

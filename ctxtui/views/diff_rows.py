@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ctxtui.core.block_content import read_value
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import read_value
 from ctxtui.lab.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, Side
 from ctxtui.lab.unsteady import Unsteady
 from ctxtui.views import cells, numbers

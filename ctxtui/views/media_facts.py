@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from ctxtui.core.reading import Media, Reading
+from ctxtui.core.block_content import Media, Reading
 from ctxtui.lab.ledger import Ledger
 from ctxtui.tokens.image import image_size
 from ctxtui.views import numbers

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, UNREADABLE
+from ctxtui.core.block_content import Media, Reading, arguments_value
 from ctxtui.core.canonical import Json, loads, text_of
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import Media, Reading, arguments_value
 from ctxtui.views import safe_text
 
 _UNWRAPPED: Final = 1 << 18

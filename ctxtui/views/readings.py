@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from ctxtui.core import long_json
+from ctxtui.core.block_content import Reading, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import Reading, read_value
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.lab.labels import Names

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import REPAIR, USER
-from ctxtui.core.reading import read
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.grid import Grid, figure, fitted
 from ctxtui.views.path import Rule

@@ -3,7 +3,7 @@
 import pytest
 
 from ctxtui.core import block
-from ctxtui.core.reading import Media, Reading, arguments_value, read, read_value
+from ctxtui.core.block_content import Media, Reading, arguments_value, read, read_value
 
 CASES = [
     ({"type": "text", "text": "hi"}, Reading(text="hi")),

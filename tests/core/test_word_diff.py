@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.core.aligning import aligned
+from ctxtui.core.sequence_diff import aligned
 from ctxtui.core.word_diff import ADDED, REMOVED, SAME, Piece, word_diff
 from tests.cases.words import Words
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block
 from ctxtui.core.block import Place
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
-from ctxtui.core.reading import read
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.lab.bill import bill
 from ctxtui.lab.block_costs import ThreadCosts

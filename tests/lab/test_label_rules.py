@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import block
+from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import BadConfig
-from ctxtui.core.reading import read
 from ctxtui.lab.label_match import Match, matches
 from ctxtui.lab.label_rule import parse_rule
 from ctxtui.lab.labelling import Labelling, words

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.core.reading import Reading
+from ctxtui.core.block_content import Reading
 from ctxtui.core.tree import ROOT
 from ctxtui.lab.labels import Names
 from ctxtui.lab.repeats import EDITED, IDENTICAL, NEAR, REREAD, Repeats, standing

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block
 from ctxtui.core.block import Block
+from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES, INDEX
-from ctxtui.core.reading import read
 from ctxtui.core.tree import Node
 from ctxtui.core.usage import Usage
 from ctxtui.lab.book import Book

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.sessions import MARK, session
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.runtime.ending import LONG, ending
 from tests.cases.claude_code import generate
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtui.core import reading
+from ctxtui.core import block_content
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Event, Session
@@ -49,7 +49,7 @@ def words(session: Session, head: int) -> list[str]:
         if block.kind == HEADER:
             found.append(f"{place.role}:")
             continue
-        read = reading.read(block)
+        read = block_content.read(block)
         text = read.text or read.arguments or "+".join(media.media_type for media in read.media)
         call = f"({read.call_id})" if read.call_id else ""
         kind = "" if block.kind == "text" else f"{block.kind}{call} "

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.core import block, reading
+from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
@@ -42,7 +42,7 @@ def shown(items: list[Item]) -> list[str]:
 
 def spoken(items: list[Item]) -> list[str]:
     """The blocks as a person reads them: a text put in is spelled as the Responses API spells texts."""
-    return [f"{item.place.role} {reading.read(item.block).text}" for _, item in told(enumerate(items))]
+    return [f"{item.place.role} {block_content.read(item.block).text}" for _, item in told(enumerate(items))]
 
 
 def small() -> Script:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import block as blocks
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import loads
 from ctxtui.core.category import INDEX
-from ctxtui.core.reading import read
 from ctxtui.tui.highlight import highlight
 from ctxtui.views import content, json_text, markdown, safe_text
 from ctxtui.views.span import Span, plain

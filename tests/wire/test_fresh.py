@@ -10,7 +10,7 @@ from hypothesis import given
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.curation.legality import check
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ctxtui.core import canonical
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.sse import parse
 from ctxtui.wire.translate.encode import build

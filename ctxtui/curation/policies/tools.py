@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import arguments_value
 from ctxtui.curation.context import is_call, is_result
 from ctxtui.curation.policies.situation import Situation
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
-from ctxtui.core.reading import read
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.fields import one_line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.reading import read
+from ctxtui.core.block_content import read
 from ctxtui.tui.screens.chat_turn import TurnSeen
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views import safe_text

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from textual.app import App
 
+from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.reading import read
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.widgets.transcript import Transcript
 from ctxtui.views import safe_text

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import arguments_value
 from ctxtui.wire.translate.media import for_anthropic
 from ctxtui.wire.translate.turns import (
     ASSISTANT,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxtui.core.block_content import Media
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import Media
 from ctxtui.wire.translate.turns import Losses
 
 _FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}

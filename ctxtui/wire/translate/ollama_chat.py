@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import arguments_value
 from ctxtui.wire.translate.media import is_image
 from ctxtui.wire.translate.turns import (
     ASSISTANT,

@@ -7,8 +7,8 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
+from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import arguments_value
 from ctxtui.wire.translate.media import for_chat
 from ctxtui.wire.translate.turns import (
     ASSISTANT,

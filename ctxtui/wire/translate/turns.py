@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.block_content import Media, Reading, read, read_value
 from ctxtui.core.canonical import Json
-from ctxtui.core.reading import Media, Reading, read, read_value
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 
 TEXT: Final = "text"

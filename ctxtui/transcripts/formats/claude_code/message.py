@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from ctxtui.core import block, canonical, reading
+from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
@@ -172,7 +172,7 @@ def spoken(record: Record, message: Said) -> Spoken:
         if part.answers:
             found.results.append(part)
             continue
-        words = reading.read(part.block).text if part.block.kind == "text" else ""
+        words = block_content.read(part.block).text if part.block.kind == "text" else ""
         own = mark or mark_of(words)
         found.items.append(Item(part.block, Place("messages", role, own)))
         if words.startswith(INTERRUPTED):
@@ -199,4 +199,4 @@ def error_text(error: Json) -> str:
         message = inner["message"] if isinstance(inner.get("message"), str) else message
         inner = inner.get("error")
     text = " ".join(filter(None, (status, message)))
-    return plain(text or reading.read_value("", error).text[:200])
+    return plain(text or block_content.read_value("", error).text[:200])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ctxtui.core import canonical, reading
+from ctxtui.core import block_content, canonical
 from ctxtui.core.block import of
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, said
@@ -138,4 +138,4 @@ def _content(parts: list[Any]) -> Any:
 
 
 def _words(part: Any) -> str:
-    return part if isinstance(part, str) else reading.read(of(part)).text
+    return part if isinstance(part, str) else block_content.read(of(part)).text

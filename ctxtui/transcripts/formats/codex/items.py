@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from ctxtui.core import canonical, reading
+from ctxtui.core import block_content, canonical
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit import raw_block
@@ -72,7 +72,7 @@ def of_value(value: Json) -> Said:
     role = items[0].place.role
     found = Said([items[0]], by_model=role == "assistant", id=_id(value.get("id")))
     for item in items[1:]:
-        words = reading.read(item.block).text if role == "user" else ""
+        words = block_content.read(item.block).text if role == "user" else ""
         mark = mark_of(words)
         found.items.append(Item(item.block, item.place._replace(mark=mark)) if mark else item)
         if words and not mark:
