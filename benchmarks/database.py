@@ -22,8 +22,8 @@ def _sizes(folder: Path, recording: Path, name: str) -> list[Result]:
     from ctxtui.lab.search import VERSION, words_of
     from ctxtui.runtime.keeping import source_info
     from ctxtui.runtime.loading import load
+    from ctxtui.store.fulltext import Unit
     from ctxtui.store.store import Store
-    from ctxtui.store.texts import Unit
 
     path, raw = folder / f"{recording.stem}.db", recording.stat().st_size
     loaded = load(recording)

@@ -4,7 +4,7 @@
 
 The same samples and the same libzstd give the same bytes; ``--check`` compares and writes nothing. A database carries
 the dictionaries it was written with, so a new one only needs a new name: raise `DICTIONARY_ID` in
-ctxtui/store/bodies.py and set `DICTIONARY_SHA256` to what is printed.
+ctxtui/store/block_codec.py and set `DICTIONARY_SHA256` to what is printed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import zstandard
 from dictionary_samples import samples
 
-from ctxtui.store.bodies import DICTIONARY_ID, LEVEL
+from ctxtui.store.block_codec import DICTIONARY_ID, LEVEL
 
 TARGET = Path(__file__).resolve().parent.parent / "ctxtui" / "data" / "zstd.dict"
 SIZE = 16 * 1024

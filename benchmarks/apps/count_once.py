@@ -16,8 +16,8 @@ from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, _encoding, count_all
 from ctxtui.runtime.loading import load
 from ctxtui.runtime.settings import Settings
+from ctxtui.store.fulltext import Unit
 from ctxtui.store.store import Store
-from ctxtui.store.texts import Unit
 from ctxtui.tokens.features import Features
 
 how, path, place = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])

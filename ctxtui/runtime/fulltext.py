@@ -12,7 +12,7 @@ from ctxtui.core.session import Session
 from ctxtui.lab.search import VERSION, words_of
 from ctxtui.runtime.places import database
 from ctxtui.runtime.settings import Settings
-from ctxtui.store.texts import Unit
+from ctxtui.store.fulltext import Unit
 from ctxtui.views.home import SessionSummary
 
 if TYPE_CHECKING:

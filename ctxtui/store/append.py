@@ -10,11 +10,11 @@ from ctxtui.core.block import Place
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Described, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.store import call_rows, columns
-from ctxtui.store.bodies import Packer
-from ctxtui.store.layout import items_text
+from ctxtui.store import call_rows, session_rows
+from ctxtui.store.block_codec import Packer
 from ctxtui.store.read import nodes_by_run
 from ctxtui.store.rows import Priced, sql_text
+from ctxtui.store.runs import items_text
 from ctxtui.store.write import put_blocks
 
 SLOTS: Final = ("queue", "draft")
@@ -144,5 +144,5 @@ class Appender:
             self._blocks |= put_blocks(self._conn, self._packer, list(missing.values()), {})
         unknown = {node.place for node in held} - self._places.keys()
         if unknown:
-            self._places |= columns.place_keys(self._conn, unknown)
+            self._places |= session_rows.place_keys(self._conn, unknown)
         return [(self._places[node.place], self._blocks[node.block.digest]) for node in held]

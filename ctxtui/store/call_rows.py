@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from ctxtui.core import canonical
 from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.session import Session
-from ctxtui.store.bodies import Packer
-from ctxtui.store.layout import Layout
+from ctxtui.store.block_codec import Packer
 from ctxtui.store.rows import Price, Priced, sql_text
+from ctxtui.store.runs import Layout
 
 USAGE = ("fresh", "cache_read", "write_5m", "write_1h", "write_30m", "write_12h", "output", "reasoning")
 """The whole-number columns of a usage, named as its fields."""

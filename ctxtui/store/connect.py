@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
-from ctxtui.store.failures import ELSEWHERE
+from ctxtui.store.errors import ELSEWHERE
 
 APPLICATION_ID: Final = 0x63747874
 """``ctxt`` in the file's head: how we know our own."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtui.store.connect import connect
-from ctxtui.store.failures import explained
+from ctxtui.store.errors import explained
 from ctxtui.store.listing import find
 from ctxtui.store.rows import py_text
 

@@ -14,7 +14,7 @@ from typing import Final
 from sqlite_utils import Migrations
 from sqlite_utils.db import Database
 
-from ctxtui.store import overlay, readable, tables
+from ctxtui.store import edits, sql_views, tables
 from ctxtui.store.connect import APPLICATION_ID, copy_into, schema_version, writing
 
 LADDER: Final = Migrations("ctxtui")
@@ -44,7 +44,7 @@ def m001_first(db: Database) -> None:
     for script in (tables.CONTENT, tables.SESSIONS, tables.CALLS, tables.WORK):
         db.executescript(script)
     db.execute("INSERT INTO codecs (key, name) VALUES (0, 'plain')")
-    readable.make_views(db)
+    sql_views.make_views(db)
 
 
 @LADDER()
@@ -62,7 +62,7 @@ def m003_notes(db: Database) -> None:
 @LADDER()
 def m004_overlay(db: Database) -> None:
     """Edits of every kind: by thread and branch, with many targets and a payload."""
-    db.executescript(overlay.EDITS)
+    db.executescript(edits.EDITS)
 
 
 @LADDER()

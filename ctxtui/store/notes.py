@@ -10,7 +10,7 @@ from typing import Any
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
 from ctxtui.store.connect import writing
-from ctxtui.store.failures import told
+from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 
 _COLUMNS = "session, call, digest, occurrence, bookmark, text, at, about, path"

@@ -11,11 +11,11 @@ from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.session import Described, Happened, Outcome, Session, Skipped, Thread
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.store.bodies import Unpacker
+from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.call_rows import USAGE
 from ctxtui.store.connect import reading
-from ctxtui.store.layout import items_pairs
 from ctxtui.store.rows import py_text
+from ctxtui.store.runs import items_pairs
 
 Heads = dict[int | None, list[int]]
 """The nodes of each run, by its key; the empty context's under None."""

@@ -13,14 +13,15 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.store import change, listing, memo, overlay, read, upkeep, write
+from ctxtui.store import cache, changes, listing, maintenance, read, write
+from ctxtui.store import edits as overlay
+from ctxtui.store.cache import Counts
 from ctxtui.store.connect import connect
-from ctxtui.store.failures import explained, told
-from ctxtui.store.memo import Counts
+from ctxtui.store.edits import ArtifactRow
+from ctxtui.store.errors import explained, told
+from ctxtui.store.fulltext import Texts
 from ctxtui.store.notes import Notes
-from ctxtui.store.overlay import ArtifactRow
 from ctxtui.store.rows import Info, Price, Progress, SessionRow, SourceInfo, Totals
-from ctxtui.store.texts import Texts
 
 
 def _unpriced(call: Call) -> None:
@@ -117,37 +118,37 @@ class Store:
     @told
     def rename(self, session_id: str, title: str) -> str:
         """Give a session a title, "" for the recording's own; returns its id."""
-        return change.rename(self._conn, session_id, title)
+        return changes.rename(self._conn, session_id, title)
 
     @told
     def tag(self, session_id: str, tags: Iterable[str], *, remove: bool = False) -> str:
         """Add tags to a session, or remove them; returns its id."""
-        return change.tag(self._conn, session_id, tags, remove=remove)
+        return changes.tag(self._conn, session_id, tags, remove=remove)
 
     @told
     def archive(self, session_id: str, *, undo: bool = False) -> str:
         """Hide a session from `sessions`, or show it again; returns its id."""
-        return change.archive(self._conn, session_id, archived=not undo)
+        return changes.archive(self._conn, session_id, archived=not undo)
 
     @told
     def subscription(self, session_id: str, *, undo: bool = False) -> str:
         """Mark a session as paid by a subscription, or as paid by use; returns its id."""
-        return change.subscription(self._conn, session_id, on=not undo)
+        return changes.subscription(self._conn, session_id, on=not undo)
 
     @told
     def delete(self, session_id: str) -> str:
         """Delete a session and every block that no other one holds; returns its id."""
-        return change.delete(self._conn, session_id)
+        return changes.delete(self._conn, session_id)
 
     @told
     def older(self, older_than: float, now: float) -> list[str]:
         """The ids of sessions whose last call (else import) is more than `older_than` seconds before `now`."""
-        return [id_ for _, id_ in change.older(self._conn, now - older_than)]
+        return [id_ for _, id_ in changes.older(self._conn, now - older_than)]
 
     @told
     def prune(self, older_than: float, now: float) -> list[str]:
         """Delete the sessions of `older`, and what was remembered before then; the ids that went."""
-        return change.prune(self._conn, now - older_than)
+        return changes.prune(self._conn, now - older_than)
 
     @told
     def edits(self, session_id: str, thread: str = MAIN, branch: str = "") -> list[Edit]:
@@ -195,38 +196,38 @@ class Store:
     def load_counts(self, digests: Iterable[str], encoding: str) -> dict[str, Counts]:
         """The remembered features of blocks by digest. `encoding` names the whole way of counting (vocabulary, image
         rule, version of the formulas): figures made in two ways never mix."""
-        return memo.load_counts(self._conn, digests, encoding)
+        return cache.load_counts(self._conn, digests, encoding)
 
     @told
     def save_counts(self, counts: Mapping[str, Counts], encoding: str, now: float | None = None) -> None:
         """Remember features of blocks by digest."""
-        memo.save_counts(self._conn, counts, encoding, time.time() if now is None else now)
+        cache.save_counts(self._conn, counts, encoding, time.time() if now is None else now)
 
     @told
     def remembered(self, path: str, size: int, mtime: float, version: str) -> Json | None:
         """The summary of a file that has not changed since it was made by this `version` of the summary's code."""
-        return memo.remembered(self._conn, path, size, mtime, version)
+        return cache.remembered(self._conn, path, size, mtime, version)
 
     @told
     def remember(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
         """Remember the summary (a JSON value) of a file with this size and mtime."""
-        memo.remember(self._conn, path, size, mtime, version, summary, time.time())
+        cache.remember(self._conn, path, size, mtime, version, summary, time.time())
 
     @told
     def info(self) -> Info:
         """The state of the file."""
-        return upkeep.info(self._conn, self.path)
+        return maintenance.info(self._conn, self.path)
 
     @told
     def backup(self, to: str | Path, now: float | None = None, *, plain: bool = False) -> Path:
         """Copy the database to a new file of mode 0600, or into a folder; returns the copy's path. In a `plain` copy no
         body is packed."""
-        made = upkeep.backup(self.path, Path(to), time.time() if now is None else now)
+        made = maintenance.backup(self.path, Path(to), time.time() if now is None else now)
         if plain:
-            upkeep.unpack_all(made)
+            maintenance.unpack_all(made)
         return made
 
     @told
     def vacuum(self) -> None:
         """Give the space of what was deleted back to the disk."""
-        upkeep.vacuum(self._conn)
+        maintenance.vacuum(self._conn)

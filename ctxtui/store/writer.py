@@ -20,9 +20,9 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Described, Happened, Session, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.store.append import Appender
-from ctxtui.store.bodies import Packer
+from ctxtui.store.block_codec import Packer
 from ctxtui.store.connect import connect, writing
-from ctxtui.store.failures import explained
+from ctxtui.store.errors import explained
 from ctxtui.store.listing import find
 from ctxtui.store.rows import Price, SourceInfo
 from ctxtui.store.write import write_session

@@ -9,7 +9,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.store.memo import _spelled
+from ctxtui.store.cache import _spelled
 from ctxtui.store.store import Store
 
 DAY = 86_400.0

@@ -21,19 +21,18 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.errors import Unreadable
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.store import bodies
-from ctxtui.store.bodies import Packer, Unpacker
-from ctxtui.store.pages import USABLE, WINDOW, filling_order, on_leaf
-from ctxtui.store.preview import preview
+from ctxtui.store import block_codec
+from ctxtui.store.block_codec import Packer, Unpacker, preview
 from ctxtui.store.store import Store
+from ctxtui.store.write import USABLE, WINDOW, filling_order, on_leaf
 from tests.corpus import ROOT as CHECKOUT
 from tests.store.builders import BLOCKS, FILE, LEXICON, state, talk
 
 
 def test_the_shipped_dictionary_is_the_recorded_one() -> None:
-    data = bodies.shipped_dictionary()
-    assert hashlib.sha256(data).hexdigest() == bodies.DICTIONARY_SHA256
-    assert zstandard.ZstdCompressionDict(data).dict_id() == bodies.DICTIONARY_ID
+    data = block_codec.shipped_dictionary()
+    assert hashlib.sha256(data).hexdigest() == block_codec.DICTIONARY_SHA256
+    assert zstandard.ZstdCompressionDict(data).dict_id() == block_codec.DICTIONARY_ID
 
 
 @pytest.mark.skipif(zstandard.ZSTD_VERSION != (1, 5, 7), reason="another libzstd trains another dictionary")
@@ -47,13 +46,13 @@ def test_bodies_are_plain_text_below_200_bytes_and_packed_from_there(store: Stor
     for length in (1, 199, 200, 5000, 1_000_000):
         body = (" ".join(LEXICON) * 99)[:length].encode()
         codec, stored = packer.pack(body)
-        assert isinstance(stored, str) == (length < bodies.SMALLEST)
+        assert isinstance(stored, str) == (length < block_codec.SMALLEST)
         assert unpacker.unpack(codec, stored, "it") == body
 
 
 def test_what_packing_does_not_shorten_stays_plain(store: Store) -> None:
     noise = bytes(hashlib.blake2b(str(n).encode(), digest_size=1).digest()[0] for n in range(3000))
-    assert Packer(store._conn).pack(noise) == (bodies.PLAIN, noise)
+    assert Packer(store._conn).pack(noise) == (block_codec.PLAIN, noise)
     words = " ".join(LEXICON[:60]).encode()
     assert isinstance(Packer(store._conn).pack(words).stored, bytes)
     assert isinstance(Packer(store._conn).pack(words, beside=len(words)).stored, str)
@@ -63,7 +62,7 @@ def test_a_file_written_with_another_dictionary_stays_readable(tmp_path: Path, m
     with Store.open(tmp_path / "s.db") as store:
         store.import_session(talk(20), FILE)
     newer = zstandard.ZstdCompressionDict(" ".join(LEXICON[:900]).encode()).as_bytes()
-    monkeypatch.setattr(bodies, "shipped_dictionary", lambda: newer)
+    monkeypatch.setattr(block_codec, "shipped_dictionary", lambda: newer)
     with Store.open(tmp_path / "s.db") as store:
         store.import_session(talk(20, seed=2), FILE)
         assert store.info().rows["codecs"] == 3

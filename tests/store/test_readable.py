@@ -15,9 +15,9 @@ from sqlite_utils import Database
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen
-from ctxtui.store.readable import VIEWS
+from ctxtui.store.fulltext import Unit
+from ctxtui.store.sql_views import VIEWS
 from ctxtui.store.store import Store
-from ctxtui.store.texts import Unit
 from tests.corpus import ROOT
 from tests.store.builders import FILE, named, state, talk
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.store import texts
+from ctxtui.store import fulltext
+from ctxtui.store.fulltext import LONGEST, PIECE, Unit, pieces
 from ctxtui.store.store import Store
-from ctxtui.store.texts import LONGEST, PIECE, Unit, pieces
 from tests.store.builders import FILE, LEXICON, talk
 
 A, B = Unit("/a.jsonl", 10, 1.5), Unit("/b.jsonl", 20, 2.5)
@@ -83,11 +83,11 @@ def test_a_stored_session_is_indexed_as_it_is(store: Store) -> None:
 
 
 def test_indexing_that_was_cut_short_counts_for_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: texts.Texts, unit: Unit, first: int) -> None:
+    def broken(self: fulltext.Texts, unit: Unit, first: int) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(texts.Texts, "_end", broken)
+        patch.setattr(fulltext.Texts, "_end", broken)
         with pytest.raises(KeyboardInterrupt):
             store.texts.add(A, ["half of it"], 1)
     assert store.texts.lacking([A], 1) == [A]

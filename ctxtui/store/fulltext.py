@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.store.connect import writing
-from ctxtui.store.failures import told
+from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 
 SHORTEST: Final = 3

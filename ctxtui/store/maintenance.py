@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.store.bodies import Unpacker
+from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.connect import copy_into, schema_version, writing
 from ctxtui.store.rows import Info
 
