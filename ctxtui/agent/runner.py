@@ -1,6 +1,8 @@
 """The turn machine at work: commands become requests, tools and pauses in an event loop, and what comes of them events.
 
 Everything happens in one event loop; only tools run in threads. Nothing here knows a provider, a database or a screen.
+
+One request and its answer, without a turn: nothing is retried, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ctxtui.agent import events as ev
-from ctxtui.agent import moments as mo
+from ctxtui.agent import progress as mo
 from ctxtui.agent.conversation import Conversation, Draft
 from ctxtui.agent.exchange import Exchange
 from ctxtui.agent.tools.registry import Toolbox
 from ctxtui.agent.turn import Phase, State, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Response
 from ctxtui.wire.speech import Result
+from ctxtui.wire.sse import EventParser
 
 
 class Line(Protocol):
@@ -201,3 +206,22 @@ _PASSING = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", 
 def _passing(error: str) -> bool:
     """Whether an error said within a stream is worth another try."""
     return any(word in error.lower() for word in _PASSING)
+
+
+class OnceLine(Protocol):
+    """Sends a body and gives the bytes of the answer (`providers.line.SdkLine`)."""
+
+    def send(self, body: bytes) -> AsyncIterator[bytes]:
+        """The bytes of the answer to `body` as they come. Raises `ProviderError`."""
+
+
+async def answered(line: OnceLine, dialect: str, body: bytes) -> Response:
+    """The whole answer to `body`, a request in `dialect`. Raises `ProviderError`, also where the answer broke off."""
+    reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
+    async for data in line.send(body):
+        reader.feed(parser.feed(data))
+    reader.feed(parser.close())
+    response = reader.response()
+    if response.error or not response.complete:
+        raise ProviderError(response.error or "the answer broke off", retry=True)
+    return response

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui import __version__
 from ctxtui.agent import events as ev
-from ctxtui.agent import moments as mo
+from ctxtui.agent import progress as mo
 from ctxtui.agent.conversation import Conversation, Draft, Opening, begin, go_on
 from ctxtui.agent.exchange import Exchange
 from ctxtui.agent.runner import Runner, Surroundings

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ctxtui.agent import moments as mo
+from ctxtui.agent import progress as mo
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.store.writer import Ended, InFlight, Work
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.agent.conversation import Opening, begin, go_on
-from ctxtui.agent.once import answered
+from ctxtui.agent.runner import answered
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError

@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from ctxtui.agent import events as ev
-from ctxtui.agent import moments as mo
+from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import Phase
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality import check

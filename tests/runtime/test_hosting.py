@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from ctxtui.agent import events as ev
-from ctxtui.agent import moments as mo
+from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import Phase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality import check

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.agent import events as ev
-from ctxtui.agent import moments as mo
+from ctxtui.agent import progress as mo
 from ctxtui.core.edit import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.agent import events as ev
-from ctxtui.agent import moments as mo
+from ctxtui.agent import progress as mo
 from ctxtui.core.session import MAIN
 from ctxtui.offline.strict_chat import refusals
 from ctxtui.providers.local import find_servers, look_at

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.reading import FIND, GREP, LIST_DIR, READ_FILE
-from ctxtui.agent.tools.recalling import NAME as RECALL
-from ctxtui.agent.tools.recalling import Known, recall
+from ctxtui.agent.tools.read_tools import FIND, GREP, LIST_DIR, READ_FILE
+from ctxtui.agent.tools.recall_tool import NAME as RECALL
+from ctxtui.agent.tools.recall_tool import Known, recall
 from ctxtui.agent.tools.tool import Tool, checked
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.agent.tools.writing import EDIT_FILE, WRITE_FILE
+from ctxtui.agent.tools.write_tools import EDIT_FILE, WRITE_FILE
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.references import expand_value
 

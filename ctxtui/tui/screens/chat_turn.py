@@ -20,13 +20,13 @@ from ctxtui.views.open_block import Opened
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.agent import moments as mo
+    from ctxtui.agent import progress as mo
     from ctxtui.agent.conversation import Draft
     from ctxtui.runtime.chat_source import ChatSource
     from ctxtui.runtime.hosting import Host, News
     from ctxtui.runtime.live_count import LiveCount
 else:
-    mo = later("ctxtui.agent.moments")
+    mo = later("ctxtui.agent.progress")
 
 FRAME = 1 / 30
 """Seconds between two frames of an answer that comes in."""

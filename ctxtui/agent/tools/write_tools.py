@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ctxtui.agent.tools.reading import text_of
+from ctxtui.agent.tools.read_tools import text_of
 from ctxtui.agent.tools.tool import BadInput, Tool
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
