@@ -42,8 +42,8 @@ from ctxtui.store.writer import Began, Ended, Resumed, Writer
 from ctxtui.wire.registry import DIALECTS
 
 if TYPE_CHECKING:
-    from ctxtui.providers.headroom import Headroom
-    from ctxtui.providers.line import SdkLine
+    from ctxtui.providers.rate_limits import Headroom
+    from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.runtime.config import Config
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.store.rows import Price
@@ -135,7 +135,7 @@ class Host:
 
     async def meet(self, partner: Partner) -> None:
         """Open the line to `partner`; the embedded provider is started."""
-        from ctxtui.providers.line import SdkLine
+        from ctxtui.providers.sdk_client import SdkLine
 
         if partner.is_offline:
             from ctxtui.runtime.embedded import start
@@ -230,7 +230,7 @@ class Host:
     async def counted(self, draft: Draft) -> int | None:
         """The input tokens of `draft` as the provider counts them; None where it does not say. Raises
         `ProviderError`."""
-        from ctxtui.providers.counting import counted
+        from ctxtui.providers.token_counting import counted
 
         return await counted(self._line, draft.body) if self._line is not None else None
 

@@ -11,8 +11,8 @@ from ctxtui.core.errors import BadConfig, NotFound, ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, KEYS, OLLAMA, RESPONSES, Endpoint, key_for
 
 if TYPE_CHECKING:
-    from ctxtui.providers.line import SdkLine
-    from ctxtui.providers.local import ServedModel, Server
+    from ctxtui.providers.local_servers import ServedModel, Server
+    from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.runtime.config import Config
 
 OFFLINE: Final = "offline"
@@ -93,7 +93,7 @@ def _hosted(provider: str, model: str, env: Mapping[str, str]) -> Partner:
 
 async def _compatible(base_url: str, provider: str, model: str, env: Mapping[str, str]) -> Partner:
     """A server of any make at an address: what it tells of itself, else the dialect that `provider` names."""
-    from ctxtui.providers.local import look_at
+    from ctxtui.providers.local_servers import look_at
 
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
@@ -126,7 +126,7 @@ async def _running(kind: str, model: str, env: Mapping[str, str]) -> Partner:
 
 
 async def _servers(env: Mapping[str, str]) -> list[Server]:
-    from ctxtui.providers.local import find_servers
+    from ctxtui.providers.local_servers import find_servers
 
     return await find_servers(env)
 

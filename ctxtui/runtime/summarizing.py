@@ -91,7 +91,7 @@ def request(partner: Partner, config: Config, part: Part, own: Ready | None = No
 
 async def written(partner: Partner, body: bytes) -> Summary:
     """Send the request; what the model wrote. Raises `ProviderError`."""
-    from ctxtui.providers.line import SdkLine
+    from ctxtui.providers.sdk_client import SdkLine
 
     ends = None
     if partner.is_offline:

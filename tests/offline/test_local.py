@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.offline import Running, Server, offline
 from ctxtui.offline.local import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, LocalModel
-from ctxtui.providers.local import look_at
+from ctxtui.providers.local_servers import look_at
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import parse

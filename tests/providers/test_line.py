@@ -6,8 +6,8 @@ import pytest
 
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import PATHS, Endpoint, key_for
-from ctxtui.providers.headroom import headrooms, retry_after
-from ctxtui.providers.line import SdkLine
+from ctxtui.providers.rate_limits import headrooms, retry_after
+from ctxtui.providers.sdk_client import SdkLine
 from tests.providers.served import Served, failing, served, streaming
 
 BODY = (

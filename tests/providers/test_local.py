@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from ctxtui.providers.local import ServedModel, candidates, find_servers, lm_studio_models, look_at, ollama_model
+from ctxtui.providers.local_servers import (
+    ServedModel,
+    candidates,
+    find_servers,
+    lm_studio_models,
+    look_at,
+    ollama_model,
+)
 from tests.providers.served import served
 
 LLAMA_CPP: dict[str, Any] = {

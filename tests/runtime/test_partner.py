@@ -9,7 +9,7 @@ import pytest
 
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.providers.endpoint import Endpoint
-from ctxtui.providers.line import SdkLine
+from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.runtime import partner as partners
 from ctxtui.runtime.config import Config, load
 from ctxtui.runtime.partner import Partner, Wish, choose, params_for, refined

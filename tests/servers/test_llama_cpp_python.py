@@ -12,7 +12,7 @@ from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.core.session import MAIN
 from ctxtui.offline.strict_chat import refusals
-from ctxtui.providers.local import find_servers, look_at
+from ctxtui.providers.local_servers import find_servers, look_at
 from ctxtui.runtime.hosting import Host
 from ctxtui.runtime.partner import Wish, choose
 from ctxtui.wire import registry

@@ -89,7 +89,7 @@ class Partnered(TurnSeen):
 
     async def action_show_rendered(self) -> None:
         """The next request as the server's template renders it, in the pager."""
-        from ctxtui.providers.rendered import rendered
+        from ctxtui.providers.chat_template import rendered
 
         runner, partner = self.host.runner, self.host.partner
         if runner is None or partner is None:

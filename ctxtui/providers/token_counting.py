@@ -8,7 +8,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, RESPONSES
-from ctxtui.providers.line import SdkLine
+from ctxtui.providers.sdk_client import SdkLine
 
 _ANTHROPIC: Final = frozenset("model messages system tools tool_choice thinking cache_control output_config".split())
 _RESPONSES: Final = frozenset(

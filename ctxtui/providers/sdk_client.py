@@ -16,7 +16,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint
-from ctxtui.providers.headroom import Headroom, headrooms, retry_after
+from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
 from ctxtui.wire.stream import error_words
 
 _RAW: Final = {"X-Stainless-Raw-Response": "stream"}
