@@ -30,15 +30,15 @@ from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.edit import DROP, PIN, SUMMARIZE, TRUNCATE, Edit, make
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.applied import Applied
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.dependence import Literals
 from ctxtui.curation.policies.policy import Step, run
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.situation import Situation
-from ctxtui.curation.price_tag import Asked, price_tag
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.price.dependence import Literals
+from ctxtui.curation.price.price_tag import Asked, price_tag
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.runtime.packaged import cache_rules, model_table
 
 BLOCKS: Final = 10_000

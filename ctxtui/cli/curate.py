@@ -113,7 +113,7 @@ def curated_from(
 def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
     from ctxtui.curation.policies.policy import Step
     from ctxtui.curation.policies.profile import parse_profile, single
-    from ctxtui.curation.policies.spelled import value_of
+    from ctxtui.curation.policies.settings_text import value_of
     from ctxtui.runtime.policies import every_policy
 
     known = every_policy()

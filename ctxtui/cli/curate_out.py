@@ -8,8 +8,8 @@ from typing import Any
 
 from ctxtui.core import canonical
 from ctxtui.core.edit_json import to_json
-from ctxtui.curation.price_tag import Moment
-from ctxtui.curation.violation import Violation
+from ctxtui.curation.legality.violation import Violation
+from ctxtui.curation.price.price_tag import Moment
 from ctxtui.runtime.curating import Curation
 from ctxtui.views import numbers
 from ctxtui.views.safe_text import one_line

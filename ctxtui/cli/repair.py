@@ -13,7 +13,7 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.views.safe_text import one_line
 
 if TYPE_CHECKING:
-    from ctxtui.curation.faults import Fault
+    from ctxtui.curation.legality.faults import Fault
     from ctxtui.runtime.loaded import Loaded
     from ctxtui.runtime.repairing import Diagnosis
 

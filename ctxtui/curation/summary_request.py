@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core.block import HEADER
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
-from ctxtui.curation.dependence import Literals, lost
+from ctxtui.curation.price.dependence import Literals, lost
 
 SECTIONS: Final = (
     "Goal", "Decisions and why", "Files read and changed", "Errors and how they were solved", "Where things stand",

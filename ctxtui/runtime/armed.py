@@ -11,7 +11,7 @@ from ctxtui.curation.context import IMAGES, Context
 from ctxtui.curation.policies.policy import run_all
 from ctxtui.curation.policies.profile import Profile, parse_profile
 from ctxtui.curation.policies.situation import Situation
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.runtime.overlay import Overlay
 from ctxtui.tokens.models import ModelCard
 

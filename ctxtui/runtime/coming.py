@@ -11,10 +11,10 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.price_tag import Asked
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.price.price_tag import Asked
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.lab.asking import Replay, Weigh
 from ctxtui.lab.book import Book
 from ctxtui.lab.coming import Coming, coming

@@ -12,13 +12,13 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.dependence import Literals
 from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.situation import Situation
-from ctxtui.curation.price_tag import Asked, PriceTag, price_tag
-from ctxtui.curation.rules import Rules, rules_for
+from ctxtui.curation.price.dependence import Literals
+from ctxtui.curation.price.price_tag import Asked, PriceTag, price_tag
+from ctxtui.curation.provider_rules import Rules, rules_for
 from ctxtui.lab import asking
 from ctxtui.lab.asking import Weigh
 from ctxtui.lab.book import Book

@@ -39,9 +39,9 @@ class Edited:
         overlay, context = self._overlay(), self._context
         if overlay is None or context is None:
             return {}
-        from ctxtui.curation.externalized import externalized
+        from ctxtui.curation.apply.references import externalized_externalized
 
-        return externalized(context, overlay.applied)
+        return externalized_externalized(context, overlay.applied)
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
         """The body under the applied edits; None where there are none. Raises `CtxtuiError` where they are refused."""
@@ -49,10 +49,10 @@ class Edited:
         if overlay is None or not (overlay.applied or self._profile):
             return None
         # Imported here: most chats have no edits.
-        from ctxtui.curation.apply import apply
+        from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.context import Context
-        from ctxtui.curation.outgoing import Refused, outgoing
-        from ctxtui.curation.rules import rules_for
+        from ctxtui.curation.legality.request_check import Refused, outgoing
+        from ctxtui.curation.provider_rules import rules_for
         from ctxtui.wire.request import Request
 
         params = Request((), skeleton).params

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.curation.apply import apply
-from ctxtui.curation.externalized import externalized
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.references import externalized_externalized
 from ctxtui.curation.policies.policy import Policy, Step, run
+from ctxtui.curation.policies.settings_text import settings_of
 from ctxtui.curation.policies.situation import Situation
-from ctxtui.curation.policies.spelled import settings_of
-from ctxtui.curation.price_tag import PriceTag, pays_back, price_tag
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.price.price_tag import PriceTag, pays_back, price_tag
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.runtime.policies import every_policy
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ctxtui.core.block import Block
     from ctxtui.core.canonical import Json
     from ctxtui.core.edit import Edit
-    from ctxtui.curation.applied import Applied
+    from ctxtui.curation.apply.applied import Applied
     from ctxtui.runtime.coming import Next
     from ctxtui.runtime.staging_desk import StagingDesk
     from ctxtui.views.scene import Scene
@@ -158,7 +158,7 @@ class Proposals:
 
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
         """The content that `edits` take out, by name."""
-        return externalized(self._staging.applied.context, edits)
+        return externalized_externalized(self._staging.applied.context, edits)
 
 
 def _spelled(value: Json) -> str:

@@ -10,10 +10,10 @@ from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.applied import Applied
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.curation.outgoing import Outgoing, outgoing
-from ctxtui.curation.violation import Violation
+from ctxtui.curation.legality.request_check import Outgoing, outgoing
+from ctxtui.curation.legality.violation import Violation
 from ctxtui.lab.chosen import Chosen
 
 OWN: Final = "ctxtui"

@@ -9,9 +9,9 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import ASSISTANT, Context
-from ctxtui.curation.errors_told import BOUND, TOO_LONG, rule_of, told
-from ctxtui.curation.repair import Mended, all_thinking, repair
-from ctxtui.curation.rules import Rules, rules_for
+from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, rule_of, told
+from ctxtui.curation.legality.repair import Mended, all_thinking, repair
+from ctxtui.curation.provider_rules import Rules, rules_for
 from ctxtui.lab.chosen import Chosen, choose
 from ctxtui.tokens.models import ModelCard
 

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.applied import Applied
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.dependence import Literals, Lost, Quote
-from ctxtui.curation.price_tag import EXPIRY, PriceTag, price_tag
-from ctxtui.curation.price_tag import Moment as Priced
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.price.dependence import Literals, Lost, Quote
+from ctxtui.curation.price.price_tag import EXPIRY, PriceTag, price_tag
+from ctxtui.curation.price.price_tag import Moment as Priced
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.runtime.coming import Next
 from ctxtui.runtime.next_desk import Later, NextDesk
 from ctxtui.views.staged_pane import Moment, StagedPane

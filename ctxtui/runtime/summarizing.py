@@ -15,9 +15,9 @@ from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context, is_call
-from ctxtui.curation.legality import check
-from ctxtui.curation.outgoing import Refused
-from ctxtui.curation.sent_path import leaving
+from ctxtui.curation.legality.legality import check
+from ctxtui.curation.legality.request_check import Refused
+from ctxtui.curation.price.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
 from ctxtui.runtime.config import Config
 from ctxtui.runtime.partner import NAMES, Partner, Wish, choose, makers, params_for

@@ -8,11 +8,11 @@ from functools import cached_property
 from ctxtui.cache.prompt import Prompt
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.applied import Applied
-from ctxtui.curation.price_tag import Asked, Charge
-from ctxtui.curation.sent_path import SentPath, leaving
-from ctxtui.curation.staged_context import Count, StagedContext
-from ctxtui.curation.staged_prompt import Front, staged_prompt, trail_of
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.price.price_tag import Asked, Charge
+from ctxtui.curation.price.sent_path import SentPath, leaving
+from ctxtui.curation.price.staged_context import Count, StagedContext
+from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.lab.asking import Asking
 
 

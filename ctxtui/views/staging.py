@@ -32,7 +32,7 @@ from ctxtui.views.signs import MARK
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.curation.applied import Applied, Change, Insert
+    from ctxtui.curation.apply.applied import Applied, Change, Insert
 
 Tokens = Callable[[Block], int | None]
 """Tokens of a block that no context has yet; None while it is being counted."""

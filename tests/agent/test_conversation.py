@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxtui.agent.conversation import Conversation, Opening, begin, go_on
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.tree import Tree
-from ctxtui.curation.legality import check
+from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.speech import Result

@@ -28,7 +28,7 @@ from ctxtui.core.edit import (
     Target,
     make,
 )
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from tests.curation.conversations import context_of, logs
 from tests.wire import talk

@@ -11,13 +11,13 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.edit import DEDUPLICATE, DROP, HOIST, MOVE, TRUNCATE, Edit, make
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.applied import Applied
-from ctxtui.curation.apply import apply
-from ctxtui.curation.by_hand import compacted, deduplicated, hoistable, hoisted, minimised, moves_there
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.shared_text import others_like, static_part, with_line_ends
 from ctxtui.curation.context import Context
+from ctxtui.curation.manual_edits import compacted, deduplicated, hoistable, hoisted, minimised, moves_there
 from ctxtui.curation.policies import dedupe_reads
 from ctxtui.curation.policies.policy import Step, run
-from ctxtui.curation.static_part import others_like, static_part, with_line_ends
 from ctxtui.runtime.loading import load
 from tests.curation.test_policies import situation_of
 from tests.curation.test_selection import at, message, result, use
@@ -136,7 +136,7 @@ def test_a_message_is_held_against_others_of_its_side_also_of_other_calls(monkey
     here = at(context, "task 0")
     assert others_like(context, here, heads) == [f"{RULES}task 1", f"{RULES}task 2", "then"], "not itself, sent again"
     assert others_like(context, here) == ["then"]
-    monkeypatch.setattr("ctxtui.curation.static_part.LARGEST", 10)
+    monkeypatch.setattr("ctxtui.curation.apply.shared_text.LARGEST", 10)
     assert others_like(context, here, heads) == ["then"], "what is held against it has a limit"
 
 

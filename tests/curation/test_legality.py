@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core import canonical
-from ctxtui.curation.legality import check
+from ctxtui.curation.legality.legality import check
 
 USE = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "x"}

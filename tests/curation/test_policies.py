@@ -14,14 +14,14 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.edit import DROP, PIN, REVERT, TRUNCATE, USER, Edit, make
 from ctxtui.core.errors import BadConfig, NotFound
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.outgoing import outgoing
+from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.policies.policy import Step, run, run_all
 from ctxtui.curation.policies.profile import parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.situation import Situation
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline.issuing import signed
 from ctxtui.runtime.packaged import model_table
 from tests.curation.conversations import context_of

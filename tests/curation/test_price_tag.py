@@ -20,15 +20,15 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.edit import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE, make
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.applied import Applied
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import THINKING, Context
-from ctxtui.curation.dependence import Literals, reattached
-from ctxtui.curation.outgoing import outgoing
-from ctxtui.curation.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, price_tag
-from ctxtui.curation.rules import rules_for
-from ctxtui.curation.sent_path import SentPath, leaving
-from ctxtui.curation.staged_prompt import Front, staged_prompt, trail_of
+from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.price.dependence import Literals, reattached
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, price_tag
+from ctxtui.curation.price.sent_path import SentPath, leaving
+from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.lab.cache_prompts import message_before
 from ctxtui.pricing.price import price
 from ctxtui.runtime.packaged import cache_rules, model_table

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ctxtui.core import canonical
-from ctxtui.curation.apply import apply
-from ctxtui.curation.outgoing import outgoing
-from ctxtui.curation.rules import BINDING_BETA, rules_for
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
 from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
 from ctxtui.offline.issuing import signed
 from ctxtui.runtime.packaged import model_table

@@ -7,9 +7,9 @@ from itertools import count as numbers
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import DROP, PIN, SUMMARIZE, make
-from ctxtui.curation.apply import apply
-from ctxtui.curation.facts import facts, told
-from ctxtui.curation.outgoing import outgoing
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.extractive_summary import facts, told
+from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.lab.chosen import choose
 from ctxtui.offline import strict_anthropic
 from ctxtui.runtime.books import book_for

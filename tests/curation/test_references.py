@@ -5,11 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from ctxtui.core.edit import EXTERNALIZE, make
-from ctxtui.curation.apply import apply
-from ctxtui.curation.externalized import externalized
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.references import expand, expand_value, externalized_externalized
 from ctxtui.curation.policies.policy import run
 from ctxtui.curation.policies.profile import single
-from ctxtui.curation.references import expand, expand_value
 from tests.cases.systems import feedback
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
@@ -22,7 +21,7 @@ def test_what_went_out_comes_back_as_it_was() -> None:
     made = run(single("externalize_large"), situation_of(context))
     sent = apply(context, made).sent[-1].block.value()["text"]
     whole = context.reading(len(context) - 1).text
-    outside = externalized(context, made)
+    outside = externalized_externalized(context, made)
     assert len(outside) == 15 and len(sent) < len(whole) / 3
     # Behind each reference stands a line that tells what it is.
     for name, content in outside.items():
@@ -39,6 +38,6 @@ def test_references_in_inputs() -> None:
 
 def test_nothing_is_outside_without_such_edits() -> None:
     context, _ = context_of(SHAPES["anthropic"](Random(1)), "anthropic")
-    assert externalized(context, []) == {}
+    assert externalized_externalized(context, []) == {}
     target = context.target(next(p for p, i in enumerate(context.items) if i.block.kind == "text"))
-    assert set(externalized(context, [make(EXTERNALIZE, [target], {"name": "a b"})])) == {"a_b"}
+    assert set(externalized_externalized(context, [make(EXTERNALIZE, [target], {"name": "a b"})])) == {"a_b"}

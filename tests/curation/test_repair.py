@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from ctxtui.core import canonical
-from ctxtui.curation import violation as rule
-from ctxtui.curation.apply import apply
-from ctxtui.curation.errors_told import BOUND, TOO_LONG, told
-from ctxtui.curation.faults import faults
-from ctxtui.curation.outgoing import outgoing
-from ctxtui.curation.repair import repair
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.legality import violation as rule
+from ctxtui.curation.legality.faults import faults
+from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, told
+from ctxtui.curation.legality.repair import repair
+from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.runtime.packaged import model_table
 from tests.cases.sessions import PNG
 from tests.curation.conversations import context_of

@@ -9,8 +9,7 @@ from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.edit import DROP, SUMMARIZE, make
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context
-from ctxtui.curation.facts import facts, told
-from ctxtui.curation.selection import (
+from ctxtui.curation.edits_from_selection import (
     between,
     breakpoint_step,
     edits,
@@ -20,6 +19,7 @@ from ctxtui.curation.selection import (
     text_at,
     widened,
 )
+from ctxtui.curation.extractive_summary import facts, told
 
 
 def message(role: str, *parts: Block) -> list[Item]:

@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.spelled import settings_of
+from ctxtui.curation.policies.settings_text import settings_of
 
 
 @pytest.mark.parametrize(

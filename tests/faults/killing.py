@@ -24,7 +24,7 @@ from typing import Any
 from ctxtui.agent import events as ev
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, ProviderError
-from ctxtui.curation.legality import check
+from ctxtui.curation.legality.legality import check
 from ctxtui.offline import strict_anthropic
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.runtime.config import Config, load

@@ -15,7 +15,7 @@ from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import Phase
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.curation.legality import check
+from ctxtui.curation.legality.legality import check
 from ctxtui.runtime.config import Config, load
 from ctxtui.runtime.hosting import Host, News
 from ctxtui.runtime.partner import Wish

@@ -11,7 +11,7 @@ from ctxtui.agent.conversation import Opening, begin
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.tree import Tree
-from ctxtui.curation.legality import check
+from ctxtui.curation.legality.legality import check
 from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.runtime.continuing import past_of

@@ -11,10 +11,10 @@ import pytest
 from ctxtui.core.edit import DROP, make
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
-from ctxtui.curation.applied import Applied
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.rules import rules_for
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.lab.chosen import choose
 from ctxtui.offline import offline, strict_anthropic
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint

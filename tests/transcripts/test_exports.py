@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.session import Session
-from ctxtui.curation.legality import check
+from ctxtui.curation.legality.legality import check
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.translate import encode

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
-from ctxtui.curation.by_hand import NO_JSON
+from ctxtui.curation.manual_edits import NO_JSON
 from ctxtui.runtime.editor import NoEditor
 from ctxtui.runtime.loading import load
 from ctxtui.tui.commands.inspector_edit import TOOLS

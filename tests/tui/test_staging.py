@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
-from ctxtui.curation import selection
+from ctxtui.curation import edits_from_selection
 from ctxtui.tui.screens.breaks import BreaksScreen
 from ctxtui.tui.screens.edit_log import EditLogScreen
 from ctxtui.tui.screens.inspector import InspectorScreen
@@ -223,7 +223,7 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         scene = screen.panels.scene
         assert scene is not None
         context = screen.context_of(scene)
-        edit = selection.keeping(context, overlay.in_force, "line of code")
+        edit = edits_from_selection.keeping(context, overlay.in_force, "line of code")
         assert edit is not None and str(edit.given["text"]).endswith("- kept: line of code")
         await until(pilot, lambda: desk.next_call(scene, screen.feed.want) is not None)
         await pilot.press("l")

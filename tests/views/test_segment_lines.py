@@ -9,7 +9,7 @@ import pytest
 from ctxtui.core import block
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.usage import Usage
-from ctxtui.curation.applied import Applied
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.lab.book import Book
 from ctxtui.lab.running import Running
 from ctxtui.runtime.packaged import model_table

@@ -11,7 +11,7 @@ from hypothesis import given
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.block_content import read
-from ctxtui.curation.legality import check
+from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.encode import build, export

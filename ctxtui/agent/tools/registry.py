@@ -13,7 +13,7 @@ from ctxtui.agent.tools.tool import Tool, checked
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.tools.write_tools import EDIT_FILE, WRITE_FILE
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.curation.references import expand_value
+from ctxtui.curation.apply.references import expand_value
 
 TOOLS: Final[tuple[Tool, ...]] = (READ_FILE, LIST_DIR, FIND, GREP, WRITE_FILE, EDIT_FILE)
 

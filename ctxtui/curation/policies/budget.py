@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxtui.core.edit import REPLACE, STRIP, SUMMARIZE, TRUNCATE, Edit
-from ctxtui.curation.facts import facts, told
+from ctxtui.curation.apply.rewrite import rewritten
+from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.clear_tool_results import CLEARED
+from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.policies.spans import numbered, tokens_of
-from ctxtui.curation.policies.tools import results
-from ctxtui.curation.rewrite import rewritten
+from ctxtui.curation.policies.tool_results import results
 
 NAME = "budget"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import REPLACE, Edit
+from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.policies.spans import tokens_of
-from ctxtui.curation.policies.tools import results, tool_of
+from ctxtui.curation.policies.tool_results import results, tool_of
 
 NAME = "clear_tool_results"
 CLEARED = "[Old tool result content cleared]"

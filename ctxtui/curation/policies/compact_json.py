@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import COMPACT_JSON, Edit
+from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.rewrite import rewritten
 
 NAME = "compact_json"
 

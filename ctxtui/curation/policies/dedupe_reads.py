@@ -6,10 +6,10 @@ from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxtui.core.edit import DEDUPLICATE, Edit
+from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.policies.spans import tokens_of
-from ctxtui.curation.policies.tools import path_of, results, tool_of
+from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 
 NAME = "dedupe_reads"
 

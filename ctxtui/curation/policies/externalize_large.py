@@ -8,12 +8,12 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import EXTERNALIZE, Edit
+from ctxtui.curation.apply.block_text import has_words
+from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.policies.tools import path_of, results, tool_of
-from ctxtui.curation.references import safe_name
-from ctxtui.curation.wording import has_words
+from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 
 NAME = "externalize_large"
 LINE: Final = 100

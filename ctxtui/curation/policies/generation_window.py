@@ -9,9 +9,9 @@ from typing import Final
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.context import Message
+from ctxtui.curation.policies.context_spans import free_runs, summarised
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, Stretch
-from ctxtui.curation.policies.spans import free_runs, summarised
 
 NAME = "generation_window"
 

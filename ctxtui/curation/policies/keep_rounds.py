@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import DROP, TRUNCATE, Edit
+from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.policies.spans import numbered, summarised
-from ctxtui.curation.policies.tools import results
+from ctxtui.curation.policies.tool_results import results
 
 NAME = "keep_rounds"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import MINIMISE, Edit
+from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.rewrite import rewritten
 
 NAME = "minimise_schemas"
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, in_force, make
-from ctxtui.curation.applied import Applied
-from ctxtui.curation.apply import apply
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_result
-from ctxtui.curation.dependence import Literals
-from ctxtui.curation.rules import Rules
+from ctxtui.curation.price.dependence import Literals
+from ctxtui.curation.provider_rules import Rules
 
 Settings = Mapping[str, Json]
 

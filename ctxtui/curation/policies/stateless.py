@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
+from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation
-from ctxtui.curation.policies.spans import numbered, summarised
 
 NAME = "stateless"
 

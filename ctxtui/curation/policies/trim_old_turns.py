@@ -9,11 +9,11 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import DROP, REPLACE, Edit
-from ctxtui.curation.compact import values
+from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
+from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.policies.spans import tokens_of
 
 NAME = "trim_old_turns"
 TEMPLATE: Final = "[turn {turn}] {first}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import TRUNCATE, Edit
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import Settings, Situation, edit
-from ctxtui.curation.policies.tools import results, tool_of
+from ctxtui.curation.policies.tool_results import results, tool_of
 
 NAME = "truncate_results"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ctxtui.curation.dependence import Lost, Quote
+from ctxtui.curation.price.dependence import Lost, Quote
 from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.breaks import BREAKS
 from ctxtui.tui.look.pane import Pane

@@ -11,9 +11,9 @@ from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Target
-    from ctxtui.curation import selection
+    from ctxtui.curation import edits_from_selection
 else:
-    selection = later("ctxtui.curation.selection")
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 
 class Logging(Marking):
@@ -86,7 +86,7 @@ class Logging(Marking):
             overlay = self.overlay
             if literal is None or overlay is None:
                 return
-            edit = selection.keeping(self.context_of(scene), overlay.in_force, literal)
+            edit = edits_from_selection.keeping(self.context_of(scene), overlay.in_force, literal)
             if edit is None:
                 self.say([Span("no summary took this away: u takes the edit back", "dim")])
             else:
@@ -102,7 +102,7 @@ class Logging(Marking):
             return
         context = self.context_of(scene)
         at = context.position(node) if node else context.find(new.edit.targets[0]) if new is not None else None
-        edit = None if at is None else selection.annotated(context, overlay.in_force, at, rating, remark)
+        edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
         if edit is None:
             self.say([Span("no summary stands for this block", "dim")])
         else:

@@ -20,7 +20,7 @@ from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
-    from ctxtui.curation import selection
+    from ctxtui.curation import edits_from_selection
     from ctxtui.curation.context import Context
     from ctxtui.lab.coming import Coming
     from ctxtui.runtime.overlay import Overlay
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctxtui.views.staged_pane import StagedPane
     from ctxtui.views.staging import Staging
 else:
-    selection = later("ctxtui.curation.selection")
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 
 class EditsLoaded(Message):
@@ -178,7 +178,7 @@ class Editing(Searching):
         """The positions that a key acts on: the marked ones, else that under the cursor."""
         node = self.panels.transcript.node
         nodes = list(self.marks) or ([node] if node else [])
-        holds = partial(selection.holds, context)
+        holds = partial(edits_from_selection.holds, context)
         return sorted(context.position(one) for one in nodes if holds(one))
 
     def edited(self) -> None:

@@ -10,10 +10,10 @@ from ctxtui.tui.screens.inspector_editing import Editing
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.curation import selection
+    from ctxtui.curation import edits_from_selection
     from ctxtui.curation.context import Context
 else:
-    selection = later("ctxtui.curation.selection")
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 
 class Marking(Editing):
@@ -36,7 +36,7 @@ class Marking(Editing):
             return
         context = self.context_of(scene)
         last = next(reversed(self.marks), node)
-        self._mark(context, selection.between(context, context.position(last), context.position(node)))
+        self._mark(context, edits_from_selection.between(context, context.position(last), context.position(node)))
 
     def action_widen(self) -> None:
         """Widen the mark to the message, the turn, the tool's results, the category."""
@@ -45,7 +45,7 @@ class Marking(Editing):
             return
         context = self.context_of(scene)
         now = {context.position(one) for one in self.marks} or {context.position(node)}
-        wider, what = selection.widened(context, context.position(node), frozenset(now))
+        wider, what = edits_from_selection.widened(context, context.position(node), frozenset(now))
         self._mark(context, wider)
         self.say([Span("■ ", "accent"), Span(f"{len(wider):,} marked: {what}", "ink")])
 

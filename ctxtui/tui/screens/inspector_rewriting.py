@@ -12,12 +12,12 @@ from ctxtui.views import safe_text
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.curation import by_hand
-    from ctxtui.curation.applied import Applied
-    from ctxtui.curation.by_hand import Asked
+    from ctxtui.curation import manual_edits
+    from ctxtui.curation.apply.applied import Applied
+    from ctxtui.curation.manual_edits import Asked
     from ctxtui.views.scene import Scene
 else:
-    by_hand = later("ctxtui.curation.by_hand")
+    manual_edits = later("ctxtui.curation.manual_edits")
 
 
 class Rewriting(OnEdits):
@@ -56,13 +56,13 @@ class Rewriting(OnEdits):
         """References in place of repeated and outdated results."""
         at = self._at_hand()
         if at is not None:
-            self._stage_asked(by_hand.deduplicated(*at), "deduplicate")
+            self._stage_asked(manual_edits.deduplicated(*at), "deduplicate")
 
     def action_minimise(self) -> None:
         """Smaller definitions of tools."""
         at = self._at_hand()
         if at is not None:
-            self._stage_asked(by_hand.minimised(*at), "minimise")
+            self._stage_asked(manual_edits.minimised(*at), "minimise")
 
     def action_move(self, to: str) -> None:
         """Move the blocks to the front, the end or the system prompt; back, where they stand there already."""
@@ -70,12 +70,12 @@ class Rewriting(OnEdits):
         if at is None or overlay is None:
             return
         applied, positions = at
-        standing = by_hand.moves_there(applied.context, overlay.in_force, positions, to)
+        standing = manual_edits.moves_there(applied.context, overlay.in_force, positions, to)
         if standing:
             overlay.revert(edit.id for edit in standing)
             self._done([], "move")
         else:
-            self.stage_now(by_hand.moved(applied.context, positions, to), "move")
+            self.stage_now(manual_edits.moved(applied.context, positions, to), "move")
 
     # JSON
 
@@ -84,7 +84,7 @@ class Rewriting(OnEdits):
         at = self._at_hand()
         if at is None:
             return
-        why = by_hand.no_json(*at)
+        why = manual_edits.no_json(*at)
         if why:
             self.refuse(why)
             return
@@ -101,14 +101,14 @@ class Rewriting(OnEdits):
         at = self._at_hand()
         if at is None:
             return
-        from ctxtui.curation.policies.spelled import settings_of
+        from ctxtui.curation.policies.settings_text import settings_of
 
         try:
-            rules = settings_of(by_hand.COMPACTING, text)
+            rules = settings_of(manual_edits.COMPACTING, text)
         except BadConfig as error:
             self.refuse(safe_text.one_line(str(error), 300))
         else:
-            self._stage_asked(by_hand.compacted(*at, rules), "compact_json")
+            self._stage_asked(manual_edits.compacted(*at, rules), "compact_json")
 
     def left(self) -> None:
         """No rules."""
@@ -123,20 +123,20 @@ class Rewriting(OnEdits):
         if at is None or scene is None:
             return
         applied, positions = at
-        texts = by_hand.hoistable(applied, positions)
+        texts = manual_edits.hoistable(applied, positions)
         if not texts:
             self.refuse("only what a user or a tool says can be hoisted")
             return
         offer, told = self._offered_part(scene, applied, positions, texts)
 
         def take(part: str) -> None:
-            self._stage_asked(by_hand.hoisted(applied, positions, part), "hoist")
+            self._stage_asked(manual_edits.hoisted(applied, positions, part), "hoist")
 
         self._edit_here(offer, "what goes in front", told, take)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
         """The part that is the same elsewhere; the whole text where there is none, to be cut down."""
-        from ctxtui.curation.static_part import others_like, static_part
+        from ctxtui.curation.apply.shared_text import others_like, static_part
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.thread))
         found = static_part(texts, others_like(applied.context, positions[0], heads))

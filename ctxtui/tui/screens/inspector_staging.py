@@ -12,10 +12,10 @@ from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
-    from ctxtui.curation import selection
+    from ctxtui.curation import edits_from_selection
     from ctxtui.curation.context import Context
 else:
-    selection = later("ctxtui.curation.selection")
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 
 class Wording(NamedTuple):
@@ -36,18 +36,18 @@ class OnEdits(Logging):
         context = self.context_of(scene)
         new = self.panels.transcript.new
         if kind == "drop" and new is not None and not self.marks:
-            overlay.revert(edit.id for edit in selection.put_in_there(overlay.in_force, new.edit))
+            overlay.revert(edit.id for edit in edits_from_selection.put_in_there(overlay.in_force, new.edit))
             self._done([], kind)
             return
         positions = self._chosen(context)
         if not positions:
             return
-        standing = selection.standing(context, overlay.in_force, kind, positions)
+        standing = edits_from_selection.standing(context, overlay.in_force, kind, positions)
         if standing:
             overlay.revert(edit.id for edit in standing)
             self._done([], kind)
             return
-        self.stage_now(selection.edits(context, kind, positions, self.desk.keep(self.thread)), kind)
+        self.stage_now(edits_from_selection.edits(context, kind, positions, self.desk.keep(self.thread)), kind)
 
     def action_breakpoint(self) -> None:
         """A breakpoint of five minutes behind the block, then of an hour, then none."""
@@ -57,7 +57,7 @@ class OnEdits(Logging):
         context = self.context_of(scene)
         at = self._chosen(context)[-1:]
         if at:
-            self.stage_now([selection.breakpoint_step(context, overlay.in_force, at[0])], "breakpoint")
+            self.stage_now([edits_from_selection.breakpoint_step(context, overlay.in_force, at[0])], "breakpoint")
 
     def action_replace(self) -> None:
         """Write another text in $EDITOR."""
@@ -74,7 +74,7 @@ class OnEdits(Logging):
         if put_in is not None:
             edit = put_in.edit
             text = str(edit.given.get("text") or "")
-            if selection.put_in_again(edit, text) is not None:
+            if edits_from_selection.put_in_again(edit, text) is not None:
                 return Wording(text, partial(self._put_in_again, edit))
         else:
             context = self.context_of(scene)
@@ -86,7 +86,7 @@ class OnEdits(Logging):
 
     def _put_in_again(self, edit: Edit, text: str) -> None:
         """Another text for the summary or the note that `edit` puts in."""
-        again = selection.put_in_again(edit, text)
+        again = edits_from_selection.put_in_again(edit, text)
         if again is not None and self.overlay is not None:
             if edit.kind == "note":
                 # Summaries of the same blocks replace each other, notes stand side by side.
@@ -95,7 +95,7 @@ class OnEdits(Logging):
 
     def _reworded(self, context: Context, at: int, kind: str, text: str) -> None:
         if self.overlay is not None:
-            self.stage_now([selection.reworded(context, self.overlay.in_force, at, text)], kind)
+            self.stage_now([edits_from_selection.reworded(context, self.overlay.in_force, at, text)], kind)
 
     def refuse(self, why: str) -> None:
         """Say why nothing is staged."""
@@ -118,7 +118,9 @@ class OnEdits(Logging):
     def _editable_text(self, context: Context) -> tuple[int | None, str, str]:
         node = self.panels.transcript.node
         if node:
-            return selection.text_at(context, self.overlay.in_force if self.overlay else (), context.position(node))
+            return edits_from_selection.text_at(
+                context, self.overlay.in_force if self.overlay else (), context.position(node)
+            )
         return None, "", ""
 
     def action_note(self) -> None:
@@ -146,7 +148,7 @@ class OnEdits(Logging):
         scene, node = self.panels.scene, self.panels.transcript.node
         if scene is not None and node and text.strip():
             context = self.context_of(scene)
-            self.stage_now([selection.note(context, context.position(node), text.strip())], "note")
+            self.stage_now([edits_from_selection.note(context, context.position(node), text.strip())], "note")
 
     def stage_now(self, edits: Sequence[Edit], kind: str) -> None:
         if self.overlay is not None:

@@ -15,7 +15,7 @@ from ctxtui.views.span import Span, Spans
 if TYPE_CHECKING:
     from ctxtui.core import edit as edits
     from ctxtui.core.edit import Edit
-    from ctxtui.curation import selection
+    from ctxtui.curation import edits_from_selection
     from ctxtui.runtime.config import Config
     from ctxtui.runtime.partner import Partner, Wish
     from ctxtui.runtime.ready import Ready
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ctxtui.views.scene import Scene
 else:
     edits = later("ctxtui.core.edit")
-    selection = later("ctxtui.curation.selection")
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 _ANSWER = 800
 """Tokens that a summary is taken to have when its price is told."""
@@ -80,7 +80,7 @@ class Summarizing(Exporting):
             return new.edit
         context = self.context_of(scene)
         positions = self._chosen(context)
-        made = selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
+        made = edits_from_selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
         return made[0] if made else None
 
     def own_wish(self, scene: Scene) -> Wish | None:

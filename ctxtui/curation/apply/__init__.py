@@ -1,0 +1,1 @@
+"""Edits -> what is done: rewrite, closure, insertion."""

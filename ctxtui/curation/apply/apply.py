@@ -1,0 +1,184 @@
+"""Edits applied to a context: the overlay over a path, which itself never changes (design §6 law 4).
+
+No nodes are made. First every edit says what it wants, then the closure adds what must go with it, then what is new
+gets its place. What cannot be had is held back with the reason, the rest is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.edit import (
+    BREAKPOINT,
+    DROP,
+    HOIST,
+    MOVE,
+    NOTE,
+    PIN,
+    REPLACE,
+    SUMMARIZE,
+    USER,
+    Edit,
+    in_force,
+)
+from ctxtui.curation.apply import resolve
+from ctxtui.curation.apply.applied import Applied, Asleep, Held
+from ctxtui.curation.apply.block_text import changeable
+from ctxtui.curation.apply.insertion import FRONT, SYSTEM, Wish, slot
+from ctxtui.curation.apply.requested import Wanted
+from ctxtui.curation.apply.rewrite import REWRITES, rewritten
+from ctxtui.curation.context import THINKING, Context, Message
+from ctxtui.curation.provider_rules import Rules, rules_for
+
+SIGNED = "its provider signed this block: it can be stripped, not changed"
+
+
+UNWRITTEN = "its text is not written yet"
+ELSEWHERE = "the text that it moves does not stand there"
+_WRITTEN: Final = frozenset({SUMMARIZE, NOTE, HOIST})
+
+
+def apply(context: Context, log: Iterable[Edit], rules: Rules | None = None) -> Applied:
+    """`context` under the append-only `log`, staged and applied edits alike; it changes nothing.
+
+    Of several edits of one block the later ones work on what the earlier ones made; a pinned block is changed by no
+    other author than the user. `rules` are those of the dialect and model (default: the dialect's).
+    """
+    wanted = Wanted()
+    standing = in_force(log)
+    for edit in standing:
+        if edit.kind == PIN:
+            here = [p for target in edit.targets if (p := context.find(target)) is not None]
+            wanted.pinned.update(here, _whole_messages(context, edit, here))
+    own = set(wanted.pinned)
+    wanted.pinned |= {other for position in own for other in context.partners.get(position, ())}
+    for edit in standing:
+        found = [context.find(target) for target in edit.targets]
+        here = [position for position in found if position is not None]
+        if not here or (edit.kind == SUMMARIZE and len(here) < len(found)):
+            wanted.asleep.append(Asleep(edit, len(found) - len(here)))
+        elif edit.kind in _WRITTEN and not str(edit.given.get("text") or "").strip():
+            wanted.held.append(Held(edit, -1, UNWRITTEN))
+        else:
+            _want(context, wanted, edit, _whole_messages(context, edit, here), own)
+    return resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
+
+
+def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
+    """A header alone stands for its whole message where an edit takes things out or pins them."""
+    if edit.kind not in (PIN, DROP, SUMMARIZE):
+        return here
+    found: dict[int, None] = {}
+    parts = {context.message_of[p] for p in here if context.items[p].block.kind != HEADER}
+    for position in here:
+        message = context.message_at(position)
+        heads = message is not None and message.start == position and message.headed
+        if message is None or not heads:
+            found[position] = None
+        elif context.message_of[position] not in parts:
+            # A range that ends inside a message names its header and some of its parts: then only those.
+            found.update(dict.fromkeys(range(position + 1, message.stop)))
+    return list(found)
+
+
+def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: set[int]) -> None:
+    allowed = here
+    if edit.kind in REWRITES or edit.kind in (DROP, SUMMARIZE, MOVE):
+        allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
+    if edit.kind == MOVE:
+        allowed = [p for p in allowed if _is_movable(context, wanted, edit, p)]
+    if edit.kind in (DROP, SUMMARIZE, MOVE):
+        for position in allowed:
+            wanted.stay(position, context.items[position].block)
+            wanted.put(position, None, edit)
+    elif edit.kind in REWRITES:
+        changed = [position for position in allowed if _rewrite(context, wanted, edit, position)]
+        if edit.kind == HOIST and allowed and not changed:
+            wanted.held.append(Held(edit, -1, ELSEWHERE))
+            return
+    elif edit.kind == BREAKPOINT:
+        wanted.marks += [(position, edit) for position in here]
+    if allowed:
+        wanted.new += _news(context, edit, allowed)
+
+
+def _is_protected(wanted: Wanted, edit: Edit, position: int, own: set[int]) -> bool:
+    if position not in wanted.pinned or (
+        edit.author == USER and (position in own or edit.kind not in (DROP, SUMMARIZE))
+    ):
+        return False
+    why = "pinned" if position in own else "its call or answer is pinned"
+    wanted.held.append(Held(edit, position, why))
+    return True
+
+
+def _is_movable(context: Context, wanted: Wanted, edit: Edit, position: int) -> bool:
+    item = context.items[position]
+    text = item.block.kind in ("text", "input_text") and item.place.role in ("", "user") and _said(context, position)
+    message = context.message_at(position)
+    why = "" if text and text.strip() and message is not None else "only the user's texts can be moved"
+    if message is not None and _stands_there(context, message, edit.given.get("to", "system")):
+        why = why or "it stands there already"
+    if why:
+        wanted.held.append(Held(edit, position, why))
+    return not why
+
+
+def _stands_there(context: Context, message: Message, to: object) -> bool:
+    return message == context.messages[-1] if to == "end" else to == "start" and message.start == slot(context, 0)
+
+
+def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> bool:
+    """Ask for what `edit` makes of the block at `position`; whether that is another one."""
+    block = context.items[position].block
+    before = wanted.fate[position][0] if position in wanted.fate else block
+    if before is None and edit.kind == REPLACE:
+        wanted.stay(position, block)
+        before = block
+    if before is None:
+        return False
+    if not changeable(before) and block.kind not in THINKING | {"header"}:
+        wanted.held.append(Held(edit, position, SIGNED))
+        return False
+    after = rewritten(before, edit)
+    if after is None or after != before:
+        wanted.put(position, after, edit)
+        return True
+    if block.kind in THINKING:
+        wanted.held.append(Held(edit, position, SIGNED))
+    return False
+
+
+def _news(context: Context, edit: Edit, here: list[int]) -> list[Wish]:
+    """What an edit puts in."""
+    given = edit.given
+    text = given.get("text")
+    text = text if isinstance(text, str) else ""
+    if edit.kind == SUMMARIZE:
+        return [Wish(min(here), edit, text, "summary", (min(here), max(here)))]
+    if edit.kind == NOTE:
+        return [Wish(_beside(context, here[0], given.get("where")), edit, text, "meta")]
+    if edit.kind == HOIST:
+        return [Wish(_spot(context, given.get("to", "system")), edit, text)]
+    if edit.kind == MOVE:
+        spot = _spot(context, given.get("to", "system"))
+        blocks = [context.items[p].block for p in here]
+        return [Wish(spot, edit, _said(context, p), "memory", None, b) for p, b in zip(here, blocks, strict=True)]
+    return []
+
+
+def _beside(context: Context, position: int, where: object) -> int:
+    if where != "before":
+        return position + 1
+    message = context.message_at(position)
+    return position if message is None else message.start
+
+
+def _spot(context: Context, to: object) -> int:
+    return SYSTEM if to == "system" else len(context) if to == "end" else FRONT
+
+
+def _said(context: Context, position: int) -> str:
+    return context.reading(position).text

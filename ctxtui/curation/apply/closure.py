@@ -1,0 +1,218 @@
+"""What else must go with blocks that are taken out, so that the provider takes the rest (facts §1, §4).
+
+The rules only look at what was touched: an illegal original stays as illegal as it was, and nothing is worked out
+again for the ten thousand blocks that nobody changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER
+from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message
+from ctxtui.curation.provider_rules import Rules
+from ctxtui.wire.grammars import ANTHROPIC
+
+PAIR: Final = "a call and its answer go together"
+DANGLING: Final = "thinking must not end a message"
+SUCCESSOR: Final = "reasoning goes with the item that followed it"
+SYSTEM: Final = "a system message stands between the user and the assistant"
+END: Final = "a request must end with the user's side"
+BOUND: Final = "this thinking is bound to what stood before it"
+
+
+class Gone(NamedTuple):
+    """Why a position is out: the position whose removal took it along (itself where it was asked for), and the rule
+    ("" where it was asked for)."""
+
+    cause: int
+    why: str = ""
+
+
+class Closure:
+    """Removals with what they take along, for one context. `spoken` are positions in front of which a new message of
+    the user's will stand."""
+
+    def __init__(self, context: Context, rules: Rules, spoken: Iterable[int] = ()) -> None:
+        self._context = context
+        self._rules = rules
+        self._spoken = sorted(spoken)
+        self.removed: dict[int, Gone] = {}
+        self._left: dict[int, int] = {}
+        self._todo: list[int] = []
+        self._touched: set[int] = set()
+
+    def remove(self, positions: Iterable[int], because: Gone | None = None) -> None:
+        """Take `positions` out, and what cannot stand without them."""
+        for position in positions:
+            self._out(position, because or Gone(position))
+        while True:
+            while self._todo:
+                self._follow(self._todo.pop())
+            if not self._neighbours():
+                return
+
+    def gone(self, message: Message) -> bool:
+        """Whether nothing of `message` is left."""
+        return message.start in self.removed
+
+    def _out(self, position: int, cause: Gone) -> None:
+        if position in self.removed:
+            return
+        self.removed[position] = cause
+        self._todo.append(position)
+        index = self._context.message_of[position]
+        if index < 0:
+            return
+        self._touched.add(index)
+        message = self._context.messages[index]
+        if position == message.start and message.headed:
+            for part in range(message.start + 1, message.stop):
+                self._out(part, cause)
+            return
+        left = self._left.get(index, message.stop - message.start - 1) - 1
+        self._left[index] = left
+        if left == 0 and message.headed:
+            self._out(message.start, cause)
+
+    def _follow(self, position: int) -> None:
+        """The other half of a pair, and reasoning whose successor went."""
+        cause = Gone(self.removed[position].cause, PAIR)
+        for other in self._context.partners.get(position, ()):
+            self._out(other, cause)
+            index = self._context.message_of[other]
+            message = self._context.messages[index]
+            if other == message.start and message.headed:
+                self._out(message.start, cause)
+        if position and self._context.successor.get(position - 1) == position:
+            self._out(position - 1, Gone(cause.cause, SUCCESSOR))
+
+    def _neighbours(self) -> bool:
+        """Rules between messages; whether anything went."""
+        touched, self._touched = self._touched, set()
+        before = len(self.removed)
+        for index in self._beside(touched):
+            self._dangling(index)
+        if self._rules.dialect == ANTHROPIC:
+            self._systems(touched)
+        if self._rules.ends_with_user:
+            self._end()
+        return len(self.removed) > before or bool(self._todo)
+
+    def _beside(self, touched: set[int]) -> list[int]:
+        """The messages that are left of `touched`, and in front of each stretch that went the last one left: every
+        message is looked at once, however many went."""
+        found: list[int] = []
+        seen = -1
+        for index in sorted(touched):
+            if index <= seen:
+                continue
+            if not self.gone(self._context.messages[index]):
+                found.append(index)
+                continue
+            before = self._kept_before(index)
+            seen = self._kept_after(index) - 1
+            if before >= 0 and (not found or found[-1] != before):
+                found.append(before)
+        return found
+
+    def _dangling(self, index: int) -> None:
+        """Thinking that nothing follows in its run of assistant messages."""
+        messages = self._context.messages
+        self._dangling_in(messages[index])
+        if messages[index].role not in ASSISTANT:
+            return
+        while index + 1 < len(messages) and (self.gone(messages[index + 1]) or messages[index + 1].role in ASSISTANT):
+            index += 1
+        while index >= 0:
+            message = messages[index]
+            if message.role not in ASSISTANT and not self.gone(message):
+                return
+            for position in range(message.stop - 1, message.start - 1, -1):
+                kind = self._context.items[position].block.kind
+                if position in self.removed or kind == HEADER:
+                    continue
+                if kind not in THINKING or not self._was_followed(position):
+                    return
+                self._out(position, self._nearest(position, DANGLING))
+            index -= 1
+
+    def _dangling_in(self, message: Message) -> None:
+        """The same within one message, whatever message follows it."""
+        kinds = self._context.items
+        if message.role not in ASSISTANT or kinds[message.stop - 1].block.kind in THINKING or not message.headed:
+            return
+        for position in range(message.stop - 1, message.start, -1):
+            if position in self.removed:
+                continue
+            if kinds[position].block.kind not in THINKING:
+                return
+            self._out(position, self._nearest(position, DANGLING))
+
+    def _was_followed(self, position: int) -> bool:
+        """Whether anything of the assistant's stood behind `position` before the edits."""
+        context = self._context
+        for after in range(position + 1, len(context)):
+            item = context.items[after]
+            if item.place.role not in ASSISTANT:
+                return False
+            if item.block.kind != HEADER and item.block.kind not in THINKING:
+                return True
+        return False
+
+    def _nearest(self, position: int, why: str) -> Gone:
+        """The removal next to `position`, behind it or else before it, as its cause."""
+        behind, before = range(position + 1, len(self._context)), range(position - 1, -1, -1)
+        near = next((p for p in chain(behind, before) if p in self.removed), None)
+        return Gone(position if near is None else self.removed[near].cause, why)
+
+    def _kept_before(self, index: int) -> int:
+        index -= 1
+        while index >= 0 and self.gone(self._context.messages[index]):
+            index -= 1
+        return index
+
+    def _kept_after(self, index: int) -> int:
+        index += 1
+        while index < len(self._context.messages) and self.gone(self._context.messages[index]):
+            index += 1
+        return index
+
+    def _systems(self, touched: set[int]) -> None:
+        """System messages: behind the user, and before the assistant or last (facts §1)."""
+        messages = self._context.messages
+        for index in self._context.systems if touched else ():
+            if not self.gone(messages[index]) and self._is_near(index, touched) and not self._system_may_stay(index):
+                self._out(messages[index].start, self._nearest(messages[index].start, SYSTEM))
+
+    def _is_near(self, index: int, touched: set[int]) -> bool:
+        """Whether a message went, or a new one comes, next to message `index`."""
+        start, stop = self._kept_before(index), self._kept_after(index)
+        changed = any(n in touched for n in range(max(start, 0), min(stop + 1, len(self._context.messages))))
+        return changed or bool(self._spoken)
+
+    def _speaks_from(self, position: int) -> bool:
+        return bool(self._spoken) and self._spoken[-1] >= position
+
+    def _system_may_stay(self, index: int) -> bool:
+        messages = self._context.messages
+        before, after = self._kept_before(index), self._kept_after(index)
+        here = messages[index]
+        end = messages[after].start if after < len(messages) else len(self._context)
+        if any(here.stop <= position <= end for position in self._spoken):
+            return False
+        start = messages[before].stop if before >= 0 else 0
+        fine = before >= 0 and messages[before].role in ("user", "system")
+        fine = fine or any(start <= position <= here.start for position in self._spoken)
+        return fine and (after >= len(messages) or messages[after].role in (*ASSISTANT, "system"))
+
+    def _end(self) -> None:
+        """A request whose end was the user's must not end with the assistant."""
+        messages = self._context.messages
+        if not messages or messages[-1].role in ASSISTANT:
+            return
+        last = self._kept_before(len(messages))
+        if last >= 0 and messages[last].role in ASSISTANT and not self._speaks_from(messages[last].stop):
+            self._out(messages[last].start, self._nearest(messages[last].start, END))

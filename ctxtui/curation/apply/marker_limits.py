@@ -1,0 +1,60 @@
+"""Which breakpoint edits are done: four markers at most, long lifetimes before short ones (facts §2, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from ctxtui.core.edit import Edit
+from ctxtui.curation.apply.applied import Held
+from ctxtui.curation.context import Context
+from ctxtui.curation.provider_rules import MOST_MARKERS
+from ctxtui.wire.cache_markers import takes_marker
+from ctxtui.wire.grammars import ANTHROPIC, RESPONSES
+
+NOWHERE = "no marker may stand on this block"
+TOO_MANY = f"a request carries {MOST_MARKERS} markers at most"
+ORDER = "markers of 1h must stand before those of 5m"
+LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
+"""The lifetimes that a marker may name ("" for the default), by dialect; Chat's are those of Responses."""
+
+
+def chosen(
+    context: Context, wanted: Iterable[tuple[int, Edit]], gone: Container[int]
+) -> tuple[dict[int, Edit], list[Held]]:
+    """The breakpoint edits that count, by position, and those that are held: later ones give way to earlier ones."""
+    standing = {p: ttl for p, ttl in context.markers.items() if p not in gone}
+    marks: dict[int, Edit] = {}
+    held: list[Held] = []
+    for position, edit in wanted:
+        if position in gone:
+            continue
+        if edit.given.get("on") is False:
+            standing.pop(position, None)
+            marks[position] = edit
+            continue
+        why = _against(context, standing, position, edit)
+        if why:
+            held.append(Held(edit, position, why))
+        else:
+            standing[position] = str(edit.given.get("ttl") or "")
+            marks[position] = edit
+    return marks, held
+
+
+def _against(context: Context, standing: dict[int, str], position: int, edit: Edit) -> str:
+    ttl = str(edit.given.get("ttl") or "")
+    if not takes_marker(context.items[position], context.dialect):
+        return NOWHERE
+    known = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])
+    if ttl not in known:
+        return f"lifetimes are {', '.join(known[1:])}"
+    if len({*standing, position}) + ("cache_control" in context.params) > MOST_MARKERS:
+        return TOO_MANY
+    if context.dialect == ANTHROPIC and not _in_order({**standing, position: ttl}):
+        return ORDER
+    return ""
+
+
+def _in_order(standing: dict[int, str]) -> bool:
+    lives = [ttl == "1h" for _, ttl in sorted(standing.items())]
+    return lives == sorted(lives, reverse=True)

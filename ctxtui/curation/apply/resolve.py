@@ -1,0 +1,213 @@
+"""From what edits want to what is done: removals closed, pins respected, thinking kept whole, news placed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import DROP, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, make
+from ctxtui.curation.apply import marker_limits, thinking
+from ctxtui.curation.apply.applied import Applied, Change, Held, Insert
+from ctxtui.curation.apply.closure import BOUND, Closure, Gone
+from ctxtui.curation.apply.insertion import FRONT, Wish, placed
+from ctxtui.curation.apply.requested import Wanted, keep_tools
+from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.provider_rules import Rules
+
+OPENING = "(Earlier messages were removed.)"
+"""Put in front where the assistant would speak first, which the provider refuses."""
+NOTHING_LEFT = "no message would be left"
+PARTED = "(Messages were removed here.)"
+"""Put between two answers that would become one, where the later one's thinking must stay as it is."""
+UNSETTLED = "there is no place where it could stand"
+_ROUNDS = 4
+"""How often closing and placing may disagree; they nearly always settle at the second time."""
+
+
+def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[int]) -> Applied:
+    """What is done of `wanted`."""
+    keep_tools(context, wanted)
+    _let_covered_go(wanted)
+    while True:
+        closed = _closed(context, wanted, rules)
+        clash = closed.unsettled or _clash(wanted, closed.closure, pinned)
+        if clash is None and rules.keeps_last_thinking and closed.broken is None:
+            # A repair takes out what cannot stay as it is.
+            own = {p for p, (_, edit) in wanted.fate.items() if edit.author != REPAIR}
+            clash = thinking.latest(context, own, closed.closure, closed.inserts)
+        if clash is None:
+            return _applied(context, wanted, closed, rules, pinned)
+        if clash.cause in wanted.fate and clash is not closed.unsettled:
+            wanted.hold(clash.cause, clash.why)
+        elif not _hold_new(wanted, closed.inserts, clash):
+            return Applied(
+                context,
+                held=_all_held(wanted, clash.why),
+                asleep=tuple(wanted.asleep),
+                pinned=pinned,
+                length=len(context),
+            )
+
+
+def _let_covered_go(wanted: Wanted) -> None:
+    """A summary whose blocks all went into a later edit (a summary of summaries) is not said any more."""
+    standing = {edit.id for _, edit in wanted.fate.values()}
+    wanted.new = [wish for wish in wanted.new if wish.edit.kind != SUMMARIZE or wish.edit.id in standing]
+
+
+class _Closed(NamedTuple):
+    closure: Closure
+    inserts: list[Insert]
+    broken: int | None
+    unsettled: Gone | None = None
+
+
+def _closed(context: Context, wanted: Wanted, rules: Rules) -> _Closed:
+    """Removals closed and news placed. Each depends on the other: a message that goes makes room for what is new, and
+    what is new may keep the end of the request the user's."""
+    out = sorted(position for position, (block, _) in wanted.fate.items() if block is None)
+    spoken: frozenset[int] = frozenset()
+    for _ in range(_ROUNDS):
+        closure = Closure(context, rules, spoken)
+        closure.remove(out)
+        inserts = _inserts(context, wanted.new, closure, rules)
+        broken = thinking.breaks_at(context, wanted.fate, closure, inserts) if rules.binds_thinking else None
+        if broken is not None and not rules.drops_blocks:
+            later = [p for p in context.thinking if p >= broken and p not in closure.removed]
+            closure.remove(later, Gone(broken, BOUND))
+            inserts = _inserts(context, wanted.new, closure, rules)
+        now = frozenset(one.position for one in inserts if _speaks(one))
+        if now == spoken:
+            return _Closed(closure, inserts, broken)
+        spoken = now
+    return _Closed(closure, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
+
+
+def _speaks(one: Insert) -> bool:
+    """Whether an insertion is a message of the user's."""
+    return one.items[0].block.kind == HEADER and one.items[0].place.role == "user"
+
+
+def _hold_new(wanted: Wanted, inserts: list[Insert], clash: Gone) -> bool:
+    """Hold the edit of the insertion that a clash comes from; whether there is one."""
+    guilty = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
+    if guilty is None:
+        return False
+    wanted.held.append(Held(guilty, -1, clash.why))
+    wanted.forget(guilty)
+    return True
+
+
+def _inserts(context: Context, new: list[Wish], closure: Closure, rules: Rules) -> list[Insert]:
+    made = [placed(context, wish, closure.removed) for wish in new]
+    if rules.starts_with_user and (wish := _opening(context, closure)) is not None:
+        first = placed(context, wish, closure.removed)
+        made = made if any(one.position <= first.position and _speaks(one) for one in made) else [first, *made]
+    if rules.keeps_last_thinking and (parted := thinking.joined(context, closure, made)) is not None:
+        made.append(placed(context, Wish(parted.cause, _repair(NOTE, context, [], "", PARTED), PARTED, "meta"), ()))
+    # What goes into a message comes before a new message at the same place.
+    return sorted(made, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
+
+
+def _opening(context: Context, closure: Closure) -> Wish | None:
+    """The message that opens the conversation where the user's first ones are out."""
+    messages = context.messages
+    began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
+    if not began or not closure.removed:
+        return None
+    first = next((n for n, message in enumerate(messages) if not closure.gone(message)), None)
+    if first is None or messages[first].role == "user" or _is_compaction(context, first):
+        return None
+    cause = next(iter(closure.removed.values())).cause
+    return Wish(FRONT, _repair(NOTE, context, [], cause, OPENING), OPENING, "meta")
+
+
+def _is_compaction(context: Context, index: int) -> bool:
+    message = context.messages[index]
+    return message.headed and context.items[message.start + 1].block.kind == "compaction"
+
+
+def _clash(wanted: Wanted, closure: Closure, pinned: frozenset[int]) -> Gone | None:
+    """A pinned block that something else would take along: the position whose edit must be held, and why. All but the
+    last such edit are held at once."""
+    found: list[Gone] = []
+    for position in sorted(pinned):
+        gone = closure.removed.get(position)
+        if gone is not None and gone.why:
+            found.append(Gone(gone.cause, f"a pinned block would go with it: {gone.why}"))
+    for one in found[:-1]:
+        if one.cause in wanted.fate and one.cause != found[-1].cause:
+            wanted.hold(one.cause, one.why)
+    return found[-1] if found else None
+
+
+def _all_held(wanted: Wanted, why: str) -> tuple[Held, ...]:
+    edits = {edit.id: edit for _, edit in wanted.fate.values()} | {wish.edit.id: wish.edit for wish in wanted.new}
+    return (*wanted.held, *(Held(edit, -1, why) for edit in edits.values()))
+
+
+def _applied(context: Context, wanted: Wanted, closed: _Closed, rules: Rules, pinned: frozenset[int]) -> Applied:
+    closure, inserts = closed.closure, closed.inserts
+    changes: dict[int, Change] = {}
+    groups: dict[tuple[str, str], list[int]] = {}
+    for position, (block, edit) in wanted.fate.items():
+        changes[position] = Change(position, context.nodes[position], context.items[position].block, block, edit)
+    for position, gone in closure.removed.items():
+        if position not in changes or changes[position].after is not None:
+            groups.setdefault((_cause(wanted, inserts, gone), gone.why), []).append(position)
+    repairs: list[Edit] = []
+    for (cause, why), positions in groups.items():
+        # A header goes with its last part, by the same edit.
+        edit = _repair(DROP, context, positions, cause, why) if why else _edit(wanted, closure, positions[0])
+        repairs += [edit] if why else []
+        for p in positions:
+            changes[p] = Change(p, context.nodes[p], context.items[p].block, None, edit, why)
+    repairs += [one.edit for one in inserts if one.edit.author == REPAIR]
+    marks, refused_marks = marker_limits.chosen(context, wanted.marks, closure.removed)
+    nothing = bool(closure.removed) and bool(context.messages) and all(closure.gone(m) for m in context.messages)
+    said = any(item.place.role == "user" for one in inserts for item in one.items)
+    return Applied(
+        context,
+        changes,
+        tuple(inserts),
+        marks,
+        pinned,
+        tuple(wanted.asleep),
+        (*wanted.held, *refused_marks),
+        tuple(repairs),
+        NOTHING_LEFT if nothing and not said else "",
+        _withheld(context, closed, rules),
+        len(context),
+    )
+
+
+def _withheld(context: Context, closed: _Closed, rules: Rules) -> tuple[int, ...]:
+    if closed.broken is None or not rules.drops_blocks:
+        return ()
+    later = (p for p in context.thinking if closed.broken is not None and p >= closed.broken)
+    return tuple(p for p in later if p not in closed.closure.removed)
+
+
+def _edit(wanted: Wanted, closure: Closure, position: int) -> Edit:
+    return wanted.fate[closure.removed[position].cause][1]
+
+
+def _cause(wanted: Wanted, inserts: list[Insert], gone: Gone) -> str:
+    if gone.cause in wanted.fate:
+        return wanted.fate[gone.cause][1].id
+    return inserts[0].edit.id if inserts else ""
+
+
+def _repair(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
+    key = (kind, tuple(positions), str(cause), why)
+    found = context.repairs.get(key)
+    if found is None:
+        found = context.repairs[key] = _made(kind, context, positions, cause, why)
+    return found
+
+
+def _made(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
+    strip = bool(positions) and all(context.items[p].block.kind in THINKING for p in positions)
+    given: dict[str, Json] = {"for": str(cause), "why": why} if kind != NOTE else {"text": why, "where": "before"}
+    return make(STRIP if strip else kind, context.targets(positions), given, author=REPAIR)

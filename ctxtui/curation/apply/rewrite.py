@@ -1,0 +1,134 @@
+"""What the edits that change one block make of it: pure functions of the block and the edit's payload.
+
+The payload holds the rule, not the outcome, so that the same rule applied to the same block is the same block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core import canonical
+from ctxtui.core.block import TOOL, Block
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE, Edit
+from ctxtui.curation.apply import references
+from ctxtui.curation.apply.block_text import changeable, has_words, with_words, words_of
+from ctxtui.curation.apply.compact_json import compacted
+from ctxtui.curation.apply.tool_schemas import minimised
+from ctxtui.curation.apply.truncate import cut, cut_call
+from ctxtui.curation.context import IMAGES, THINKING, is_call, is_result
+
+Given = Mapping[str, Json]
+ALL_BUT_TEXT: Final = "all but text"
+"""What a ``strip`` edit takes out of a result that may hold text alone."""
+
+
+def rewritten(block: Block, edit: Edit) -> Block | None:
+    """`block` as `edit` changes it; None where nothing of it is left, the block itself where there is nothing to do."""
+    return _rewritten(block, edit.kind, edit.payload)
+
+
+@lru_cache(maxsize=20_000)
+def _rewritten(block: Block, kind: str, payload: str) -> Block | None:
+    given = canonical.loads(payload)
+    if kind == STRIP:
+        return _strip(block, given)
+    if not changeable(block) or not isinstance(given, dict):
+        return block
+    return _REWRITERS[kind](block, given)
+
+
+def _replace(block: Block, given: Given) -> Block | None:
+    value = given.get("value")
+    if isinstance(value, dict) and block.kind == TOOL:
+        return blocks.make(TOOL, blocks.without_markers(value))
+    text = given.get("text")
+    if not isinstance(text, str) or not has_words(block):
+        return block
+    return with_words(block, text) if text.strip() or is_result(block.kind) else None
+
+
+def _truncate(block: Block, given: Given) -> Block:
+    head, tail = _number(given.get("head"), 500), _number(given.get("tail"), 500)
+    if is_call(block.kind):
+        return cut_call(block, head, tail)
+    return with_words(block, cut(words_of(block), head, tail))
+
+
+def _number(value: Json, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+
+
+def _deduplicate(block: Block, given: Given) -> Block:
+    said = given.get("text")
+    return with_words(block, said if isinstance(said, str) else "[the same text stands elsewhere in this conversation]")
+
+
+def _hoist(block: Block, given: Given) -> Block | None:
+    static = given.get("text")
+    if not isinstance(static, str) or not static:
+        return block
+    words = words_of(block)
+    if static not in words or not has_words(block):
+        return block
+    rest = words.replace(static, "", 1)
+    return with_words(block, rest) if rest.strip() else None
+
+
+def _strip(block: Block, given: Given) -> Block | None:
+    what = given.get("what")
+    if block.kind in THINKING and what in (None, "thinking"):
+        return None
+    if what in (None, "images"):
+        if block.kind in IMAGES:
+            return None
+        if is_result(block.kind):
+            return _left_out(block, lambda kind: kind in IMAGES, "image")
+    if what == ALL_BUT_TEXT and is_result(block.kind):
+        return _left_out(block, lambda kind: kind not in ("text", "input_text", "output_text"), "part")
+    return block
+
+
+def _left_out(block: Block, goes: Callable[[object], bool], name: str) -> Block:
+    """A result without the parts whose kind `goes`; how many there were is said in their place."""
+    value = block.value()
+    key = "output" if isinstance(value, dict) and "output" in value else "content"
+    content = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(content, list):
+        return block
+    kept = [part for part in content if not (isinstance(part, dict) and goes(part.get("type")))]
+    if len(kept) == len(content):
+        return block
+    kind = "input_text" if key == "output" else "text"
+    note = {"type": kind, "text": f"[{len(content) - len(kept)} {name}(s) removed]"}
+    return blocks.make(block.kind, {**value, key: [*kept, note]})
+
+
+def _compact(block: Block, given: Given) -> Block:
+    if is_call(block.kind):
+        return block
+    return with_words(block, compacted(words_of(block), given))
+
+
+def _externalize(block: Block, given: Given) -> Block:
+    return with_words(block, references.externalized(words_of(block), given))
+
+
+def _minimise(block: Block, given: Given) -> Block:
+    return blocks.make(TOOL, minimised(block.value(), given)) if block.kind == TOOL else block
+
+
+_REWRITERS: Final[dict[str, Callable[[Block, Given], Block | None]]] = {
+    REPLACE: _replace,
+    TRUNCATE: _truncate,
+    DEDUPLICATE: _deduplicate,
+    HOIST: _hoist,
+    EXTERNALIZE: _externalize,
+    COMPACT_JSON: _compact,
+    MINIMISE: _minimise,
+}
+REWRITES: Final = frozenset({*_REWRITERS, STRIP})
+"""The kinds of edits that change a block in its place."""

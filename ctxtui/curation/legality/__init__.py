@@ -1,0 +1,1 @@
+"""What providers refuse, checks, repairs."""

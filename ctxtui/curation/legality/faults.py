@@ -1,0 +1,86 @@
+"""What a provider would refuse in a context, and where in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
+from ctxtui.curation.apply.applied import Applied, AppliedItem
+from ctxtui.curation.legality.legality import check
+from ctxtui.curation.legality.violation import Violation
+from ctxtui.wire.cache_markers import with_markers
+from ctxtui.wire.grammars import MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.registry import DIALECTS, encode
+from ctxtui.wire.request import Request
+
+_PATH: Final = re.compile(r"^\$\.(messages|input|tools|system)(?:\[(\d+)\](?:\.content(?:\[(\d+)\])?)?)?")
+_EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
+
+
+class Fault(NamedTuple):
+    """A `violation` and the raw position that it is about; -1 where it is about the whole."""
+
+    violation: Violation
+    position: int = -1
+
+
+def faults(applied: Applied, *, prefill: bool = True) -> list[Fault]:
+    """What the provider would refuse in the context under its edits, message for message as it was recorded."""
+    dialect = applied.context.dialect
+    kept = [one for one in applied.items if one.item.block.kind not in (NOT_RECORDED, UNREADABLE)]
+    body = _EMPTY["input" if dialect == RESPONSES else "messages"]
+    plain = DIALECTS[dialect].decode_request(body, None).with_items([one.item for one in kept])
+    value = canonical.loads(encode(_marked(plain, applied, kept)))
+    choice = applied.context.params.get("tool_choice")
+    if isinstance(value, dict) and choice is not None:
+        value["tool_choice"] = choice
+    found = [v for v in check(dialect, value, prefill=prefill) if not v.message.startswith("at least one")]
+    places = _places(applied, kept)
+    return [Fault(one, _position(one.path, places)) for one in found]
+
+
+def _marked(plain: Request, applied: Applied, kept: Sequence[AppliedItem]) -> Request:
+    context = applied.context
+    marks: dict[int, str | None] = {}
+    for index, one in enumerate(kept):
+        position = context.position(one.node) if one.node >= 0 else -1
+        edit = applied.marks.get(position)
+        if edit is not None:
+            marks[index] = str(edit.given.get("ttl") or "") if edit.given.get("on") is not False else None
+        elif position in context.markers:
+            marks[index] = context.markers[position]
+    return with_markers(plain, marks) if marks else plain
+
+
+def _places(applied: Applied, kept: Sequence[AppliedItem]) -> dict[str, list[list[int]]]:
+    """The positions of every element of a section, header first."""
+    found: dict[str, list[list[int]]] = {"tools": [], "system": [], "messages": []}
+    alone = applied.context.dialect == RESPONSES
+    for one in kept:
+        position = applied.context.position(one.node) if one.node >= 0 else -1
+        section, kind = one.item.place.section, one.item.block.kind
+        groups = found[section]
+        starts = section != "messages" or kind == HEADER or (alone and kind not in MESSAGE_PARTS)
+        if starts or not groups:
+            groups.append([])
+        groups[-1].append(position)
+    return found
+
+
+def _position(path: str, places: dict[str, list[list[int]]]) -> int:
+    match = _PATH.match(path)
+    if match is None or match[2] is None:
+        return -1
+    groups = places["messages" if match[1] == "input" else match[1]]
+    index = int(match[2])
+    if index >= len(groups):
+        return -1
+    group, part = groups[index], match[3]
+    if part is not None and int(part) + 1 < len(group):
+        return group[int(part) + 1]
+    if part is None and path.endswith(".content") and len(group) > 1:
+        return group[1]
+    return group[0]

@@ -1,0 +1,74 @@
+"""Whether a request body would be taken by its provider, as far as its own JSON tells (facts §1, §4).
+
+Text that no provider takes: NUL characters and lone surrogates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.curation.legality import anthropic, markers, openai, tools
+from ctxtui.curation.legality.violation import SIZE, TEXT, Violation
+
+_NUL: Final = "\x00"
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Every string in `body` with a character that is refused."""
+    yield from _walk(body, "$")
+
+
+def _walk(value: Json, path: str) -> Iterator[Violation]:
+    if isinstance(value, str):
+        if _NUL in value:
+            yield Violation(path, "text must not hold a NUL character", TEXT)
+        elif not value.isascii() and _SURROGATE.search(value):
+            yield Violation(path, "text must not hold half of a surrogate pair", TEXT)
+    elif isinstance(value, list):
+        for n, item in enumerate(value):
+            yield from _walk(item, f"{path}[{n}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _walk(item, f"{path}.{key}")
+
+
+_Check = Callable[[dict[str, Json]], Iterator[Violation]]
+
+_CHECKS: Final[dict[str, tuple[_Check, ...]]] = {
+    "anthropic": (anthropic.violations, tools.anthropic, markers.anthropic, violations),
+    "openai_chat": (openai.chat_violations, tools.chat, markers.openai, violations),
+    "openai_responses": (
+        openai.responses_violations,
+        tools.responses,
+        markers.openai,
+        violations,
+    ),
+    # Ollama refuses no conversation; a template may.
+    "ollama_chat": (violations,),
+}
+
+MOST_BYTES: Final = {"anthropic": 32_000_000}
+"""The largest request, where one is known (facts §1)."""
+
+
+def check(dialect: str, body: bytes | Json, *, prefill: bool = True) -> list[Violation]:
+    """What `dialect` would refuse in `body` (JSON bytes, or its value): pairs of call and answer, roles, the first and
+    the last message, empty or invalid text, thinking, compaction, images, cache markers, names of tools. Empty where
+    nothing is wrong. `prefill` says that the model takes a conversation that ends with the assistant's message.
+    Raises `KeyError` for an unknown dialect."""
+    find = _CHECKS[dialect]
+    value = canonical.loads(body) if isinstance(body, bytes) else body
+    if not isinstance(value, dict):
+        return [Violation("$", "the body must be an object")]
+    found = [violation for one in find for violation in one(value)]
+    if not prefill and dialect == "anthropic":
+        found += anthropic.prefilled(value)
+    most = MOST_BYTES.get(dialect)
+    if most and isinstance(body, bytes) and len(body) > most:
+        found.append(Violation("$", f"the request is {len(body):,} bytes, the most is {most:,}", SIZE))
+    return found

@@ -1,0 +1,103 @@
+"""What OpenAI's two APIs refuse (facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.curation.legality.violation import EMPTY, IMAGES, PAIR, REASONING, TWICE, Violation, listed, roles
+
+_CHAT_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_ROLES: Final = frozenset({"system", "developer", "user", "assistant"})
+_CALLS: Final = {
+    f"{name}_output": name
+    for name in ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call")
+}
+
+
+_OUTPUTS: Final = frozenset(_CALLS)
+
+
+def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Everything in a Chat `body` that would be answered with an error 400."""
+    yield from roles(body, "messages", _CHAT_ROLES)
+    open_: list[str] = []
+    for n, message in enumerate(listed(body.get("messages"))):
+        if not isinstance(message, dict):
+            continue
+        path = f"$.messages[{n}]"
+        yield from _images(message, path)
+        if message.get("role") == "tool":
+            id_ = str(message.get("tool_call_id"))
+            if id_ in open_:
+                open_.remove(id_)
+            else:
+                yield Violation(path, f"no call {id_!r} before this answer", PAIR)
+            continue
+        if open_:
+            yield Violation(path, f"calls without answer before this message: {', '.join(open_)}", PAIR)
+        calls = listed(message.get("tool_calls"))
+        open_ = [str(call.get("id")) for call in calls if isinstance(call, dict)]
+        if message.get("tool_calls") == []:
+            yield Violation(f"{path}.tool_calls", "must not be empty")
+        if message.get("content") in (None, []) and not calls and not message.get("function_call"):
+            yield Violation(f"{path}.content", "content is required", EMPTY)
+    if open_:
+        yield Violation("$.messages", f"calls without answer at the end: {', '.join(open_)}", PAIR)
+
+
+def _images(message: dict[str, Json], path: str) -> Iterator[Violation]:
+    for m, part in enumerate(listed(message.get("content"))):
+        if isinstance(part, dict) and part.get("type") == "image_url" and message.get("role") != "user":
+            yield Violation(f"{path}.content[{m}]", "only the user's messages hold images", IMAGES)
+
+
+def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Everything in a Responses `body` that would be answered with an error 400."""
+    items = body.get("input")
+    if isinstance(items, str) and items:
+        return
+    if not isinstance(items, list) or not items:
+        yield Violation("$.input", "at least one item is required")
+    # What came before is kept by the provider, calls included.
+    whole = not (body.get("previous_response_id") or body.get("conversation"))
+    calls: dict[tuple[str, str], str] = {}
+    given = listed(items)
+    yield from _twice(given)
+    for n, item in enumerate(given):
+        path = f"$.input[{n}]"
+        if not isinstance(item, dict):
+            yield Violation(path, "an item must be an object")
+            continue
+        kind, id_ = item.get("type", "message"), str(item.get("call_id") or item.get("id"))
+        follower = given[n + 1] if n + 1 < len(given) else None
+        if kind == "reasoning" and whole and (not isinstance(follower, dict) or follower.get("type") in _OUTPUTS):
+            yield Violation(path, "reasoning without the item that followed it", REASONING)
+        if kind == "compaction_trigger" and follower is not None:
+            yield Violation(path, "a compaction trigger must be the last item")
+        if kind == "message":
+            yield from _message(item, path)
+        elif kind in _CALLS.values():
+            calls[kind, id_] = path
+        elif kind in _CALLS and calls.pop((_CALLS[kind], id_), None) is None and whole:
+            yield Violation(path, f"no call {id_!r} before this output", PAIR)
+    for (_, id_), path in calls.items():
+        yield Violation(path, f"call {id_!r} has no output", PAIR)
+
+
+def _twice(items: Sequence[Json]) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for n, item in enumerate(items):
+        id_ = item.get("id") if isinstance(item, dict) else None
+        if isinstance(id_, str):
+            if id_ in seen:
+                yield Violation(f"$.input[{n}]", f"the item {id_!r} stands here already", TWICE)
+            seen.add(id_)
+
+
+def _message(item: dict[str, Json], path: str) -> Iterator[Violation]:
+    if item.get("role") not in _ROLES:
+        yield Violation(f"{path}.role", f"no such role: {item.get('role')!r}")
+    if not item.get("content"):
+        yield Violation(f"{path}.content", "content is required", EMPTY)

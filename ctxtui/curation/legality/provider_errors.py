@@ -1,0 +1,72 @@
+"""A provider's error, pasted as text: which rule it is about, and which block (error texts: facts §1, §4)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ctxtui.core.block import HEADER
+from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.legality import violation as rule
+from ctxtui.curation.legality.faults import Fault
+from ctxtui.curation.legality.violation import Violation
+
+BOUND: Final = "bound thinking"
+TOO_LONG: Final = "too long"
+
+_SAYS: Final = (
+    (r"tool_use.{0,3} ids were found without|unexpected .tool_use_id|tool_call_ids? did not have", rule.PAIR),
+    (r"no tool output found|must be a response to a prec|no tool call found", rule.PAIR),
+    (r"must be followed by tool messages", rule.PAIR),
+    (r"tool_use.{0,3} ids must be unique", rule.PAIR),
+    (r"non-empty|empty text|empty array|content is required|empty content", rule.EMPTY),
+    (r"invalid .?signature|blocks? .{0,40}cannot be modified|bound to a different|expected .?thinking", BOUND),
+    (r"final block in an assistant message cannot be .?thinking", rule.THINKING),
+    (r"maximum of \d+ blocks with cache_control|cache_control|ttl=", rule.MARKERS),
+    (r"must end with a user message|prefill", rule.LAST),
+    (r"first message must|roles must alternate", rule.FIRST),
+    (r"role .?system", rule.SYSTEM),
+    (r"prompt is too long|maximum context length|context_length_exceeded|context window", TOO_LONG),
+    (r"request_too_large|exceeds the maximum (?:size|allowed number of bytes)", TOO_LONG),
+    (r"image.{0,60}(?:exceed|dimension|size|support|invalid|process)|process image|pixels", rule.IMAGES),
+    (r"required following item", rule.REASONING),
+    (r"tool names must be unique|tools[.\[]\d.{0,40}name", rule.TOOL),
+    (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", rule.TEXT),
+)  # fmt: skip
+_SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
+_ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
+
+
+def told(context: Context, text: str) -> Fault | None:
+    """The fault that an error's `text` is about, with its rule and position in `context`; None where it names none
+    that is known here."""
+    found = rule_of(text)
+    if not found:
+        return None
+    return Fault(Violation(_path(text), " ".join(text.split())[:300], found), _position(context, text))
+
+
+def rule_of(text: str) -> str:
+    """The rule that an error's text says is broken; "" where it says none that is known here."""
+    return next((name for pattern, name in _SAYS if re.search(pattern, text, re.IGNORECASE)), "")
+
+
+def _path(text: str) -> str:
+    spot = _SPOT.search(text)
+    return f"$.{spot[0]}" if spot is not None else "$"
+
+
+def _position(context: Context, text: str) -> int:
+    ids = set(_ID.findall(text))
+    if ids:
+        for position, item in enumerate(context.items):
+            if item.block.kind != HEADER and context.reading(position).call_id in ids:
+                return position
+            if item.block.kind in THINKING and any(f'"{one}"'.encode() in item.block.body for one in ids):
+                return position
+    spot = _SPOT.search(text)
+    if spot is None or int(spot[1]) >= len(context.messages):
+        return -1
+    message = context.messages[int(spot[1])]
+    part = message.start + 1 + int(spot[2] or 0) if message.headed else message.start
+    return min(part, message.stop - 1)

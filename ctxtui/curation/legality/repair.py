@@ -1,0 +1,212 @@
+"""Mends for a context that its provider refuses: edits by ``repair``, as few and as small as do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.edit import BREAKPOINT, DROP, NOTE, REPAIR, REPLACE, STRIP, Edit, make
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.block_text import clean, has_words
+from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT
+from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
+from ctxtui.curation.legality import violation as rule
+from ctxtui.curation.legality.faults import Fault, faults
+from ctxtui.curation.provider_rules import MOST_MARKERS, Rules
+
+GO_ON: Final = "Please continue."
+ROUNDS: Final = 12
+"""How often the mended context is looked at again: one mend may uncover the next fault."""
+
+
+class Mended(NamedTuple):
+    """The `edits` that mend a context, the `faults` they mend, and those that are `left`."""
+
+    edits: tuple[Edit, ...]
+    faults: tuple[Fault, ...]
+    left: tuple[Fault, ...]
+
+
+def repair(
+    context: Context, rules: Rules, log: Sequence[Edit] = (), *, prefill: bool = True, told: Sequence[Fault] = ()
+) -> Mended:
+    """Mends for what the provider would refuse in `context` under `log`, and for the faults that it has `told`."""
+    made: list[Edit] = []
+    first: list[Fault] = list(told)
+    for fault in told:
+        made += [edit for edit in _mend(apply(context, log, rules), fault) if edit.id not in {e.id for e in made}]
+    for number in range(ROUNDS):
+        applied = apply(context, [*log, *made], rules)
+        found = faults(applied, prefill=prefill)
+        first += found if number == 0 else []
+        known = {edit.id for edit in made}
+        mends = [edit for fault in found for edit in _mend(applied, fault)]
+        more = {edit.id: edit for edit in _not_both(mends) if edit.id not in known}
+        if not more:
+            return Mended(tuple(made), tuple(first), tuple(found))
+        made += more.values()
+    return Mended(tuple(made), tuple(first), tuple(faults(apply(context, [*log, *made], rules), prefill=prefill)))
+
+
+def _not_both(mends: Sequence[Edit]) -> Iterator[Edit]:
+    """`mends` less those that would change a block which another one takes out: the later word would bring it back."""
+    out = {target for edit in mends if edit.kind == DROP for target in edit.targets}
+    for edit in mends:
+        if edit.kind not in (REPLACE, STRIP) or not out.intersection(edit.targets):
+            yield edit
+
+
+def _mend(applied: Applied, fault: Fault) -> Iterator[Edit]:
+    mend = _MENDS.get(fault.violation.rule)
+    if mend is not None:
+        yield from mend(applied, fault.position)
+
+
+def _edit(context: Context, kind: str, positions: Sequence[int], **given: object) -> Edit:
+    return make(kind, context.targets(positions), given, author=REPAIR)
+
+
+def _pairs(applied: Applied, position: int) -> Iterator[Edit]:
+    """Calls and answers without counterpart go; what stands between a call and its answer is said after it."""
+    context = applied.context
+    lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
+    lone = [p for p in lone if p not in applied.changes]
+    for p in lone:
+        yield _edit(context, DROP, [p])
+    if lone:
+        return
+    for call, answers in context.partners.items():
+        if answers and answers[0] > call and call not in applied.changes:
+            yield from _between(context, applied, call, answers[0])
+    if position < 0 or position in applied.changes:
+        return
+    # A provider's own call may stay open after a pause: it goes only where the fault names it.
+    if _is_half(context, position) or context.items[position].block.kind == "server_tool_use":
+        yield _edit(context, DROP, [position])
+
+
+def _is_half(context: Context, position: int) -> bool:
+    item = context.items[position]
+    if item.block.kind == HEADER:
+        return item.place.role in ("tool", "function")
+    if item.place.section != "messages" or item.block.kind.startswith("server_"):
+        return False
+    own = context.message_at(position)
+    alone = own is not None and context.items[own.start].place.role in ("tool", "function") and own.headed
+    return (is_call(item.block.kind) or is_result(item.block.kind)) and not alone
+
+
+def _between(context: Context, applied: Applied, call: int, answer: int) -> Iterator[Edit]:
+    first, last = context.message_of[call], context.message_of[answer]
+    for message in context.messages[first + 1 : last]:
+        texts = [p for p in range(message.start, message.stop) if context.items[p].block.kind != HEADER]
+        if message.role in ASSISTANT or any(_is_half(context, p) for p in (message.start, *texts)):
+            continue
+        yield from _said_after(context, applied, texts, answer)
+
+
+def _said_after(context: Context, applied: Applied, texts: Sequence[int], after: int) -> Iterator[Edit]:
+    texts = [p for p in texts if p not in applied.changes]
+    words = "\n".join(context.reading(p).text for p in texts).strip()
+    if texts:
+        yield _edit(context, DROP, texts)
+    if words:
+        yield _edit(context, NOTE, [after], text=clean(words), where="after")
+
+
+def _results_first(applied: Applied, position: int) -> Iterator[Edit]:
+    """What a person said in front of results, in the same message or in one before it, is said after them."""
+    context = applied.context
+    index = context.message_of[position]
+    if index < 0:
+        return
+    start = index
+    while start and context.messages[start - 1].role == context.messages[index].role:
+        start -= 1
+    parts = range(context.messages[start].start, context.messages[index].stop)
+    last = max((p for p in parts if is_result(context.items[p].block.kind)), default=position)
+    said = [p for p in parts if p < last and context.items[p].block.kind != HEADER]
+    yield from _said_after(context, applied, [p for p in said if not is_result(context.items[p].block.kind)], last)
+
+
+def _first(applied: Applied, position: int) -> Iterator[Edit]:
+    context = applied.context
+    if context.messages:
+        words = "(The conversation goes on from here.)"
+        yield _edit(context, NOTE, [context.messages[0].start], text=words, where="before")
+
+
+def _last(applied: Applied, position: int) -> Iterator[Edit]:
+    yield _edit(applied.context, NOTE, [len(applied.context) - 1], text=GO_ON, where="after")
+
+
+def _drop(applied: Applied, position: int) -> Iterator[Edit]:
+    if position >= 0:
+        yield _edit(applied.context, DROP, [position])
+
+
+def _thinking(applied: Applied, position: int) -> Iterator[Edit]:
+    if position >= 0:
+        yield _edit(applied.context, STRIP, [position])
+
+
+def _markers(applied: Applied, position: int) -> Iterator[Edit]:
+    """The marker that is wrong goes; of too many those that are neither first nor among the last."""
+    context = applied.context
+    standing = [p for p in sorted(context.markers) if p not in applied.marks]
+    wrong = [position] if position in context.markers else standing[1 : len(standing) - (MOST_MARKERS - 1)]
+    for p in wrong:
+        yield _edit(context, BREAKPOINT, [p], on=False)
+
+
+def _text(applied: Applied, position: int) -> Iterator[Edit]:
+    context = applied.context
+    if position < 0:
+        return
+    block = context.items[position].block
+    if has_words(block):
+        yield _edit(context, REPLACE, [position], text=clean(context.reading(position).text))
+    else:
+        yield _edit(context, DROP, [position])
+
+
+def _images(applied: Applied, position: int) -> Iterator[Edit]:
+    """The image that is wrong; else the oldest ones, a tenth of all."""
+    context = applied.context
+    left = [p for p in context.images if p not in applied.changes]
+    for p in [position] if position in left else left[: max(1, len(left) // 10)]:
+        yield _edit(context, STRIP, [p], what="images")
+
+
+def _error(applied: Applied, position: int) -> Iterator[Edit]:
+    if position >= 0:
+        yield _edit(applied.context, STRIP, [position], what=ALL_BUT_TEXT)
+
+
+def all_thinking(context: Context, start: int = 0) -> list[Edit]:
+    """What takes out all thinking from a position on: the cure where signatures do not hold."""
+    return [
+        make(STRIP, [context.target(p)], {}, author=REPAIR)
+        for p in context.thinking
+        if p >= start and context.items[p].block.kind in THINKING
+    ]
+
+
+_MENDS: Final[dict[str, Callable[[Applied, int], Iterator[Edit]]]] = {
+    rule.PAIR: _pairs,
+    rule.RESULTS_FIRST: _results_first,
+    rule.FIRST: _first,
+    rule.LAST: _last,
+    rule.EMPTY: _drop,
+    rule.THINKING: _thinking,
+    rule.SYSTEM: _drop,
+    rule.MARKERS: _markers,
+    rule.TOOL: _drop,
+    rule.TEXT: _text,
+    rule.IMAGES: _images,
+    rule.ERROR: _error,
+    rule.REASONING: _drop,
+    rule.TWICE: _drop,
+}

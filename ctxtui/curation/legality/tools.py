@@ -1,0 +1,88 @@
+"""Names of tools, and choices among them (facts §1, §4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.curation.legality.violation import TOOL, Violation, listed
+
+_ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
+_OPENAI: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
+
+_Named = tuple[str, Json]
+
+
+def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
+    """Tools of an Anthropic `body`."""
+    tools = listed(body.get("tools"))
+    named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in enumerate(tools) if _is_own(tool)]
+    yield from _names(named, _ANTHROPIC)
+    if tools and all(isinstance(tool, dict) and tool.get("defer_loading") is True for tool in tools):
+        yield Violation("$.tools", "at least one tool must not be deferred")
+    yield from _choice(body, [name for _, name in named], bool(tools))
+    yield from _references(body, {str(tool.get("name")) for tool in tools if isinstance(tool, dict)})
+
+
+def chat(body: dict[str, Json]) -> Iterator[Violation]:
+    """Tools of an OpenAI Chat `body`."""
+    tools = listed(body.get("tools"))
+    inner = [(f"$.tools[{n}]", _inner(tool)) for n, tool in enumerate(tools)]
+    named = [(f"{path}.function.name", one.get("name")) for path, one in inner if one]
+    yield from _names(named, _OPENAI)
+    yield from _choice(body, [name for _, name in named], bool(tools))
+
+
+def responses(body: dict[str, Json]) -> Iterator[Violation]:
+    """Tools of an OpenAI Responses `body`."""
+    tools = listed(body.get("tools"))
+    own = [(n, tool) for n, tool in enumerate(tools) if isinstance(tool, dict) and tool.get("type") == "function"]
+    named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in own]
+    yield from _names(named, _OPENAI)
+    yield from _choice(body, [name for _, name in named], bool(tools), ("function",))
+
+
+def _is_own(tool: Json) -> bool:
+    return isinstance(tool, dict) and tool.get("type") in (None, "custom")
+
+
+def _inner(tool: Json) -> dict[str, Json]:
+    inner = tool.get("function") if isinstance(tool, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for path, name in named:
+        if not isinstance(name, str) or not pattern.match(name):
+            yield Violation(path, f"{name!r} is no name for a tool: letters, digits, _ and - only", TOOL)
+        elif name in seen:
+            yield Violation(path, f"two tools are named {name!r}", TOOL)
+        else:
+            seen.add(name)
+
+
+def _choice(
+    body: dict[str, Json], names: Sequence[Json], any_: bool, kinds: Sequence[str] = ("tool", "function")
+) -> Iterator[Violation]:
+    choice = body.get("tool_choice")
+    if choice is not None and not any_:
+        yield Violation("$.tool_choice", "there is no tool to choose")
+        return
+    if not isinstance(choice, dict) or choice.get("type") not in kinds:
+        return
+    inner = choice.get("function", choice)
+    name = inner.get("name") if isinstance(inner, dict) else None
+    if name not in names:
+        yield Violation("$.tool_choice", f"there is no tool {name!r}")
+
+
+def _references(body: dict[str, Json], names: set[str]) -> Iterator[Violation]:
+    for n, message in enumerate(listed(body.get("messages"))):
+        for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None)):
+            for k, one in enumerate(listed(part.get("content") if isinstance(part, dict) else None)):
+                if isinstance(one, dict) and one.get("type") == "tool_reference" and one.get("tool_name") not in names:
+                    path = f"$.messages[{n}].content[{m}].content[{k}]"
+                    yield Violation(path, f"there is no tool {one.get('tool_name')!r}")

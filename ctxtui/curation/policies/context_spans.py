@@ -1,0 +1,42 @@
+"""Summaries of stretches: what policies put in the place of rounds and turns, drawn from the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core import block
+from ctxtui.core.edit import SUMMARIZE, Edit
+from ctxtui.curation.extractive_summary import facts, told
+from ctxtui.curation.policies.situation import Situation, edit
+
+
+def free_runs(situation: Situation, author: str, start: int, stop: int) -> list[list[int]]:
+    """The stretches of blocks between two positions that the policy may summarise, cut where one may not be: there, and
+    in a pair whose other half lies outside."""
+    runs: list[list[int]] = [[]]
+    for position in situation.blocks(start, stop):
+        partners = situation.context.partners.get(position, ())
+        whole = all(start <= other < stop and situation.free(other, author) for other in partners if other >= 0)
+        if situation.free(position, author) and whole:
+            runs[-1].append(position)
+        elif runs[-1]:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+def summarised(situation: Situation, author: str, start: int, stop: int, what: str, text: str = "") -> Iterator[Edit]:
+    """One summary for each stretch between two positions that is larger than its summary."""
+    for run in free_runs(situation, author, start, stop):
+        words = text or told(facts(situation.context, run), what)
+        if sum(map(situation.size, run)) > tokens_of(situation, words):
+            yield edit(situation, author, SUMMARIZE, run, {"text": words})
+
+
+def tokens_of(situation: Situation, words: str) -> int:
+    """Tokens of new text."""
+    return situation.count(block.text(words))
+
+
+def numbered(name: str, first: int, last: int) -> str:
+    """``round 3``, ``rounds 3-7``."""
+    return f"{name} {first}" if first == last else f"{name}s {first}-{last}"

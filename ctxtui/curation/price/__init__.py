@@ -1,0 +1,1 @@
+"""Price tag and breakage of staged edits."""

@@ -1,0 +1,243 @@
+"""What staged edits cost and what they break, before anything is sent.
+
+The money is the cache simulator's: the next two requests are forecast with the edits and without, at three moments.
+The first request pays for what must be written again, the second shows what every later one saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import ceil
+from typing import Final
+
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core.edit import SUMMARIZE
+from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.closure import BOUND
+from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
+from ctxtui.curation.price.sent_path import SentPath
+from ctxtui.curation.price.staged_context import Count, StagedContext
+from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
+from ctxtui.wire.grammars import RESPONSES
+
+NOW: Final = "now"
+EXPIRY: Final = "at expiry"
+MISS: Final = "next miss"
+_FOREVER: Final = 200_000.0
+"""Seconds after which no cache keeps anything (the longest lifetime is 24 hours)."""
+PAUSE: Final = 20.0
+"""Seconds between the request that pays and the one that shows what is saved."""
+
+Charge = Callable[[Usage, float], float | None]
+"""What a usage costs in USD at a time (Unix seconds); None where the price is not known."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The next request without the staged edits: the caches as they are, its `prompt`, what usage costs, and the time
+    `now` (Unix seconds; for a recording the time of the call shown). `path` says where the nodes of a prompt under
+    edits that are applied already stand (None: it is the raw one), and `raw` is then the request without any edit. Keep
+    it for as long as these hold: what is worked out about them is kept with it."""
+
+    simulator: Simulator
+    prompt: Prompt
+    charge: Charge
+    now: float
+    path: SentPath | None = None
+    raw: Front | None = None
+    place: Callable[[int], Spot] | None = None
+    """Gives the last place of the request that ends at a node."""
+    floors: tuple[int, int] = (0, 0)
+    """Tokens at the front that are read anyway: while what was sent is cached, and when it is not any more."""
+
+    @cached_property
+    def trail(self) -> list[Spot]:
+        """The places of the prompt, from the front on."""
+        return trail_of(self.prompt)
+
+    def earlier(self, node: int) -> list[Spot]:
+        """The places of the request that ends at `node`."""
+        assert self.place is not None
+        return list(self.place(node).back())[::-1]
+
+    @cached_property
+    def read(self) -> int:
+        """Tokens that it would read now."""
+        return self.simulator.ask(self.prompt, self.now).read
+
+    @cached_property
+    def expiry(self) -> float | None:
+        """When the prefix that would be read now cannot be read any more if nothing is sent, to half a second (Unix
+        seconds); None where nothing would be read, or it lasts."""
+        if not self.read:
+            return None
+        low, high = self.now, self.now + 60.0
+        while self._reads(high):
+            low, high = high, self.now + 2 * (high - self.now)
+            if high - self.now > _FOREVER:
+                return None
+        while high - low > 0.5:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._reads(middle) else (low, middle)
+        return high
+
+    def _reads(self, at: float) -> bool:
+        return self.simulator.ask(self.prompt, at).read >= self.read
+
+    def plain(self, name: str, at: float, simulator: Simulator) -> tuple[Outcome, Outcome]:
+        """The request and one like it a little later, both without edits."""
+        found = self._plain.get(name)
+        if found is None:
+            found = self._plain[name] = _two(self.prompt, at, simulator)
+        return found
+
+    @cached_property
+    def _plain(self) -> dict[str, tuple[Outcome, Outcome]]:
+        return {}
+
+
+def _two(prompt: Prompt, at: float, simulator: Simulator) -> tuple[Outcome, Outcome]:
+    caches = simulator.copy()
+    return caches.send(prompt, at), caches.ask(prompt, at + PAUSE)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
+    saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
+    `broken` are cached tokens that can then not be read."""
+
+    name: str
+    at: float | None = None
+    once: float | None = None
+    per_call: float | None = None
+    pays_back: int | None = None
+    broken: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTag:
+    """What staged edits do: tokens `before` and `after` (of the whole next request), `broken` cached tokens that are
+    not read any more if they are applied now, from the raw position `breaks_at` on; three `moments`; thinking that is
+    lost behind them (tokens); later blocks that quote what goes; what summaries do not say any more."""
+
+    before: int
+    after: int
+    breaks_at: int | None = None
+    moments: tuple[Moment, ...] = ()
+    thinking_lost: int = 0
+    quotes: tuple[Quote, ...] = ()
+    lost: tuple[Lost, ...] = ()
+    repairs: int = 0
+    refused: str = ""
+    asleep: int = 0
+    held: tuple[str, ...] = field(default=())
+
+    @property
+    def freed(self) -> int:
+        """Tokens that go (negative: more come)."""
+        return self.before - self.after
+
+    @property
+    def broken(self) -> int:
+        """Cached tokens that are not read any more, applied now."""
+        return self.moments[0].broken if self.moments else 0
+
+    @property
+    def cheapest(self) -> int:
+        """The index of the moment that costs least once; the earlier one where two cost the same."""
+        known = [(m.once, n) for n, m in enumerate(self.moments) if m.once is not None]
+        return min(known)[1] if known else 0
+
+
+def price_tag(
+    before: Applied, after: Applied, asked: Asked, count: Count, literals: Literals | None = None
+) -> PriceTag:
+    """The tag of the edits in `after` that `before` does not have; `asked` is the request under `before`. `count` gives
+    the tokens of a new block, `literals` are those of the context (None: quotes are left out)."""
+    front = Front(before, asked.trail, asked.path or SentPath(after.context))
+    earlier = asked.earlier if asked.place is not None else None
+    prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier)
+    shared = asked.prompt.total if staged.first is None else staged.upto(staged.first - 1)
+    return PriceTag(
+        asked.prompt.total,
+        prompt.total,
+        staged.first,
+        tuple(_moments(asked, prompt, shared)),
+        _thinking_lost(before, after, staged),
+        tuple(_quotes(before, after, literals)) if literals is not None else (),
+        tuple(_lost(before, after, literals)) if literals is not None else (),
+        sum(change.repaired for position, change in after.changes.items() if position not in before.changes),
+        after.refused,
+        len(after.asleep),
+        tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
+    )
+
+
+def _moments(asked: Asked, staged: Prompt, shared: int) -> list[Moment]:
+    found = [_moment(NOW, asked, (staged, shared), asked.now, asked.simulator)]
+    if asked.expiry is not None:
+        found.append(_moment(EXPIRY, asked, (staged, shared), asked.expiry, asked.simulator))
+    cold = _moment(MISS, asked, (staged, shared), asked.now, Simulator())
+    return [*found, replace(cold, at=None)]
+
+
+def _moment(name: str, asked: Asked, staged: tuple[Prompt, int], at: float, simulator: Simulator) -> Moment:
+    """`staged` is the request under the edits, and how many tokens at its front are those of the other one."""
+    first, second = asked.plain(name, at, simulator)
+    floor = asked.floors[0 if first.read else 1]
+    other, another = _two(staged[0], at, simulator)
+    first, other = first.reading(floor), other.reading(min(floor, staged[1]))
+    once = _difference(asked, first.usage(), other.usage(), at)
+    per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
+    return Moment(name, at, once, per_call, pays_back(once, per_call), max(0, first.read - other.read))
+
+
+def _difference(asked: Asked, plain: Usage, changed: Usage, at: float) -> float | None:
+    a, b = asked.charge(plain, at), asked.charge(changed, at)
+    return None if a is None or b is None else b - a
+
+
+def pays_back(once: float | None, per_call: float | None) -> int | None:
+    """After how many later calls what is paid `once` (USD more) has paid for itself at `per_call` (USD more for each):
+    0 at once; None: never, or the price is not known."""
+    if once is None or per_call is None:
+        return None
+    if once <= 0:
+        return 0 if per_call <= 0 else None
+    return ceil(once / -per_call) if per_call < 0 else None
+
+
+def _thinking_lost(before: Applied, after: Applied, staged: StagedContext) -> int:
+    """Tokens of thinking that goes because it was bound to what changed: taken out by repair, or withheld by a
+    provider that does so silently (OpenAI, facts §4)."""
+    found = sum(staged.own(p) for p, change in after.changes.items() if change.why == BOUND and p not in before.changes)
+    found += sum(staged.own(p) for p in after.withheld if p not in before.withheld)
+    if after.context.dialect == RESPONSES and staged.first is not None:
+        behind = (p for p in after.context.thinking if p > staged.first and p not in after.changes)
+        found += sum(staged.own(p) for p in behind)
+    return found
+
+
+def _quotes(before: Applied, after: Applied, literals: Literals) -> list[Quote]:
+    found = quotes(literals, after)
+    if not before.touched:
+        return found
+    known = {(quote.literal, quote.position) for quote in quotes(literals, before)}
+    return [quote for quote in found if (quote.literal, quote.position) not in known]
+
+
+def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
+    found: list[Lost] = []
+    said = {one.edit.id for one in before.inserts}
+    for edit in {one.edit.id: one.edit for one in after.inserts}.values():
+        if edit.kind == SUMMARIZE and edit.id not in said:
+            covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
+            found += lost(literals, covered, str(edit.given.get("text") or ""))
+    return found
