@@ -208,14 +208,14 @@ def _passing(error: str) -> bool:
     return any(word in error.lower() for word in _PASSING)
 
 
-class OnceLine(Protocol):
+class TextLine(Protocol):
     """Sends a body and gives the bytes of the answer (`providers.line.SdkLine`)."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
         """The bytes of the answer to `body` as they come. Raises `ProviderError`."""
 
 
-async def answered(line: OnceLine, dialect: str, body: bytes) -> Response:
+async def answered(line: TextLine, dialect: str, body: bytes) -> Response:
     """The whole answer to `body`, a request in `dialect`. Raises `ProviderError`, also where the answer broke off."""
     reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
     async for data in line.send(body):

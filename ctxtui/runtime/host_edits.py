@@ -39,9 +39,9 @@ class Edited:
         overlay, context = self._overlay(), self._context
         if overlay is None or context is None:
             return {}
-        from ctxtui.curation.apply.references import externalized_externalized
+        from ctxtui.curation.apply.references import externalized_content
 
-        return externalized_externalized(context, overlay.applied)
+        return externalized_content(context, overlay.applied)
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
         """The body under the applied edits; None where there are none. Raises `CtxtuiError` where they are refused."""

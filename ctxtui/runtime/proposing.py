@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.references import externalized_externalized
+from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.settings_text import settings_of
 from ctxtui.curation.policies.situation import Situation
@@ -158,7 +158,7 @@ class Proposals:
 
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
         """The content that `edits` take out, by name."""
-        return externalized_externalized(self._staging.applied.context, edits)
+        return externalized_content(self._staging.applied.context, edits)
 
 
 def _spelled(value: Json) -> str:

@@ -6,7 +6,7 @@ from random import Random
 
 from ctxtui.core.edit import EXTERNALIZE, make
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.references import expand, expand_value, externalized_externalized
+from ctxtui.curation.apply.references import expand, expand_value, externalized_content
 from ctxtui.curation.policies.policy import run
 from ctxtui.curation.policies.profile import single
 from tests.cases.systems import feedback
@@ -21,7 +21,7 @@ def test_what_went_out_comes_back_as_it_was() -> None:
     made = run(single("externalize_large"), situation_of(context))
     sent = apply(context, made).sent[-1].block.value()["text"]
     whole = context.reading(len(context) - 1).text
-    outside = externalized_externalized(context, made)
+    outside = externalized_content(context, made)
     assert len(outside) == 15 and len(sent) < len(whole) / 3
     # Behind each reference stands a line that tells what it is.
     for name, content in outside.items():
@@ -38,6 +38,6 @@ def test_references_in_inputs() -> None:
 
 def test_nothing_is_outside_without_such_edits() -> None:
     context, _ = context_of(SHAPES["anthropic"](Random(1)), "anthropic")
-    assert externalized_externalized(context, []) == {}
+    assert externalized_content(context, []) == {}
     target = context.target(next(p for p, i in enumerate(context.items) if i.block.kind == "text"))
-    assert set(externalized_externalized(context, [make(EXTERNALIZE, [target], {"name": "a b"})])) == {"a_b"}
+    assert set(externalized_content(context, [make(EXTERNALIZE, [target], {"name": "a b"})])) == {"a_b"}

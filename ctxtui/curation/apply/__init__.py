@@ -1,1 +1,1 @@
-"""Edits -> what is done: rewrite, closure, insertion."""
+"""What edits do to a context: closure, rewrite, insertion, markers."""

@@ -80,7 +80,7 @@ def expand_value(value: Json, known: Mapping[str, str]) -> Json:
     return value
 
 
-def externalized_externalized(context: Context, edits: Iterable[Edit]) -> dict[str, str]:
+def externalized_content(context: Context, edits: Iterable[Edit]) -> dict[str, str]:
     """Everything that `edits` take out of `context`, by the name that stands in its place. Originals are never changed,
     so it can always be had from them."""
     found: dict[str, str] = {}

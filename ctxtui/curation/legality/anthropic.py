@@ -40,7 +40,7 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
     if runs and runs[0].role != "user" and not compaction:
         yield Violation("$.messages[0].role", "the first message must be the user's", FIRST)
     yield from tool_pairs.anthropic(runs)
-    yield from tool_pairs.legal_results_anthropic(runs)
+    yield from tool_pairs.result_violations(runs)
     yield from _turns(runs)
     yield from _ending(body)
     yield from _systems(body, runs)

@@ -75,7 +75,7 @@ def _served(run: Run, after: Run) -> Iterator[Violation]:
             yield Violation(path, f"the provider's call {id_!r} has no result in its message", PAIR)
 
 
-def legal_results_anthropic(runs: Sequence[Run]) -> Iterator[Violation]:
+def result_violations(runs: Sequence[Run]) -> Iterator[Violation]:
     """Empty texts inside a result, and an error that holds more than text."""
     for path, part in (found for run in runs for found in run.parts):
         if part.get("type") == "tool_result":
