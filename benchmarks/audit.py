@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.measure import Result
+from ctxtui.analysis.audit import Audited, audited, summary
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.audit import Audited, audited, summary
-from ctxtui.lab.book import Book
-from ctxtui.lab.forecast import Forecaster, teaches
 from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.loading import load
 from ctxtui.runtime.packaged import model_table

@@ -19,7 +19,7 @@ def results(folder: Path, runs: int) -> list[Result]:
 
 
 def _sizes(folder: Path, recording: Path, name: str) -> list[Result]:
-    from ctxtui.lab.search import VERSION, words_of
+    from ctxtui.analysis.content.search import VERSION, words_of
     from ctxtui.runtime.keeping import source_info
     from ctxtui.runtime.loading import load
     from ctxtui.store.fulltext import Unit

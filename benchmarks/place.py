@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.measure import Result
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.marker_trials import Placing, placing
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.book import Book
-from ctxtui.lab.placing import Placing, placing
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.loading import load

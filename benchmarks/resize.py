@@ -95,7 +95,7 @@ def _heights(path: Path) -> tuple[float, float]:
 
 
 def _scene(book):  # type: ignore[no-untyped-def]
-    from ctxtui.lab.running import Running
+    from ctxtui.analysis.running_totals import Running
     from ctxtui.views.scene import calls_of, scene_at
 
     calls = calls_of(book.session, "main")

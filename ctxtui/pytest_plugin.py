@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from ctxtui.lab.gate import Figures
+    from ctxtui.analysis.money.limits import Figures
 
 
 class Check(Protocol):
@@ -58,7 +58,7 @@ def _check(
     tolerance: float | str = 0.05,
 ) -> Figures:
     __tracebackhide__ = True
-    from ctxtui.lab.gate import Limits
+    from ctxtui.analysis.money.limits import Limits
     from ctxtui.runtime import gating
 
     limits = Limits(

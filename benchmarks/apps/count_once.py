@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
+from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
-from ctxtui.lab.search import VERSION, words_of
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, _encoding, count_all
 from ctxtui.runtime.loading import load

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import click
 
+from ctxtui.analysis.audit import Audited, summary
 from ctxtui.cli.audit_cache import cache_fields, cache_text
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NoContext
-from ctxtui.lab.audit import Audited, summary
 from ctxtui.runtime.auditing import Audit, audit, expanded
 from ctxtui.runtime.memory import counter_with_memory
 from ctxtui.runtime.settings import Settings

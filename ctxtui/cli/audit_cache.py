@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_bands, cache_summary
 from ctxtui.cli.output import shown
-from ctxtui.lab.cache_audit import NOT_IN_RECORD, CacheAudited, cache_bands, cache_summary
 
 Reads = Mapping[str, list[CacheAudited]]
 """Rows by file."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import Worth
-from ctxtui.lab.placing import Placing
 from ctxtui.views import numbers
 
 _NAME = 18

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import click
 
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, as_fields
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.gate import TOLERANCE, Figures, Limits, as_fields
 from ctxtui.runtime.auditing import expanded
 from ctxtui.runtime.gating import Checked, amount, baseline_for, check, read_baseline, share
 from ctxtui.runtime.memory import counter_with_memory

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.spending import Row, by_call, by_category, by_tool, merged, summed
 from ctxtui.cli.context import Meter, SessionName, config_of, opened
 from ctxtui.cli.cost_out import Spent, as_fields, print_text
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.core.errors import CtxtuiError, NoContext
-from ctxtui.lab.block_costs import thread_costs
-from ctxtui.lab.spending import Row, by_call, by_category, by_tool, merged, summed
 from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
 from ctxtui.runtime.settings import Settings

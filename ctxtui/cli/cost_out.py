@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ctxtui.analysis.money.spending import Row
 from ctxtui.cli.paint import Painter
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.spending import Row
 from ctxtui.views import cells, numbers, safe_text
 from ctxtui.views.bill_words import LABEL
 from ctxtui.views.span import Span

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import BadConfig, NotFound
-from ctxtui.lab.chosen import choose
 from ctxtui.runtime.curating import Curation, curated
 from ctxtui.runtime.ready import FORMS, OWN, RESUMED, Written, written
 

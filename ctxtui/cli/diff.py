@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 import click
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.content.diff import Side
+from ctxtui.analysis.content.diff import diff as made
+from ctxtui.analysis.content.volatile import Unsteady, unsteady
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import choose
-from ctxtui.lab.diff import Side
-from ctxtui.lab.diff import diff as made
-from ctxtui.lab.unsteady import Unsteady, unsteady
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import count_all
 from ctxtui.runtime.loaded import Loaded

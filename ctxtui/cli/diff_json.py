@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, Side, since
+from ctxtui.analysis.content.normalized import words_of
+from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.word_diff import word_diff
-from ctxtui.lab.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, Side, since
-from ctxtui.lab.neutral import words_of
-from ctxtui.lab.unsteady import Unsteady
 from ctxtui.runtime.loaded import Loaded
 
 Since = Callable[[int], int]

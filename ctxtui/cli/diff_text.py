@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, Side
+from ctxtui.analysis.content.normalized import words_of
+from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.output import wants_colour
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.word_diff import word_diff
-from ctxtui.lab.diff import CHANGED, RESPELLED, Change, Diff, Side
-from ctxtui.lab.labels import short_model
-from ctxtui.lab.neutral import words_of
-from ctxtui.lab.unsteady import Unsteady
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.settings import Settings
 from ctxtui.views import cells, diff_rows, numbers, safe_text

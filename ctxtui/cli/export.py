@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.chosen import choose
 from ctxtui.runtime.exporting import FORMS, OWN, exported, write_private
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_weights import Weight, weights
+from ctxtui.analysis.content.duplicates import Repeat
+from ctxtui.analysis.content.tools import Server, ToolUse, used
+from ctxtui.analysis.figures import figures
+from ctxtui.analysis.growth.phases import Phase, phases
+from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.core.call import Call
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen
-from ctxtui.lab.family import Kin, family
-from ctxtui.lab.figures import figures
-from ctxtui.lab.phases import Phase, phases
-from ctxtui.lab.repeats import Repeat
-from ctxtui.lab.staying import Stays
-from ctxtui.lab.tools import Server, ToolUse, used
-from ctxtui.lab.weight import Weight, weights
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.noting import Notebook
 from ctxtui.runtime.phasing import begun

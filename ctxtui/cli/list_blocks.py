@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ctxtui.analysis.content.diff import Side
 from ctxtui.cli.list_asked import Asked
 from ctxtui.cli.paint import rule, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.diff import Side
 from ctxtui.views import repeats as repeat_view
 from ctxtui.views import weights as weight_view
 from ctxtui.views.diff_rows import said

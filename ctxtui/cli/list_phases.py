@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ctxtui.analysis.growth.phases import typical
 from ctxtui.cli.list_asked import Asked
 from ctxtui.cli.paint import rule, width
-from ctxtui.lab.phases import typical
 from ctxtui.views import phases as view
 from ctxtui.views.span import Span
 

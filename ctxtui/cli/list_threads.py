@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ctxtui.analysis.content.tools import totals as tool_totals
 from ctxtui.cli.list_asked import Asked
 from ctxtui.cli.paint import rule, width
-from ctxtui.lab.tools import totals as tool_totals
 from ctxtui.views import threads as thread_view
 from ctxtui.views import toolset
 from ctxtui.views.span import Span

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ctxtui.analysis.content.notes import Marked, Standing, standing
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
-from ctxtui.lab.notes import Marked, Standing, standing
 from ctxtui.runtime.noting import Notebook, every_note
 from ctxtui.views import safe_text
 from ctxtui.views.note_rows import sign, where

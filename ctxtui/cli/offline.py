@@ -71,7 +71,7 @@ def offline(
 
     provider = Provider(seed=seed, limits=Limits(requests=rpm, enforced=True) if rpm else Limits())
     if play is not None:
-        from ctxtui.lab.chosen import choose
+        from ctxtui.analysis.call_choice import choose
         from ctxtui.runtime.playing import playback_of
 
         session = opened(play, config_of(context).settings).session

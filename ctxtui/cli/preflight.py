@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
-from ctxtui.lab.chosen import choose
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import count_all
 from ctxtui.runtime.memory import counter_with_memory

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
-from ctxtui.lab.chosen import choose
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import count_all
 from ctxtui.runtime.exporting import write_private

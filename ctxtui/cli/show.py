@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen, choose
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import count_all
 from ctxtui.runtime.loaded import Loaded

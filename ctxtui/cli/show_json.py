@@ -6,15 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ctxtui.core.block_content import read
-from ctxtui.core.session import Skipped
-from ctxtui.core.usage import Usage
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen
-from ctxtui.lab.figures import NOT_RECORDED, BlockFigure, block_figures, figures, growth
-from ctxtui.lab.labelling import words
-from ctxtui.lab.labels import first_words
-from ctxtui.lab.segment_figures import (
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, block_figures, figures, growth
+from ctxtui.analysis.labels.figures import (
     LabelFigure,
     SegmentFigure,
     by_category,
@@ -23,6 +18,11 @@ from ctxtui.lab.segment_figures import (
     segments_of,
     session_labels,
 )
+from ctxtui.analysis.labels.labelling import words
+from ctxtui.analysis.short_names import first_words
+from ctxtui.core.block_content import read
+from ctxtui.core.session import Skipped
+from ctxtui.core.usage import Usage
 
 UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""

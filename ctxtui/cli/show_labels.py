@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.figures import BlockFigure, CallFigures
+from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.cli.paint import rule, width
 from ctxtui.core.call import Call
-from ctxtui.lab.book import Book
-from ctxtui.lab.figures import BlockFigure, CallFigures
-from ctxtui.lab.segment_figures import label_figures, segments_of
 from ctxtui.views import bars, cells, numbers, safe_text, signs
 from ctxtui.views.span import Span
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
+from ctxtui.analysis.session_events import sentence
+from ctxtui.analysis.short_names import short_model
 from ctxtui.cli import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen
-from ctxtui.lab.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
-from ctxtui.lab.labels import short_model
-from ctxtui.lab.story import sentence
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.settings import Settings
 from ctxtui.views import bars, cells, numbers, safe_text, signs

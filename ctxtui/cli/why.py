@@ -12,14 +12,14 @@ from typing import Any
 
 import click
 
+from ctxtui.analysis.money.bill import PARTS, dearest
+from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import SessionName, config_of, named, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
 from ctxtui.core.session import Session
-from ctxtui.lab.bill import PARTS, dearest
-from ctxtui.lab.statement import Statement
 from ctxtui.runtime.settings import Settings
 from ctxtui.views import bill_words, safe_text
 from ctxtui.views import statement as drawn

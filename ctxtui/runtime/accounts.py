@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.audit import NOT_IN_RECORD
+from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.money.bill import Rewrite, bill
+from ctxtui.analysis.money.block_costs import Heavy, ThreadCosts, heaviest, thread_costs
+from ctxtui.analysis.money.savings import cures
+from ctxtui.analysis.money.spending import Row, by_tool
+from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.session_events import SHORTEST_CACHED
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
-from ctxtui.lab.bill import Rewrite, bill
-from ctxtui.lab.block_costs import Heavy, ThreadCosts, heaviest, thread_costs
-from ctxtui.lab.book import Book
-from ctxtui.lab.cache_audit import NOT_IN_RECORD
-from ctxtui.lab.cures import cures
-from ctxtui.lab.missed import misses_of
-from ctxtui.lab.spending import Row, by_tool
-from ctxtui.lab.statement import Dear, Statement
-from ctxtui.lab.story import SHORTEST_CACHED
 from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.runtime.auditing import cached_by

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxtui.analysis.audit import Audited, audited
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
 from ctxtui.cache.rules import Rules
 from ctxtui.core.call import Call
-from ctxtui.lab.audit import Audited, audited
-from ctxtui.lab.book import Book
-from ctxtui.lab.cache_audit import CacheAudited, cache_audited
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.folders import recordings_in

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxtui.analysis.book import Book
 from ctxtui.core.session import Session
-from ctxtui.lab.book import Book
 from ctxtui.runtime.counting import Counter
 from ctxtui.runtime.packaged import model_table
 from ctxtui.runtime.settings import Settings

@@ -10,10 +10,10 @@ from ctxtui.runtime.inspection import Inspection
 from ctxtui.runtime.loaded import Loaded, News
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.call import Call
     from ctxtui.core.session import Session
-    from ctxtui.lab.missed import Misses
-    from ctxtui.lab.statement import Statement
     from ctxtui.pricing.price import Cost
     from ctxtui.runtime.foretelling import Foreteller
     from ctxtui.runtime.live_count import LiveCount

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.misses import lived
+from ctxtui.analysis.cache.next_call import Coming, coming
+from ctxtui.analysis.cache.what_if import Replay, Weigh
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -15,10 +19,6 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Asked
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.lab.asking import Replay, Weigh
-from ctxtui.lab.book import Book
-from ctxtui.lab.coming import Coming, coming
-from ctxtui.lab.missed import lived
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.growth.forks import Origin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.lab.chosen import choose
-from ctxtui.lab.forks import Origin
 from ctxtui.runtime.settings import Settings
 from ctxtui.wire.translate.client_fields import without_client_fields
 from ctxtui.wire.translate.turns import THINKING, part_of

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ctxtui.analysis.book import Book
 from ctxtui.core.block import Block
-from ctxtui.lab.book import Book
 from ctxtui.runtime.label_search import Cut, LabelSearch
 from ctxtui.runtime.packaged import vocabulary
 from ctxtui.tokens.encode import TokenizerFailure, count_text
@@ -18,7 +18,7 @@ from ctxtui.tokens.models import ModelCard
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-    from ctxtui.lab.labelling import Labelling
+    from ctxtui.analysis.labels.labelling import Labelling
     from ctxtui.runtime.labels import Labels
 
 STEP: Final = 512

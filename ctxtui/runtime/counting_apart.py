@@ -14,7 +14,7 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:
-    from ctxtui.lab.labelling import Labelling
+    from ctxtui.analysis.labels.labelling import Labelling
 
 _BATCH: Final = 1 << 19
 """Bytes of bodies sent at once: packing them holds the GIL for well under a millisecond."""

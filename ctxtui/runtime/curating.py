@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache import what_if
+from ctxtui.analysis.cache.what_if import Weigh
+from ctxtui.analysis.call_choice import Chosen
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -19,10 +23,6 @@ from ctxtui.curation.policies.situation import Situation
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Asked, PriceTag, price_tag
 from ctxtui.curation.provider_rules import Rules, rules_for
-from ctxtui.lab import asking
-from ctxtui.lab.asking import Weigh
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.ready import Ready
 from ctxtui.tokens.cumulate import is_read
@@ -129,7 +129,7 @@ def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool
     from ctxtui.pricing.price import price
 
     rules = cached_by(book)
-    found = asking.following(book, rules, call, head) if after else asking.before(book, rules, call)
+    found = what_if.following(book, rules, call, head) if after else what_if.before(book, rules, call)
 
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, call.model, call.provider, at or None, prices)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ctxtui.analysis.call_choice import Chosen
 from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
-from ctxtui.lab.chosen import Chosen
 
 OWN: Final = "ctxtui"
 CURL: Final = "curl"

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.content.search import words_of
 from ctxtui.core.errors import BadPattern
 from ctxtui.core.tree import Tree
-from ctxtui.lab.search import words_of
 
 if TYPE_CHECKING:
     from ctxtui.runtime.pattern import Pattern

@@ -18,9 +18,9 @@ from ctxtui.tokens.weights import tokens
 from ctxtui.wire.request import Request
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.book import Book
     from ctxtui.cache.outcome import Outcome
     from ctxtui.cache.rules import Rules
-    from ctxtui.lab.book import Book
     from ctxtui.runtime.counting import Counter
     from ctxtui.runtime.partner import Partner
     from ctxtui.runtime.pricing_apart import Pricer

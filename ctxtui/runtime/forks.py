@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.growth.forks import CONTINUED, Line, Origin, lines, origin_from, origin_of
 from ctxtui.core.errors import NotFound
-from ctxtui.lab.forks import CONTINUED, Line, Origin, lines, origin_from, origin_of
 from ctxtui.runtime.keeping import stored_name
 from ctxtui.runtime.places import database
 from ctxtui.views.forks import ForkRow

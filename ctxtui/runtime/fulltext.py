@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
-from ctxtui.lab.search import VERSION, words_of
 from ctxtui.runtime.places import database
 from ctxtui.runtime.settings import Settings
 from ctxtui.store.fulltext import Unit

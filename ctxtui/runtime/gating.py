@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.figures import figures
+from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, Verdict, against, figures_of, verdicts
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
-from ctxtui.lab.bill import bill
-from ctxtui.lab.chosen import choose
-from ctxtui.lab.figures import figures
-from ctxtui.lab.gate import TOLERANCE, Figures, Limits, Verdict, against, figures_of, verdicts
 from ctxtui.runtime.accounts import Account, account
 from ctxtui.runtime.config import load as load_settings
 from ctxtui.runtime.counting import Counter

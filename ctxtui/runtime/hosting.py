@@ -24,11 +24,11 @@ from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.tools.registry import Toolbox
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.turn import State
+from ctxtui.analysis.growth.forks import CONTINUED
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
-from ctxtui.lab.forks import CONTINUED
 from ctxtui.runtime.continuing import CHAT, Past, past_of
 from ctxtui.runtime.host_edits import Edited
 from ctxtui.runtime.packaged import model_table

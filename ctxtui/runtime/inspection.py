@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ctxtui.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.session import Session
-    from ctxtui.lab.missed import Misses
-    from ctxtui.lab.statement import Statement
     from ctxtui.runtime.helpers import Helpers
     from ctxtui.runtime.loaded import Loaded, News
     from ctxtui.runtime.noting import Notebook

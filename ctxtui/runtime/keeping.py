@@ -95,7 +95,7 @@ class Keeper:
         """Write the session (`form` ``ctxtui``) or its last call's context as a request body to a new file; a relative
         `path` is taken from where ctxtui was started."""
         # Imported here: codecs are not needed for the first frame.
-        from ctxtui.lab.chosen import choose
+        from ctxtui.analysis.call_choice import choose
         from ctxtui.runtime.exporting import exported, write_private
 
         session = self._session(one)

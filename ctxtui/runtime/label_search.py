@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from ctxtui.analysis.labels.labelling import Labelling, words
+from ctxtui.analysis.labels.match import Match
+from ctxtui.analysis.labels.rules import LabelRule
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
-from ctxtui.lab.label_match import Match
-from ctxtui.lab.label_rule import LabelRule
-from ctxtui.lab.labelling import Labelling, words
 from ctxtui.runtime.time_limit import Overdue, possible, time_limit
 
 SECONDS: Final = 1.0

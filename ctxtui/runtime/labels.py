@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from ctxtui.analysis.labels.labelling import Labelling
+from ctxtui.analysis.labels.rules import LabelRule, parse_rule
+from ctxtui.analysis.labels.segments import UNLABELLED, Segment
 from ctxtui.core.block import Block
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.tree import Node
-from ctxtui.lab.label_rule import LabelRule, parse_rule
-from ctxtui.lab.labelling import Labelling
-from ctxtui.lab.segments import UNLABELLED, Segment
 from ctxtui.runtime import plugins
 from ctxtui.runtime.label_search import Cut
 from ctxtui.runtime.packaged import label_tables

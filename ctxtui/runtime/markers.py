@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ctxtui.analysis.cache.marker_trials import Placing, placing
 from ctxtui.cache.optimal_markers import Rates
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.lab.placing import Placing, placing
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.lab.missed import Misses, misses_of
 from ctxtui.runtime.asked_apart import Asked, answering, ask
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.books import book_for

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.lab.asking import Replay
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.coming import Next, next_of
 from ctxtui.runtime.under_edits import UnderEdits

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ctxtui.analysis.growth.phases import CALL, EPOCH, TURN, Search, Start, merged, named, starts
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
 from ctxtui.core.session import Session
-from ctxtui.lab.phases import CALL, EPOCH, TURN, Search, Start, merged, named, starts
 from ctxtui.runtime.pattern import Pattern
 
 WORDS = (TURN, EPOCH, CALL)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.figures import block_figures
+from ctxtui.analysis.growth.projection import Limit, Outlook, compacts_at, limit, outlook
+from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.usage import Usage
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen
-from ctxtui.lab.figures import block_figures
-from ctxtui.lab.labels import first_words
-from ctxtui.lab.outlook import Limit, Outlook, compacts_at, limit, outlook
 from ctxtui.pricing.price import PriceTable, price_call
 
 _STAYS = frozenset({"system", "tools", "not_recorded"})

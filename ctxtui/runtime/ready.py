@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ctxtui.analysis.call_choice import Chosen
 from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Described, Session, TipMoved
@@ -14,7 +15,6 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.legality.request_check import Outgoing, outgoing
 from ctxtui.curation.legality.violation import Violation
-from ctxtui.lab.chosen import Chosen
 
 OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ctxtui.analysis.call_choice import Chosen, choose
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
@@ -12,7 +13,6 @@ from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, rule_of, told
 from ctxtui.curation.legality.repair import Mended, all_thinking, repair
 from ctxtui.curation.provider_rules import Rules, rules_for
-from ctxtui.lab.chosen import Chosen, choose
 from ctxtui.tokens.models import ModelCard
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.content import search
+from ctxtui.analysis.content.search import Found, Place
+from ctxtui.analysis.short_names import Names
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
-from ctxtui.lab import search
-from ctxtui.lab.labels import Names
-from ctxtui.lab.search import Found, Place
 from ctxtui.runtime.discover import CLAUDE_CODE, CODEX
 from ctxtui.runtime.fulltext import unit_of
 from ctxtui.runtime.pattern import Pattern

@@ -91,7 +91,7 @@ def _labels(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError("a table of rules by name, see docs/labels.md")
     # Imported here: most configurations have no rules.
-    from ctxtui.lab.label_rule import parse_rule
+    from ctxtui.analysis.labels.rules import parse_rule
 
     for name, table in value.items():
         if table is not False:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.figures import BlockFigure, block_figures, figures
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.curation.masking import Masker, said
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen
-from ctxtui.lab.figures import BlockFigure, block_figures, figures
 from ctxtui.runtime.exporting import exported, own_form
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.views.share_page import SharedBlock, SharedCall, index_of

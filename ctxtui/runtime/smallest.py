@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.growth.projection import Outlook
 from ctxtui.curation.policies.budget import NAME
 from ctxtui.curation.policies.profile import single
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import Chosen
-from ctxtui.lab.outlook import Outlook
 from ctxtui.pricing.price import PriceTable
 from ctxtui.runtime.counting import Counter
 from ctxtui.runtime.curating import curated

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
-from ctxtui.lab.spending import Row, merged
+from ctxtui.analysis.money.spending import Row, merged
 from ctxtui.views.home import CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"

@@ -225,7 +225,7 @@ class StagingDesk:
     def leaving(self, scene: Scene) -> Ready:
         """The context that the next request would have, under the edits that are applied."""
         # Imported here: most contexts are only looked at.
-        from ctxtui.lab.chosen import Chosen
+        from ctxtui.analysis.call_choice import Chosen
         from ctxtui.runtime.ready import Ready
 
         card = self.study.book.card(scene.call.model)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.lab.statement import Statement
 from ctxtui.runtime.asked_apart import Asked, answering, ask
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.sources import Named

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.running_totals import Running
 from ctxtui.core.session import Session
-from ctxtui.lab.book import Book
-from ctxtui.lab.running import Running
 from ctxtui.runtime.counting import Counter, count_on
 from ctxtui.runtime.pricing_apart import Pricer
 from ctxtui.runtime.thread_study import ThreadStudy
@@ -191,7 +191,7 @@ class Study:
             running.advance(STEP * 8)
         if newer is not None and newer.done >= whole:
             self._running[model] = self._newer.pop(model)
-            from ctxtui.lab.ledger import Ledger
+            from ctxtui.analysis.money.ledger import Ledger
 
             for thread in list(self._threads.values()):
                 with thread.lock:
@@ -209,7 +209,7 @@ class Study:
         return bool(todo)
 
     def _enter(self, thread: ThreadStudy) -> bool:
-        from ctxtui.lab.ledger import Ledger
+        from ctxtui.analysis.money.ledger import Ledger
 
         with thread.lock:
             if thread.ledger is None:

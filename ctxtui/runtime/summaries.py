@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui import __version__
+from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.labelling import Labelling
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, Here, count_all
 from ctxtui.runtime.labels import Labels, rules_in_force

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.figures import figures
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.spending import Row, by_category, by_tool
+from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.block_costs import thread_costs
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import choose
-from ctxtui.lab.figures import figures
-from ctxtui.lab.spending import Row, by_category, by_tool
-from ctxtui.lab.story import CallEvent, events, sentence
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.repairing import refusal

@@ -6,18 +6,18 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.lab.staying import Stays
 from ctxtui.views.path import Boundaries
 from ctxtui.views.scene import calls_of
 
 if TYPE_CHECKING:
-    from ctxtui.lab.book import Book
-    from ctxtui.lab.labels import Names
-    from ctxtui.lab.ledger import Ledger
-    from ctxtui.lab.repeats import Repeats
-    from ctxtui.lab.story import CallEvent
+    from ctxtui.analysis.book import Book
+    from ctxtui.analysis.content.duplicates import Repeats
+    from ctxtui.analysis.money.ledger import Ledger
+    from ctxtui.analysis.session_events import CallEvent
+    from ctxtui.analysis.short_names import Names
     from ctxtui.pricing.price import Cost
 
 
@@ -80,7 +80,7 @@ class ThreadStudy:
     def tell(self) -> bool:
         """Find the events of the calls there are now; whether there was anything to do."""
         # Imported here, as the ledger where it begins: the first blocks are on screen before.
-        from ctxtui.lab.story import events, misses
+        from ctxtui.analysis.session_events import events, misses
 
         calls = self.calls
         if calls is self._told:
@@ -92,7 +92,7 @@ class ThreadStudy:
 
     def record(self, book: Book) -> bool:
         """Hold what was foretold of the calls against their reports; whether there was anything to do."""
-        from ctxtui.lab.audit import records
+        from ctxtui.analysis.audit import records
 
         calls, known = self.calls, len(book.forecasts)
         if self._recorded[0] is calls and self._recorded[1] == known:
@@ -108,7 +108,7 @@ class ThreadStudy:
 
     def look(self, names: Names, limit: int) -> bool:
         """Look for repeats in up to `limit` further blocks; whether there was anything to do."""
-        from ctxtui.lab.repeats import Repeats
+        from ctxtui.analysis.content.duplicates import Repeats
 
         if self.repeats is None:
             self.repeats = Repeats(self._session.tree, names, self._session.about.cwd)

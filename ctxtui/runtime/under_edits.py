@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ctxtui.analysis.cache.what_if import Asking
 from ctxtui.cache.prompt import Prompt
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
@@ -13,7 +14,6 @@ from ctxtui.curation.price.price_tag import Asked, Charge
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
-from ctxtui.lab.asking import Asking
 
 
 @dataclass(frozen=True)

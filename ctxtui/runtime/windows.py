@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.cache.truncated_prompt import fix_for
 from ctxtui.core.errors import BadConfig
-from ctxtui.lab.cut_prompt import fix_for
 from ctxtui.runtime.packaged import model_table
 from ctxtui.tokens.models import plain_id
 

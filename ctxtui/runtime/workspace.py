@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from ctxtui.analysis.content.duplicates import WORKSPACE, Repeat, Repeats, standing
+from ctxtui.analysis.content.file_accesses import Touch
+from ctxtui.analysis.content.near_duplicates import LEAST, contained
+from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.labels import Names
-from ctxtui.lab.repeats import WORKSPACE, Repeat, Repeats, standing
-from ctxtui.lab.sketch import LEAST, contained
-from ctxtui.lab.touches import Touch
 
 MOST: Final = 2_000_000
 """Bytes of a file that is looked into."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ctxtui.analysis.money import savings as kinds
+from ctxtui.analysis.money.bill import PARTS, REWRITES, Bill, to_the_cent
+from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.session_events import thousands
 from ctxtui.core.session import MAIN
-from ctxtui.lab import cure as kinds
-from ctxtui.lab.bill import PARTS, REWRITES, Bill
-from ctxtui.lab.cure import Cure
-from ctxtui.lab.split import to_the_cent
-from ctxtui.lab.statement import Dear, Statement
-from ctxtui.lab.story import thousands
 from ctxtui.views import cells, numbers, safe_text
 from ctxtui.views.span import Span
 

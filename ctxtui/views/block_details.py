@@ -12,14 +12,14 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.lab.repeats import Repeat
-    from ctxtui.lab.staying import Stays
+    from ctxtui.analysis.content.block_lifetimes import Stays
+    from ctxtui.analysis.content.duplicates import Repeat
 
 
 def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None, room: int) -> list[list[Span]]:
     """The lines for the block of `node` in `room` cells; none where nothing is known of it yet."""
     # Imported here: nothing is open on the first screen.
-    from ctxtui.lab.weight import weight
+    from ctxtui.analysis.content.block_weights import weight
     from ctxtui.views.weights import cacheable
 
     if node == ROOT or stays is None or not scene.running.counted(node):

@@ -10,7 +10,7 @@ from ctxtui.views import numbers
 from ctxtui.views.scene import Scene
 
 if TYPE_CHECKING:
-    from ctxtui.lab.ledger import Ledger
+    from ctxtui.analysis.money.ledger import Ledger
 
 _THINKING = INDEX["thinking"]
 

@@ -9,7 +9,7 @@ from ctxtui.views import cells
 from ctxtui.views.span import Span, Spans, plain, width
 
 if TYPE_CHECKING:
-    from ctxtui.lab.search import Find
+    from ctxtui.analysis.content.search import Find
 
 _COUNTED = 200
 """Further lines that are made to count what is not shown."""

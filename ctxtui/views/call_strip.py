@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.call import Call
-from ctxtui.lab.story import CallEvent
 from ctxtui.views import scale, strip
 from ctxtui.views.signs import GUTTER, MARK
 from ctxtui.views.span import Span, Spans

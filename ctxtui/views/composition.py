@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
-from ctxtui.lab.figures import CallFigures
 from ctxtui.views import composition_row, numbers
 from ctxtui.views.composition_row import BAR_FROM, HEADS_FROM, Part
 from ctxtui.views.scene import Scene

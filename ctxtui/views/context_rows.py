@@ -21,11 +21,11 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.content.block_lifetimes import Stays
+    from ctxtui.analysis.content.duplicates import Repeat
+    from ctxtui.analysis.content.search import Find
+    from ctxtui.analysis.money.ledger import Ledger
     from ctxtui.core.note import Note
-    from ctxtui.lab.ledger import Ledger
-    from ctxtui.lab.repeats import Repeat
-    from ctxtui.lab.search import Find
-    from ctxtui.lab.staying import Stays
     from ctxtui.views.staged_rows import StagedRows
     from ctxtui.views.staging import New, Staging
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
+from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, Side
+from ctxtui.analysis.content.normalized import words_of
+from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.word_diff import Piece, word_diff
-from ctxtui.lab.diff import CHANGED, RESPELLED, Change, Diff, Side
-from ctxtui.lab.neutral import words_of
-from ctxtui.lab.unsteady import Unsteady
 from ctxtui.views import diff_rows, safe_text
 from ctxtui.views import word_diff as shown
 from ctxtui.views.body import Body

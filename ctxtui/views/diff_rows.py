@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, Side
+from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.block_content import read_value
 from ctxtui.core.category import INDEX
-from ctxtui.lab.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, Side
-from ctxtui.lab.unsteady import Unsteady
 from ctxtui.views import cells, numbers
 from ctxtui.views.grid import fitted
 from ctxtui.views.preview import Preview, preview

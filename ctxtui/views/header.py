@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from ctxtui.lab.labels import short_model
+from ctxtui.analysis.short_names import short_model
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.scene import Limits, Scene
 from ctxtui.views.signs import MARK

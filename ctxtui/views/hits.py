@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple, overload
 
+from ctxtui.analysis.content.search import Find
 from ctxtui.core.tree import Tree
-from ctxtui.lab.search import Find
 from ctxtui.views.span import Span, Spans, plain
 
 STYLE: Final = "accent-ink on-accent"

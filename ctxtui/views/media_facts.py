@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 
+from ctxtui.analysis.money.ledger import Ledger
 from ctxtui.core.block_content import Media, Reading
-from ctxtui.lab.ledger import Ledger
 from ctxtui.tokens.image import image_size
 from ctxtui.views import numbers
 from ctxtui.views.preview import media_line

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
-from ctxtui.core.word_diff import word_diff
-from ctxtui.lab.labels import short_model
-from ctxtui.lab.missed import (
+from ctxtui.analysis.cache.misses import (
     COMPACTION,
     CONTENT,
     MODEL,
@@ -21,6 +19,8 @@ from ctxtui.lab.missed import (
     Misses,
     cure,
 )
+from ctxtui.analysis.short_names import short_model
+from ctxtui.core.word_diff import word_diff
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views import word_diff as words
 from ctxtui.views.signs import MARK, category

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.lab.coming import Coming
+from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.views import bars, cells, numbers
 from ctxtui.views.signs import GUTTER, MARK
 from ctxtui.views.span import Span, Spans

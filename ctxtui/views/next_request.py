@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ctxtui.analysis.figures import figures
 from ctxtui.core.call import Call, Fidelity
-from ctxtui.lab.figures import figures
 from ctxtui.views.composition import Composition
 from ctxtui.views.composition_row import Part
 from ctxtui.views.scene import Scene

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxtui.analysis.content.notes import Standing
 from ctxtui.core.note import Note
-from ctxtui.lab.notes import Standing
 from ctxtui.views import cells, safe_text
 from ctxtui.views.signs import CATEGORY, MARK
 from ctxtui.views.span import Span, Spans, cropped

@@ -14,8 +14,8 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.lab.ledger import Ledger
-    from ctxtui.lab.search import Find
+    from ctxtui.analysis.content.search import Find
+    from ctxtui.analysis.money.ledger import Ledger
     from ctxtui.views.content import Content
 
 MORE: Final = 8
@@ -61,8 +61,8 @@ class Bodies:
 
     def _content(self, scene: Scene, ledger: Ledger | None, entry: int, how: Opened, room: int) -> Content:
         # Imported here: nothing is open on the first screen.
-        from ctxtui.lab.figures import missing_block
-        from ctxtui.lab.labelling import words
+        from ctxtui.analysis.figures import missing_block
+        from ctxtui.analysis.labels.labelling import words
         from ctxtui.views import content, segment_lines
         from ctxtui.views.media_facts import facts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ctxtui.lab.phases import Phase, typical
+from ctxtui.analysis.growth.phases import Phase, typical
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.span import Span, width
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ctxtui.lab.outlook import Limit, Outlook, Range
+from ctxtui.analysis.growth.projection import Limit, Outlook, Range
 from ctxtui.views import cells, numbers, safe_text, signs
 from ctxtui.views.span import Span
 

@@ -6,13 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from ctxtui.analysis.short_names import Names
 from ctxtui.core import long_json
 from ctxtui.core.block_content import Reading, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node, Tree
-from ctxtui.lab.labels import Names
 from ctxtui.views.preview import Preview, preview
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
@@ -110,7 +110,7 @@ class Readings:
     def words(self, node: int) -> str:
         """The text of the block that a search looks into."""
         # Imported here: nothing is searched on the first screen.
-        from ctxtui.lab.search import words_of_reading
+        from ctxtui.analysis.content.search import words_of_reading
 
         return words_of_reading(self.reading(node), self._session.tree[node].block.kind)
 

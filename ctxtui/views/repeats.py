@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.repeats import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
 from ctxtui.views import cells, numbers, safe_text
 from ctxtui.views.grid import fitted
 from ctxtui.views.preview import Preview

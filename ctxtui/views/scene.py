@@ -11,10 +11,10 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 
 if TYPE_CHECKING:
-    from ctxtui.lab.book import Book
-    from ctxtui.lab.figures import CallFigures
-    from ctxtui.lab.running import Running
-    from ctxtui.lab.story import CallEvent
+    from ctxtui.analysis.book import Book
+    from ctxtui.analysis.figures import CallFigures
+    from ctxtui.analysis.running_totals import Running
+    from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
 
 
@@ -124,7 +124,7 @@ def scene_at(
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them."""
     # Imported here: a screen has its first frame before any figure is asked for.
-    from ctxtui.lab.figures import figures
+    from ctxtui.analysis.figures import figures
 
     index = min(max(index, 0), len(calls) - 1)
     call = calls[index]

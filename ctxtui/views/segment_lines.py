@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ctxtui.lab.labels import first_words
-from ctxtui.lab.segment_figures import SegmentFigure, label_figures, segment_figures
+from ctxtui.analysis.labels.figures import SegmentFigure, label_figures, segment_figures
+from ctxtui.analysis.short_names import first_words
 from ctxtui.views import bars, cells, numbers, safe_text, signs
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span, Spans, cropped

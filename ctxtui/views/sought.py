@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.lab.search import Find
+from ctxtui.analysis.content.search import Find
 from ctxtui.views.context_rows import ContextRows
 from ctxtui.views.grid import Grid
 from ctxtui.views.hits import HitAt

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from ctxtui.analysis.latency import Latency
+from ctxtui.analysis.money.bill import CARRY, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, Rewrite, dearest
+from ctxtui.analysis.money.spending import CONVERSATION
+from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.session_events import duration, thousands
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
-from ctxtui.lab.bill import CARRY, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, Rewrite, dearest
-from ctxtui.lab.latency import Latency
-from ctxtui.lab.spending import CONVERSATION
-from ctxtui.lab.statement import Dear, Statement
-from ctxtui.lab.story import duration, thousands
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.bill_words import cure_words, many, shown_amounts, worthwhile
 from ctxtui.views.signs import CATEGORY

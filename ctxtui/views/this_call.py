@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ctxtui.analysis.session_events import Miss, miss, told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.lab.story import Miss, miss, told
 from ctxtui.pricing.price import Cost
 from ctxtui.views import bars, cells, numbers
 from ctxtui.views.scene import Scene

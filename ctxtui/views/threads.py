@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.growth.thread_tree import Kin, ordered
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session, Thread
-from ctxtui.lab.family import Kin, ordered
 from ctxtui.views import cells, numbers, safe_text
 from ctxtui.views.span import Span
 

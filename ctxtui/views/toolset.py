@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.lab.definitions import PREFIXING
-from ctxtui.lab.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Server, Tool, ToolUse, totals, used
+from ctxtui.analysis.content.tool_definitions import PREFIXING
+from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Server, Tool, ToolUse, totals, used
 from ctxtui.views import bars, cells, numbers, safe_text
 from ctxtui.views.scene import Scene
 from ctxtui.views.span import Span

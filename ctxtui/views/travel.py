@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.category import CATEGORIES, INDEX
-from ctxtui.lab.story import CallEvent
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "turn": ("turn",),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.lab.staying import Stays
-from ctxtui.lab.weight import weights
+from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_weights import weights
 from ctxtui.views.scene import Scene
 from ctxtui.views.weights import Weighed
 
 if TYPE_CHECKING:
-    from ctxtui.lab.ledger import Ledger
+    from ctxtui.analysis.money.ledger import Ledger
 
 
 def weighed(scene: Scene, stays: Stays, ledger: Ledger | None) -> list[Weighed]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.lab.staying import HIGH, LOW, MEDIUM
-from ctxtui.lab.weight import Weight
+from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM
+from ctxtui.analysis.content.block_weights import Weight
 from ctxtui.views import cells, numbers
 from ctxtui.views.grid import fitted
 from ctxtui.views.preview import Preview

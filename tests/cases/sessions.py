@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ctxtui.analysis.book import Book
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Described, Happened, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.lab.book import Book
 from ctxtui.runtime.packaged import model_table
 from ctxtui.tokens.features import Features, features_of
 from ctxtui.tokens.models import ModelCard

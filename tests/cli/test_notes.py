@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctxtui.lab.notes import target_of
+from ctxtui.analysis.content.notes import target_of
 from ctxtui.runtime.loading import load
 from ctxtui.runtime.noting import Notebook
 from ctxtui.runtime.settings import Settings

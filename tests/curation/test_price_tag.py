@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.analysis.cache.prompts import message_before
 from ctxtui.cache.prefix_key import Prefixes, Spot
 from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import Prompt, prompt
@@ -29,7 +30,6 @@ from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, 
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.lab.cache_prompts import message_before
 from ctxtui.pricing.price import price
 from ctxtui.runtime.packaged import cache_rules, model_table
 from ctxtui.wire.registry import DIALECTS

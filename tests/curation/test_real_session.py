@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import count as numbers
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import DROP, PIN, SUMMARIZE, make
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.legality.request_check import outgoing
-from ctxtui.lab.chosen import choose
 from ctxtui.offline import strict_anthropic
 from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all

@@ -6,14 +6,14 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ctxtui.analysis.audit import Audited, audited
+from ctxtui.analysis.book import Book
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.lab.audit import Audited, audited
-from ctxtui.lab.book import Book
 from ctxtui.runtime.packaged import model_table
 from tests.lab.sessions import Script, book, words
 

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 import ctxtui
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.core import block
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.lab.block_costs import ThreadCosts, thread_costs
-from ctxtui.lab.book import Book
 from ctxtui.pricing.price import call_rates, price_call
 from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.features import features_of

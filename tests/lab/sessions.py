@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ctxtui.analysis.book import Book
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.call import Call, Epoch, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.lab.book import Book
 from ctxtui.tokens.features import features_of
 from ctxtui.tokens.models import ModelCard, ModelTable
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.audit import LEAST, OFF, Audited, audited, percentile, records, summary
+from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.analysis.running_totals import Running
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
-from ctxtui.lab.audit import LEAST, OFF, Audited, audited, percentile, records, summary
-from ctxtui.lab.figures import block_figures, figures
-from ctxtui.lab.running import Running
 from tests.lab.audits import CODEX, OPUS4, OPUS45, counted, loop, report, result, rows, speech, start, tool
 from tests.lab.sessions import Script, book, thinking
 

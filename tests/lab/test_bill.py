@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.latency import latencies
+from ctxtui.analysis.money.bill import CARRY, CHANGED, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, bill, to_the_cent
+from ctxtui.analysis.money.block_costs import heaviest, thread_costs
+from ctxtui.analysis.money.spending import by_call, by_category, by_tool, summed
 from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
-from ctxtui.lab.bill import CARRY, CHANGED, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, bill
-from ctxtui.lab.block_costs import heaviest, thread_costs
-from ctxtui.lab.latency import latencies
-from ctxtui.lab.spending import by_call, by_category, by_tool, summed
-from ctxtui.lab.split import to_the_cent
 from ctxtui.pricing.price import Cost, known_usd, price_call
 from tests.lab.money import MODEL, agent, counted
 from tests.lab.sessions import Script

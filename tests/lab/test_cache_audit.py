@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.cache import what_if
+from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_audited, cache_bands, cache_summary
+from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, sent_at
+from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.lab import asking
-from ctxtui.lab.cache_audit import NOT_IN_RECORD, CacheAudited, cache_audited, cache_bands, cache_summary
-from ctxtui.lab.cache_forecast import CacheForecast, usage_of
-from ctxtui.lab.cache_habit import ASKED_AT, Clock, Habit, sent_at
 from ctxtui.runtime.packaged import cache_rules, model_table
 from ctxtui.wire import anthropic
 from tests.cache.bodies import Desk
@@ -217,7 +217,7 @@ def after(talk: Talk, at: float) -> CacheForecast:
     """What is foretold of the call that would follow the last one."""
     made = book(talk.script.session, model_table())
     calls = talk.script.session.thread_calls()
-    found = asking.following(
+    found = what_if.following(
         made, lambda call: cache_rules().rules(made.card(call.model), call.provider), calls[-1], talk.script.head, at
     )
     assert found.forecast is not None
@@ -264,7 +264,7 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
     head = script.hear(block.text("and then?")).head
     made = book(session, model_table())
     rules = cache_rules().rules(made.card(call.model), call.provider)
-    found = asking.following(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
+    found = what_if.following(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
     marks = [(session.tree[one.spot.node].place.section, one.ends, one.life) for one in found.prompt.marks]
     assert marks == [("system", 0, 3600.0), ("messages", 1, 3600.0)]
     assert found.floors == (0, 0)

@@ -8,16 +8,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.money.savings import (
+    CACHE,
+    CLEAR,
+    HOUR,
+    KEPT,
+    LEAST,
+    MINUTES,
+    PLACEHOLDER,
+    cached,
+    cleared,
+    cures,
+    hours,
+    minutes,
+    unused_tools,
+)
 from ctxtui.core import block
 from ctxtui.core.block import Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
-from ctxtui.lab.bill import bill
-from ctxtui.lab.block_costs import ThreadCosts
-from ctxtui.lab.clearing import KEPT, LEAST, PLACEHOLDER, cleared
-from ctxtui.lab.cure import CACHE, CLEAR, HOUR, MINUTES
-from ctxtui.lab.cures import cached, cures, hours, minutes, unused_tools
 from ctxtui.pricing.price import call_rates, price_call
 from tests.lab.money import MODEL, agent, billed, contexts, costs_of, counted, usages
 from tests.lab.sessions import Script

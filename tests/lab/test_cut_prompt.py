@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.cache.truncated_prompt import cut_prompt, fix_for, is_cut
+from ctxtui.analysis.running_totals import Running
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.cut_prompt import cut_prompt, fix_for, is_cut
-from ctxtui.lab.running import Running
 from tests.cases.sessions import book_of
 
 

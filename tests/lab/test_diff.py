@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Diff, Side, diff
+from ctxtui.analysis.content.volatile import unsteady
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.chosen import choose
-from ctxtui.lab.diff import CHANGED, ENTERED, LEFT, RESPELLED, Diff, Side, diff
-from ctxtui.lab.unsteady import unsteady
 from tests.cases.sessions import Story, book_of, every_category, use
 
 KIND = {"function": "tool_call"}

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ctxtui
+from ctxtui.analysis.figures import block_figures, figures, growth
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.lab.figures import block_figures, figures, growth
 from ctxtui.tokens.models import parse_models
 from tests.lab.sessions import Script, book, thinking
 

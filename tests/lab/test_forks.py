@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.growth.forks import CONTINUED, Line, Origin, lines, origin_from, origin_of
 from ctxtui.core.session import Happened, Session
-from ctxtui.lab.forks import CONTINUED, Line, Origin, lines, origin_from, origin_of
 from tests.cases.sessions import Story, compacted, every_category, with_subagents
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
 from ctxtui.core import block
 from ctxtui.core.call import Fidelity
 from ctxtui.core.usage import Usage
-from ctxtui.lab.bill import bill
-from ctxtui.lab.gate import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
 from ctxtui.pricing.price import price_call
 from tests.lab.money import MODEL, agent, counted
 from tests.lab.sessions import Script

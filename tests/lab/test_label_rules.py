@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.labels.labelling import Labelling, words
+from ctxtui.analysis.labels.match import Match, matches
+from ctxtui.analysis.labels.rules import parse_rule
+from ctxtui.analysis.labels.segments import Piece, cut
 from ctxtui.core import block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import BadConfig
-from ctxtui.lab.label_match import Match, matches
-from ctxtui.lab.label_rule import parse_rule
-from ctxtui.lab.labelling import Labelling, words
-from ctxtui.lab.segments import Piece, cut
 from ctxtui.runtime.packaged import label_tables
 from tests.cases import systems
 

@@ -6,11 +6,11 @@ import pickle
 
 import pytest
 
+from ctxtui.analysis.cache.misses import COMPACTION, CONTENT, MODEL, TTL, Misses, cure, misses_of
 from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
-from ctxtui.lab.missed import COMPACTION, CONTENT, MODEL, TTL, Misses, cure, misses_of
 from ctxtui.pricing.price import call_rates, price_call
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.packaged import model_table, price_table

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.content.notes import Standing, standing, target_of
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.notes import Standing, standing, target_of
 from tests.cases.sessions import every_category, with_subagents
 
 USER = Place("messages", "user")

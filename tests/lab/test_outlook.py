@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.growth.projection import Limit, Range, compacts_at, limit, outlook, range_of, turns_of
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
-from ctxtui.lab.outlook import Limit, Range, compacts_at, limit, outlook, range_of, turns_of
 from ctxtui.runtime.packaged import model_table
 from tests.lab.sessions import Script, book
 

@@ -7,9 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.growth.phases import CALL, EPOCH, TURN, Phase, Start, merged, named, phases, starts, typical
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import MAIN, Session
-from ctxtui.lab.phases import CALL, EPOCH, TURN, Phase, Start, merged, named, phases, starts, typical
 from tests.cases.growing import evolution, rounds
 from tests.cases.sessions import Story
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, Repeats, standing
+from ctxtui.analysis.content.file_accesses import CHANGE, READ, WHOLE, Touch, touches
+from ctxtui.analysis.content.near_duplicates import contained, sketch
+from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import Reading
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.labels import Names
-from ctxtui.lab.repeats import EDITED, IDENTICAL, NEAR, REREAD, Repeats, standing
-from ctxtui.lab.sketch import contained, sketch
-from ctxtui.lab.touches import CHANGE, READ, WHOLE, Touch, touches
 from tests.cases.sessions import Story, use
 
 CODE = "\n".join(f"def function_{n}(argument): return argument * {n}" for n in range(40))

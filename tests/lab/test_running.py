@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.figures import block_figure, figures
+from ctxtui.analysis.money.ledger import Ledger
+from ctxtui.analysis.running_totals import Running
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.figures import block_figure, figures
-from ctxtui.lab.ledger import Ledger
-from ctxtui.lab.running import Running
 from tests.cases.scenes import study_of
 from tests.cases.sessions import compacted, every_category, long_session, with_subagents
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.analysis.labels.figures import label_figures, segment_figures, segments_of, session_labels
+from ctxtui.analysis.labels.labelling import Labelling, words
+from ctxtui.analysis.labels.rules import parse_rule
+from ctxtui.analysis.labels.segments import UNLABELLED, Segment
+from ctxtui.analysis.running_totals import Running
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import Node
 from ctxtui.core.usage import Usage
-from ctxtui.lab.book import Book
-from ctxtui.lab.figures import block_figures, figures
-from ctxtui.lab.label_rule import parse_rule
-from ctxtui.lab.labelling import Labelling, words
-from ctxtui.lab.running import Running
-from ctxtui.lab.segment_figures import label_figures, segment_figures, segments_of, session_labels
-from ctxtui.lab.segments import UNLABELLED, Segment
 from ctxtui.runtime.packaged import label_tables, model_table
 from ctxtui.tokens.models import ModelCard
 from tests.cases import systems

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Place
 from ctxtui.core.call import Call, Epoch
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.staying import HIGH, LOW, MEDIUM, Stays
 
 contexts = st.lists(st.lists(st.integers(0, 2), max_size=5), min_size=1, max_size=8)
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from ctxtui.analysis.session_events import duration, events, miss, misses, sentence, told
+from ctxtui.analysis.short_names import Names, short_model
 from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import MAIN, Happened
 from ctxtui.core.usage import Usage
-from ctxtui.lab.labels import Names, short_model
-from ctxtui.lab.story import duration, events, miss, misses, sentence, told
 from tests.lab.sessions import Script
 
 OPUS, SONNET = "claude-opus-4-20250514", "claude-sonnet-4-20250514"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, totals, used
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.lab.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, totals, used
 from tests.cases.sessions import Story
 from tests.cases.sessions import use as call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ctxtui.lab.forks import lines
+from ctxtui.analysis.growth.forks import lines
 from ctxtui.offline import offline
 from ctxtui.runtime.forks import forks
 from ctxtui.runtime.hosting import Host

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core import block
 from ctxtui.core.block import Block, Place
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.tree import ROOT, Node, Tree
-from ctxtui.lab.labelling import Labelling
 from ctxtui.runtime import plugins
 from ctxtui.runtime.config import load
 from ctxtui.runtime.counting import Counter, Here

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.what_if import Replay, following
+from ctxtui.analysis.call_choice import choose
 from ctxtui.core.edit import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
-from ctxtui.lab.asking import Replay, following
-from ctxtui.lab.book import Book
-from ctxtui.lab.chosen import choose
 from ctxtui.offline import offline
 from ctxtui.runtime.auditing import cached_by
 from ctxtui.runtime.counting import Counter

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen
-from ctxtui.lab.figures import figures
 from ctxtui.pricing.price import PriceTable
 from ctxtui.runtime.pricing_apart import price_here
 from ctxtui.runtime.study import Study

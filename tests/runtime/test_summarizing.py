@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.core.edit import DROP, make
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
@@ -15,7 +16,6 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.lab.chosen import choose
 from ctxtui.offline import offline, strict_anthropic
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
 from ctxtui.runtime.partner import Partner, Wish

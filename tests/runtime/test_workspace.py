@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ctxtui.analysis.content.duplicates import WORKSPACE, Repeats
+from ctxtui.analysis.short_names import Names
 from ctxtui.core.tree import ROOT
-from ctxtui.lab.labels import Names
-from ctxtui.lab.repeats import WORKSPACE, Repeats
 from ctxtui.runtime.workspace import in_workspace
 from tests.lab.test_repeats import CODE, OTHER, Work, numbered
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.lab.statement import Statement
 from ctxtui.runtime.accounts import priced
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.settings import Settings

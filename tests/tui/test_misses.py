@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.cache.misses import TTL, Missed, Misses, Side
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.missed import TTL, Missed, Misses, Side
 from ctxtui.tui.screens.misses import MissesScreen
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import HOSTILE, long_session

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxtui.analysis.content.duplicates import IDENTICAL, WORKSPACE, Repeat
 from ctxtui.core.tree import Tree
-from ctxtui.lab.repeats import IDENTICAL, WORKSPACE, Repeat
 from ctxtui.views.block_details import standing
 from ctxtui.views.grid import Grid
 from ctxtui.views.span import plain

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.content.tools import ToolUse
+from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.lab.family import family
-from ctxtui.lab.tools import ToolUse
 from ctxtui.pricing.price import Cost
 from ctxtui.views import call_strip, composition, context_map, header, this_call, threads
 from ctxtui.views.call_strip import Columns

@@ -6,12 +6,12 @@ from typing import cast
 
 import pytest
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.running_totals import Running
 from ctxtui.core import block
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.lab.book import Book
-from ctxtui.lab.running import Running
 from ctxtui.runtime.packaged import model_table
 from ctxtui.views import cells, segment_lines
 from ctxtui.views.context_map import context_map

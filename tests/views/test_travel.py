@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.category import INDEX
-from ctxtui.lab.story import CallEvent
 from ctxtui.views.travel import Go, Seek, Show, Wrong, asked, filtered, next_event
 
 EVENTS = [

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import ModalScreen
 
+from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.statement import Statement
 from ctxtui.tui.look.pane import Pane
 from ctxtui.views import bill_words, safe_text, statement
 from ctxtui.views.span import Span, Spans

@@ -13,12 +13,12 @@ from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
-    from ctxtui.lab import cut_prompt
+    from ctxtui.analysis.cache import truncated_prompt
     from ctxtui.runtime.foretelling import Foreteller, Foretold
     from ctxtui.views import composition, header, next_request
     from ctxtui.views.scene import Scene
 else:
-    cut_prompt = later("ctxtui.lab.cut_prompt")
+    truncated_prompt = later("ctxtui.analysis.cache.truncated_prompt")
     composition = later("ctxtui.views.composition")
     header = later("ctxtui.views.header")
     next_request = later("ctxtui.views.next_request")
@@ -96,13 +96,13 @@ class ChatFigures(TurnSeen):
             return
         self._checked = call.id
         slack = max(_LEAST_SLACK, scene.book.whole_slack(call.model, call.sent_head) or 0.0)
-        found = cut_prompt.cut_prompt(
+        found = truncated_prompt.cut_prompt(
             scene.session.tree, scene.running, call.sent_head, slack, usage.input, partner.window
         )
         rows.unseen = frozenset(found.unseen) if found is not None else frozenset()
         if found is not None and not self._alarmed:
             self._alarmed = True
-            fix = cut_prompt.fix_for(partner.endpoint.kind, found.sent)
+            fix = truncated_prompt.fix_for(partner.endpoint.kind, found.sent)
             told = f"{partner.endpoint.name} read {found.read:,} of about {found.sent:,} tokens: the rest was cut. Fix:"
             self.alarmed(f"{told} {fix}")
         if found is not None:

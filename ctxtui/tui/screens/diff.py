@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.message import Message
 
-from ctxtui.lab.diff import Change
+from ctxtui.analysis.content.diff import Change
 from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.diff import DIFF
 from ctxtui.tui.look.pane import Pane

@@ -8,7 +8,7 @@ from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.lab.diff import Change, Side
+    from ctxtui.analysis.content.diff import Change, Side
     from ctxtui.views.diff_list import DiffList
 
 At = tuple[str, int]
@@ -57,8 +57,8 @@ class Comparing(Desk):
             return
 
         def make() -> DiffList:
-            from ctxtui.lab.diff import diff
-            from ctxtui.lab.unsteady import unsteady
+            from ctxtui.analysis.content.diff import diff
+            from ctxtui.analysis.content.volatile import unsteady
             from ctxtui.views.diff_list import DiffList
 
             return DiffList(diff(*sides), unsteady(book.session, after[0]))
@@ -70,8 +70,8 @@ class Comparing(Desk):
         self.app.push_screen(DiffScreen(_named(before, after), make), show)
 
     def _side(self, at: At) -> Side:
-        from ctxtui.lab.chosen import Chosen
-        from ctxtui.lab.diff import Side
+        from ctxtui.analysis.call_choice import Chosen
+        from ctxtui.analysis.content.diff import Side
 
         assert self.study is not None
         thread, index = at

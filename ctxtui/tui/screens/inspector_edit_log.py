@@ -131,8 +131,8 @@ class Logging(Marking):
 
     def _named(self, target: Target) -> str:
         """What a target of an edit is, in a few words."""
+        from ctxtui.analysis.short_names import first_words
         from ctxtui.core.block_content import read
-        from ctxtui.lab.labels import first_words
 
         block = self.study.session.tree.blocks.get(target.digest) if self.study is not None else None
         if block is None:

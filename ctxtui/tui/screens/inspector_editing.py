@@ -19,10 +19,10 @@ from ctxtui.tui.screens.inspector_search import Searching
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.next_call import Coming
     from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
     from ctxtui.curation.context import Context
-    from ctxtui.lab.coming import Coming
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.runtime.staging_desk import StagingDesk
     from ctxtui.views.scene import Scene

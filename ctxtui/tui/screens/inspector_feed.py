@@ -13,9 +13,9 @@ from textual.message import Message
 from ctxtui.core.errors import CtxtuiError
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.session import Session
-    from ctxtui.lab.missed import Misses
-    from ctxtui.lab.statement import Statement
     from ctxtui.runtime.loaded import Loaded, News
     from ctxtui.runtime.noting import Notebook
     from ctxtui.runtime.staging_desk import StagingDesk

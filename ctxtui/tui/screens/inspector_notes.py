@@ -16,11 +16,11 @@ from ctxtui.tui.screens.inspector_prompt import Asking
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.content import notes
     from ctxtui.core.note import Note
-    from ctxtui.lab import notes
     from ctxtui.runtime.noting import Notebook
 else:
-    notes = later("ctxtui.lab.notes")
+    notes = later("ctxtui.analysis.content.notes")
 
 
 class Noted(Message):

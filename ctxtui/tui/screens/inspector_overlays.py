@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ctxtui.tui.screens.inspector_desk import Desk
 
 if TYPE_CHECKING:
-    from ctxtui.lab.family import Kin
+    from ctxtui.analysis.growth.thread_tree import Kin
     from ctxtui.views.repeats import Repeated
 
 
@@ -16,7 +16,7 @@ class Overlays(Desk):
 
     def action_threads(self) -> None:
         """All threads; Enter goes to one."""
-        from ctxtui.lab.family import family
+        from ctxtui.analysis.growth.thread_tree import family
         from ctxtui.tui.screens.threads import ThreadsScreen
 
         study = self.study

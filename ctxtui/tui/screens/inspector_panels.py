@@ -34,7 +34,7 @@ from ctxtui.views.scene import Scene
 from ctxtui.views.signs import CATEGORY
 
 if TYPE_CHECKING:
-    from ctxtui.lab.coming import Coming
+    from ctxtui.analysis.cache.next_call import Coming
     from ctxtui.runtime.study import Study
     from ctxtui.runtime.thread_study import ThreadStudy
     from ctxtui.tui.screens import inspector_sides

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.lab.phases import NAMED
+from ctxtui.analysis.growth.phases import NAMED
 from ctxtui.tui.screens.inspector_notes import Noting
 from ctxtui.views.span import Span
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.growth.phases import Phase
     from ctxtui.core.call import Call
-    from ctxtui.lab.phases import Phase
 
 
 class Phasing(Noting):
@@ -40,8 +40,8 @@ class Phasing(Noting):
 
     def _phases(self) -> list[Phase]:
         """Worked out in a worker. Raises `BadPattern`."""
-        from ctxtui.lab.figures import figures
-        from ctxtui.lab.phases import phases
+        from ctxtui.analysis.figures import figures
+        from ctxtui.analysis.growth.phases import phases
         from ctxtui.runtime.phasing import begun
 
         study, known = self.study, self.study.thread(self.thread) if self.study is not None else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
+from ctxtui.analysis.content.tools import ToolUse
+from ctxtui.analysis.figures import figures
 from ctxtui.core.tree import Tree
-from ctxtui.lab.figures import figures
-from ctxtui.lab.tools import ToolUse
 from ctxtui.runtime.study import Study
 from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.views import call_strip, composition, growth_chart, numbers, toolset

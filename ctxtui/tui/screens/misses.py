@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.message import Message
 
+from ctxtui.analysis.cache.misses import Misses
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.missed import Misses
 from ctxtui.tui.commands import Command, key_text
 from ctxtui.tui.commands.misses import MISSES
 from ctxtui.tui.look.board import Board

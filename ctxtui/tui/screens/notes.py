@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ctxtui.analysis.content.notes import Standing
 from ctxtui.core.tree import Tree
-from ctxtui.lab.notes import Standing
 from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.notes import NOTE_LIST
 from ctxtui.tui.look.pane import Pane

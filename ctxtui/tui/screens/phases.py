@@ -7,8 +7,8 @@ from typing import ClassVar, Final
 
 from textual.message import Message
 
+from ctxtui.analysis.growth.phases import Phase
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.lab.phases import Phase
 from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.block_lists import PHASES
 from ctxtui.tui.look.pane import Pane

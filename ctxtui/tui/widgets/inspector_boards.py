@@ -20,7 +20,7 @@ from ctxtui.views.header import Header
 from ctxtui.views.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.lab.coming import Coming
+    from ctxtui.analysis.cache.next_call import Coming
     from ctxtui.views import composition, growth_chart, next_call, staged_pane, this_call, toolset
 else:
     composition = later("ctxtui.views.composition")

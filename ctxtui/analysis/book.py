@@ -1,0 +1,179 @@
+"""The book: a session's counts, under the weights of each call's model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ctxtui.analysis.forecast import Forecast
+from ctxtui.analysis.labels.segments import Segment, by_category
+from ctxtui.analysis.learning import Foretold, Learning
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.block import Block
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.core.tree import Node
+from ctxtui.tokens.cumulate import Cumulated, Parts
+from ctxtui.tokens.features import Features
+from ctxtui.tokens.models import Counting, ModelCard, ModelTable
+from ctxtui.tokens.weights import Weights, is_exact, slack, tokens
+
+Measure = Callable[[ModelCard], Callable[[Block], Features]]
+"""Gives, for a model, the function that counts one block's raw features."""
+
+Labels = Callable[[ModelCard], Callable[[Node], Sequence[Segment]]]
+"""Gives, for a model, the function that splits a node's block into labelled segments; none where no rule does."""
+
+
+class Book:
+    """The counts behind every figure of one session.
+
+    `table` knows the models, `measure` how to count, `labels` how rules split blocks. Counting goes on in `advance` (a
+    worker thread may call it); the rest only reads. Figures of a node exist once `counted` says so. Reports are learnt
+    from as their contexts are counted; the weights follow in steps, each of which raises `version`: what was worked out
+    under older ones is stale.
+    """
+
+    def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
+        self.session = session
+        self.names = Names(session.tree)
+        self._table = table
+        self._measure = measure
+        self._labels = labels
+        self._cards: dict[str, ModelCard] = {}
+        self._weights: dict[str, Weights] = {}
+        self._models: frozenset[str] = frozenset({""})
+        self._models_of = 0
+        self._cumulated: dict[Counting, Cumulated] = {}
+        self._learning = Learning(session, self.cumulated, self.card)
+        self.version = 0
+        self._first: dict[tuple[str, int], str] = {}
+        self._scanned: dict[str, int] = {}
+
+    def card(self, model: str) -> ModelCard:
+        """Facts about `model`; an unknown one has an estimate's card."""
+        found = self._cards.get(model)
+        if found is None:
+            found = self._cards[model] = self._table.card(model)
+        return found
+
+    def weights(self, model: str) -> Weights:
+        """What one raw feature is worth in tokens of `model`: learnt from the session where it taught enough."""
+        found = self._weights.get(model)
+        if found is None:
+            found = self._weights[model] = self._learning.weights(model)
+        return found
+
+    def cumulated(self, model: str) -> Cumulated:
+        """The running features as `model` is counted."""
+        card = self.card(model)
+        key = card.counting
+        found = self._cumulated.get(key)
+        if found is None:
+            found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card), self._parts(card))
+        return found
+
+    def measure(self, model: str) -> Callable[[Block], Features]:
+        """How one block is counted for `model`, whether it stands in the session or not."""
+        return self._measure(self.card(model))
+
+    def _parts(self, card: ModelCard) -> Parts | None:
+        if self._labels is None:
+            return None
+        split, measure = self._labels(card), self._measure(card)
+
+        def parts(node: Node) -> list[tuple[int, Features]]:
+            found = split(node)
+            return by_category(found, measure(node.block), node.category) if found else []
+
+        return parts
+
+    def segments(self, model: str, node: int) -> Sequence[Segment]:
+        """The labelled segments of a node's block, in order; none where no rule splits it."""
+        return self._labels(self.card(model))(self.session.tree[node]) if self._labels else ()
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The models of the session's calls; one without a name where there are none."""
+        calls = self.session.calls
+        if self._models_of != len(calls):
+            # A list first: another thread may be folding calls in.
+            every = list(calls.values())
+            named = {call.model for call in every[self._models_of :]}
+            self._models = (self._models | named if self._models_of else frozenset(named)) or frozenset({""})
+            self._models_of = len(every)
+        return self._models
+
+    def counted(self, model: str, node: int) -> bool:
+        """Whether the figures of the context `node` are known yet."""
+        return self.cumulated(model).counted(node)
+
+    def advance(self, limit: int | None = None) -> tuple[int, int]:
+        """Count up to `limit` further nodes for every model in the session; returns (nodes counted, nodes in all)."""
+        ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
+        done = min(way.advance(limit) for way in ways.values())
+        self._learning.advance()
+        if done == len(self.session.tree) and self._learning.give():
+            self._weights = {model: self._learning.weights(model) for model in self._weights}
+            self.version += 1
+        return done, len(self.session.tree)
+
+    @property
+    def forecasts(self) -> Mapping[str, Foretold]:
+        """What was foretold of each call that the book has learnt from, by call id."""
+        return self._learning.forecasts
+
+    def forecast(self, call: Call) -> Forecast | None:
+        """The input of `call` as everything learnt so far foretells it; None where it extends no call with a report.
+
+        Raises `IndexError` while its context is not counted.
+        """
+        return self._learning.forecaster.forecast(call)
+
+    def sums(self, model: str, node: int) -> tuple[int, ...]:
+        """Whole tokens per category index of the context `node`, nothing taken out. Raises `IndexError` while it is
+        not counted."""
+        weights = self.weights(model)
+        return tuple(round(tokens(f, weights)) for f in self.cumulated(model).at(node))
+
+    def sum_of(self, model: str, node: int, category: int) -> int:
+        """As `sums`, for one category alone."""
+        return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
+
+    def own(self, model: str, node: int) -> int:
+        """Whole tokens of one block, with its message's header where it is the first part: what the sums of its
+        categories grow by. Raises `IndexError` while it is not counted."""
+        ways, weights = self.cumulated(model), self.weights(model)
+        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
+        return sum(round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node))
+
+    def own_by_category(self, model: str, node: int) -> dict[int, int]:
+        """As `own`, by category index."""
+        ways, weights = self.cumulated(model), self.weights(model)
+        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
+        return {c: round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node)}
+
+    def slack(self, model: str, node: int) -> float | None:
+        """Half of the 90 % interval of this node's own block, in tokens; None where the count is the tokenizer's own,
+        without any estimate in it."""
+        own = self.cumulated(model).own(node)
+        weights = self.weights(model)
+        return None if is_exact(own, weights) else slack(own, weights)
+
+    def whole_slack(self, model: str, head: int) -> float | None:
+        """Half of the 90 % interval of the whole context `head`, as a share of its tokens; None where every block is
+        counted exactly."""
+        weights = self.weights(model)
+        exact = all(is_exact(f, weights) for f in self.cumulated(model).at(head))
+        return None if exact else weights.half_width
+
+    def first_report(self, thread: str, epoch: int) -> Call | None:
+        """The first call with a report in an epoch of a thread."""
+        order = self.session.order.get(thread, [])
+        # Calls without a report may get one later (upsert), so only the settled front is skipped.
+        for index in range(self._scanned.get(thread, 0), len(order)):
+            call = self.session.calls[order[index]]
+            if call.usage is not None:
+                self._first.setdefault((thread, call.epoch.number), call.id)
+        self._scanned[thread] = max(0, len(order) - 1)
+        found = self._first.get((thread, epoch))
+        return self.session.calls[found] if found else None

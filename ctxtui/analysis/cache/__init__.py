@@ -1,0 +1,1 @@
+"""Cache forecast, misses, what-if."""

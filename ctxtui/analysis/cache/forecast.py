@@ -1,0 +1,234 @@
+"""What the next call of a recorded session reads from the cache, foretold from what was known before it.
+
+The calls are run through the cache simulator. Where the markers are recorded (wire bodies) they are used; where they
+are not, the client's habit is inferred from its earlier calls: a marker at the end of each of the last two messages,
+with the lifetime that the session itself wrote. Prefixes have the lengths that were reported for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from ctxtui.analysis.cache.client_habit import Clock, Habit
+from ctxtui.analysis.cache.miss_cause import AFTER_ASIDE, FROM_OUTSIDE, MODEL, RESUME, Cause, inferred, recorded
+from ctxtui.analysis.cache.prompts import CachePrompts
+from ctxtui.analysis.cache.read_band import Shortfalls
+from ctxtui.analysis.forecast import Forecast, Forecaster
+from ctxtui.cache.engines.automatic import counted
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.rules import Rules
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.core.usage import Usage
+from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import Features
+
+_WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
+"""The longest lifetime first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheForecast:
+    """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
+
+    `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base
+    left is lost (see `cache_cause.Cause`), "" where nothing is. `inferred`: the markers are not recorded, the client's
+    habit was followed. `outcome` is what the simulator makes of the call.
+    """
+
+    call: Call
+    base: Call
+    input: int
+    read: int
+    floor: int
+    ceiling: int
+    cause: Cause
+    inferred: bool
+    outcome: Outcome
+
+    @property
+    def held(self) -> int:
+        """The previous input, of which a hit reads more than half."""
+        return self.base.usage.input if self.base.usage else 0
+
+    @property
+    def alarm(self) -> bool:
+        """Whether a miss is foretold."""
+        return self.read * 2 <= self.held
+
+
+class Floors(NamedTuple):
+    """Tokens at the front that a call reads where the rest is lost: `warm` while what was sent before is still cached
+    (another marker keeps them: system prompt and tools), `cold` when that has expired (other traffic does)."""
+
+    warm: int = 0
+    cold: int = 0
+
+
+def usage_of(forecast: CacheForecast) -> Usage:
+    """The usage that a foretold call would report: what is not read is written as the simulator has it, or fresh."""
+    own, rest = forecast.outcome.usage(), forecast.input - forecast.read
+    names = [name for name in _WRITES if getattr(own, name)]
+    fresh = min(rest, own.fresh) if names else rest
+    left = rest - fresh
+    written: dict[str, Any] = {}
+    for name in names:
+        written[name] = left if name == names[-1] else min(left, getattr(own, name))
+        left -= written[name]
+    return Usage(fresh=fresh, cache_read=forecast.read, **written)
+
+
+class CacheForecaster:
+    """Forecasts of what a session's calls read, in order; what each report teaches is taken in by `learn`.
+
+    `rules` gives how a call is cached, `counts` the running features as its model counts them, `inputs` foretells
+    inputs (and is taught by its owner).
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        rules: Callable[[Call], Rules],
+        counts: Callable[[str], Cumulated],
+        inputs: Forecaster,
+    ) -> None:
+        self._tree = session.tree
+        self._rules = rules
+        self._inputs = inputs
+        self._simulator = Simulator()
+        self._prompts = CachePrompts(session.tree, rules, counts, inputs)
+        self._habits: dict[tuple[str, str], Habit] = {}
+        self._clocks: dict[str, Clock] = {}
+        self._shortfalls: dict[str, Shortfalls] = {}
+        self._left: dict[str, Outcome] = {}
+
+    def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
+        """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
+        at = self._clock(call).at(call)
+        made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
+        outcome = self._simulator.ask(made, at)
+        cause = self._cause(foretold, outcome, at)
+        whole = min(max(self._read(foretold, outcome, cause.name), 0), foretold.predicted)
+        habit, rules = self._habit(call), made.rules
+        read = whole
+        if rules.engine == "automatic" and not cause.name and habit.lags:
+            read = min(whole, habit.behind)
+        floor, ceiling = read, read
+        if rules.engine == "automatic":
+            floor = min(read, self._shortfall(call).floor(whole))
+            ceiling = max(read, counted(rules, foretold.predicted, foretold.predicted))
+        guessed = rules.engine == "anthropic" and not self._prompts.recorded(call)
+        return CacheForecast(
+            call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, guessed, outcome
+        )
+
+    def asking(self, call: Call, total: int) -> tuple[Simulator, Prompt, float]:
+        """The caches as they are (not to be changed), `call` as a prompt of `total` tokens, and when it is sent: what a
+        what-if starts from."""
+        return (
+            self._simulator,
+            self._prompts.prompt(call, total, self._habit(call).life),
+            self._clock(call).at(call),
+        )
+
+    def tokens(self, call: Call) -> Callable[[Features], float]:
+        """What features come to in tokens of the call's model, as far as is learnt."""
+        return self._prompts.tokens(call)
+
+    def place(self, call: Call, node: int) -> Spot:
+        """The last place of the request that `call` would be with the context `node`."""
+        return self._prompts.place(call, node)
+
+    def expect(self, coming: Call, after: Call) -> None:
+        """Take it that `coming`, which is not made yet, sets its markers as `after` did."""
+        self._prompts.expect(coming, after)
+
+    def floors(self, call: Call) -> Floors:
+        """What `call` reads anyway, as far as earlier calls have shown; nothing where its markers are on record: then
+        every entry is simulated."""
+        habit = self._habit(call)
+        if self._rules(call).engine != "anthropic" or self._prompts.recorded(call) or not habit.caches:
+            return Floors()
+        if self._prompts.expected(call):
+            return Floors()
+        warm = habit.warm if habit.warm is not None else max(self._prompts.front(call), habit.cold)
+        return Floors(warm, habit.cold)
+
+    def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
+        """Take in the report of `call` and what was foretold of it; without a report only its time."""
+        usage, clock = call.usage, self._clock(call)
+        if usage is not None and usage.has_cache:
+            habit = self._habit(call)
+            habit.wrote(usage)
+            if forecast is None or foretold is None:
+                habit.cold = usage.cache_read
+            else:
+                self._told(forecast, foretold, habit, usage.cache_read)
+            if self._prompts.reported(call, first=forecast is None):
+                made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
+                sent = self._simulator.send(made, clock.latest(call), began=clock.at(call))
+                if self._prompts.recorded(call):
+                    self._left[call.id] = sent
+        clock.tick(call)
+
+    def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
+        """What the report says of the client's habit and of the provider's cache."""
+        missed, cause = read * 2 <= forecast.held, forecast.cause.name
+        if missed and cause in FROM_OUTSIDE:
+            habit.cold = read
+        elif missed and read and cause:
+            habit.warm = read
+        expected = forecast.outcome.read
+        if forecast.outcome.prompt.rules.engine == "automatic":
+            habit.read(read, expected, not cause)
+            if not cause:
+                self._shortfall(forecast.call).learn(read, expected)
+        elif foretold.step.asked and not missed and cause in AFTER_ASIDE:
+            answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
+            habit.aside(read - expected > max(answer / 2, 0))
+
+    def _cause(self, foretold: Forecast, outcome: Outcome, at: float) -> Cause:
+        """What part of what the base left is lost to."""
+        call, step = foretold.call, foretold.step
+        left = self._left.get(step.base.id)
+        if left is None or not self._prompts.recorded(call):
+            return inferred(self._tree, call, step, outcome, at, self._clock(call), self._habit(call))
+        before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
+        return recorded(self._tree, before, now, left, outcome)
+
+    def _read(self, foretold: Forecast, outcome: Outcome, cause: str) -> int:
+        """Tokens read, if everything goes as it should."""
+        rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
+        if self._prompts.recorded(foretold.call):
+            return outcome.read
+        if cause in FROM_OUTSIDE:
+            return max(outcome.read, 0 if cause == MODEL else habit.cold) if cause != RESUME else habit.cold
+        if rules.engine == "anthropic" and step.asked and habit.asks_aside and cause in AFTER_ASIDE:
+            new = round(self._prompts.tokens(foretold.call)(step.added))
+            return max(outcome.read, foretold.predicted - new)
+        if outcome.hit is not None and outcome.read >= (habit.warm or 0):
+            return outcome.read
+        if not habit.caches:
+            return outcome.read
+        if habit.warm is not None:
+            return habit.warm
+        front = self._prompts.front(foretold.call)
+        return counted(rules, front, foretold.predicted) if rules.engine == "automatic" else max(front, habit.cold)
+
+    def _habit(self, call: Call) -> Habit:
+        key = (call.thread, call.model)
+        found = self._habits.get(key)
+        if found is None:
+            found = self._habits[key] = Habit(stays=int(self._rules(call).settles))
+        return found
+
+    def _clock(self, call: Call) -> Clock:
+        return self._clocks.setdefault(call.thread, Clock())
+
+    def _shortfall(self, call: Call) -> Shortfalls:
+        return self._shortfalls.setdefault(call.model, Shortfalls())

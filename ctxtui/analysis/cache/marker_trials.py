@@ -1,0 +1,147 @@
+"""What a session would have cost with other cache markers: by strategy, and at the least with all its pauses known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.client_habit import sent_at
+from ctxtui.analysis.cache.prompts import CachePrompts
+from ctxtui.analysis.forecast import Forecaster
+from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, Here, Strategy, markable_at, static_end
+from ctxtui.cache.marker_value import Worth, worth
+from ctxtui.cache.optimal_markers import Plan, Rates, Timed, relative, solve, spent
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.prompt import Mark
+from ctxtui.cache.rules import Rules
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT
+
+FEWEST = 2
+"""Calls from which on markers can be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a thread's input would cost with one strategy, and the share of it (0..1) that would be read."""
+
+    name: str
+    told: str
+    cost: float
+    read: float
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
+
+    `calls` are those with a report and a time of their own. `own` is what their recorded usage costs, `tried` the
+    strategies, the cheapest first, `plan` the least with all pauses known. `markers` says what each entry that the
+    client's markers wrote was good for (`inferred`: they are not recorded). `relative`: costs are multiples of the
+    price of one fresh token, because no price is known. `static`: system prompt or tools are recorded.
+    """
+
+    thread: str
+    calls: tuple[Call, ...]
+    own: float
+    tried: tuple[Tried, ...]
+    plan: Plan
+    markers: tuple[Worth, ...]
+    inferred: bool
+    relative: bool
+    static: bool
+
+
+def placing(
+    book: Book, rules: Callable[[Call], Rules], rates: Callable[[Call], Rates | None], thread: str
+) -> Placing | None:
+    """The calls of `thread` under every strategy; None where its provider takes no markers or too little is known.
+
+    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted.
+    """
+    prompts = taught(book, rules)
+    calls = comparable(book, rules, thread)
+    if len(calls) < FEWEST:
+        return None
+    known = [price for call in calls if (price := rates(call)) is not None]
+    priced = len(known) == len(calls)
+    prices = known if priced else [relative(rules(call)) for call in calls]
+    tree = book.session.tree
+    static = static_end(tree, calls[-1].sent_head) != ROOT
+    timed = [
+        Timed(prompts.prompt(call, _input(call), ""), sent_at(call) or 0.0, price)
+        for call, price in zip(calls, prices, strict=True)
+    ]
+    tried = [
+        _tried(strategy, *spent(timed, strategic(book, prompts, calls, timed, strategy)))
+        for strategy in STRATEGIES
+        if static or strategy.name not in BEHIND_SYSTEM
+    ]
+    plan = solve(timed, lambda node: markable_at(tree, node) == node)
+    marks = [call.prompt.marks for call in timed]
+    return Placing(
+        thread,
+        tuple(calls),
+        sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
+        tuple(sorted(tried, key=lambda one: one.cost)),
+        plan,
+        tuple(worth(spent(timed, marks)[1], prices)),
+        not any(prompts.recorded(call) for call in calls),
+        not priced,
+        static,
+    )
+
+
+def taught(book: Book, rules: Callable[[Call], Rules]) -> CachePrompts:
+    """Prompts of a session's calls whose lengths are known from all its reports."""
+    inputs = Forecaster(book.session, book.cumulated, book.card)
+    prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
+    for call in list(book.session.calls.values()):
+        if call.usage is not None:
+            foretold = inputs.forecast(call)
+            prompts.reported(call, first=foretold is None)
+            inputs.learn(call, foretold)
+    return prompts
+
+
+def comparable(book: Book, rules: Callable[[Call], Rules], thread: str) -> list[Call]:
+    """The calls of a thread that other markers can be tried on; none where some time goes back."""
+    calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
+    calls = [call for call in calls if rules(call).engine == "anthropic"]
+    times = [sent_at(call) or 0.0 for call in calls]
+    return calls if all(a <= b for a, b in pairwise(times)) else []
+
+
+def strategic(
+    book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[Timed], strategy: Strategy
+) -> list[tuple[Mark, ...]]:
+    """The marks that `strategy` puts on each call, which knows what is cached by then."""
+    simulator, found = Simulator(), []
+    for call, one in zip(calls, timed, strict=True):
+        held = [(spot.node, life) for spot, life in simulator.held(one.prompt, one.at)]
+        here = Here(book.session.tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens)
+        made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
+        simulator.send(made, one.at)
+        found.append(made.marks)
+    return found
+
+
+def _tried(strategy: Strategy, cost: float, outcomes: Sequence[Outcome]) -> Tried:
+    total = sum(outcome.total for outcome in outcomes)
+    return Tried(strategy.name, strategy.told, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
+
+
+def _input(call: Call) -> int:
+    return call.usage.input if call.usage else 0
+
+
+def _paid(call: Call, rates: Rates) -> float:
+    usage = call.usage
+    if usage is None:
+        return 0.0
+    writes = {300.0: usage.write_5m, 3600.0: usage.write_1h}
+    written = sum(rates.writes.get(life, rates.fresh) * tokens for life, tokens in writes.items())
+    return rates.fresh * usage.fresh + rates.read * usage.cache_read + written

@@ -1,0 +1,80 @@
+"""Why a call will not read all that the one before it left: foretold from what was known before its report."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.cache.client_habit import Clock, Habit
+from ctxtui.analysis.lineage import Step
+from ctxtui.cache import explain
+from ctxtui.cache import outcome as reasons
+from ctxtui.cache.explain import Sent
+from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.rules import Rules
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.tree import Tree
+
+EXPIRED: Final = "expired"
+MODEL: Final = explain.MODEL
+RESUME: Final = "resume"
+COMPACTION: Final = explain.COMPACTION
+STRIPPED: Final = explain.STRIPPED
+CONTENT: Final = explain.CONTENT
+
+FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
+"""Causes after which only what other traffic keeps warm is left."""
+AFTER_ASIDE: Final = ("", STRIPPED)
+"""What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
+_SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+
+
+class Cause(NamedTuple):
+    """`name` is one of this module's or of `cache.explain`, "" where nothing is lost. `by` is how much too late
+    (seconds), too far (positions), too short (tokens); `what` names the tool, parameter or model."""
+
+    name: str = ""
+    by: float = 0.0
+    what: str = ""
+
+
+def recorded(tree: Tree, before: Sent, now: Sent, left: Outcome, outcome: Outcome) -> Cause:
+    """The cause between two requests whose markers and parameters are on record; `left` is what the first one left."""
+    found = explain.why(tree, before, now, left, outcome)
+    if found is None or found.cause == explain.NOT_IN_RECORD:
+        return Cause()
+    return Cause(EXPIRED if found.cause == explain.LIFETIME else found.cause, found.by, found.what)
+
+
+def inferred(tree: Tree, call: Call, step: Step, outcome: Outcome, at: float, clock: Clock, habit: Habit) -> Cause:
+    """The cause where the recording has no markers; `at` is when the call starts at the earliest (Unix seconds)."""
+    base, rules = step.base, outcome.prompt.rules
+    if base.model != call.model:
+        return Cause(MODEL, what=f"{base.model} → {call.model}")
+    late = next((reason.by for reason in outcome.reasons if reason.kind == reasons.EXPIRED), None)
+    late = _late(rules, at, clock, habit) if late is None else late
+    if late is not None:
+        return Cause(EXPIRED, late)
+    anew = call.epoch != base.epoch
+    if anew and call.epoch.start is EpochStart.RESUME and step.asked:
+        return Cause(RESUME)
+    for reason in outcome.reasons:
+        if reason.kind == reasons.NO_MARKER:
+            return Cause(explain.MARKER_MISSING)
+        if reason.kind == reasons.MINIMUM and not habit.caches:
+            return Cause(explain.MINIMUM, reason.by)
+    hit = outcome.hit
+    if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
+        return Cause()
+    if anew and call.epoch.start in _SHRUNK:
+        return Cause(COMPACTION)
+    return Cause(STRIPPED if rules.strips and step.asked else CONTENT)
+
+
+def _late(rules: Rules, at: float, clock: Clock, habit: Habit) -> float | None:
+    """Seconds since everything of the thread has expired; None where it has not."""
+    if clock.last is None or rules.engine not in ("anthropic", "automatic"):
+        return None
+    life = rules.seconds(habit.life) if rules.engine == "anthropic" else rules.retention
+    # The latest that the call before can have started.
+    past = at - clock.last - life
+    return past if past > 0 else None

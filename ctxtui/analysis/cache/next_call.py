@@ -1,0 +1,114 @@
+"""The next call of a context: what it will read from the cache, write to it, and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ctxtui.analysis.cache.forecast import usage_of
+from ctxtui.analysis.cache.what_if import Asking
+from ctxtui.core.call import Call
+from ctxtui.core.usage import Usage
+
+LAST: int = 20
+"""Calls whose answers make the typical one."""
+
+Charge = Callable[[Usage, float], float | None]
+"""What a usage costs in USD at a time (Unix seconds); None where the price is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """The next call, foretold: tokens `read`, `write` and `fresh` of its `input`, which lies between `lo` and `hi` in
+    90 % of cases, and a typical `answer`. `usd` are the prices of those four parts (None: not known), `uncached` that
+    of the call without any cache. `expires` is when what would be read cannot be read any more (Unix seconds; None:
+    nothing would be), `life` how long it lives. `inferred`: the client's markers are not recorded, its habit was
+    followed. `marks` counts its markers. What is read should lie between `floor` and `ceiling` in 95 % of cases;
+    `cause` says why part of what the call before left is lost ("" where nothing is)."""
+
+    model: str
+    input: int
+    lo: int
+    hi: int
+    read: int
+    write: int
+    fresh: int
+    answer: int
+    usd: tuple[float | None, float | None, float | None, float | None]
+    uncached: float | None
+    at: float
+    expires: float | None
+    life: float
+    inferred: bool
+    marks: int = 0
+    floor: int = 0
+    ceiling: int = 0
+    cause: str = ""
+
+    @property
+    def total(self) -> float | None:
+        """USD of the call; None where a price is not known."""
+        known = [part for part in self.usd if part is not None]
+        return sum(known) if len(known) == len(self.usd) else None
+
+
+def typical_answer(calls: Sequence[Call]) -> int:
+    """Tokens of a typical answer of the last calls."""
+    used = [call.usage for call in calls if call.usage is not None and call.usage.output]
+    # A partial count says less than nothing where there are whole ones.
+    outputs = [usage.output for usage in used if usage.output_final][-LAST:] or [usage.output for usage in used][-LAST:]
+    return round(median(outputs)) if outputs else 0
+
+
+def coming(
+    asked: Asking,
+    expiry: float | None,
+    calls: Sequence[Call],
+    half: float,
+    charge: Charge,
+    *,
+    life: float = 0.0,
+    inferred: bool = False,
+) -> Coming:
+    """The next call as `asked`; `expiry` as in the class, `calls` are the thread's so far, `half` is the half width of
+    the forecast of its input, in tokens."""
+    outcome, forecast = asked.simulator.ask(asked.prompt, asked.at), asked.forecast
+    usage = usage_of(forecast) if forecast is not None else outcome.usage()
+    answer, total = typical_answer(calls), usage.input
+    parts = (
+        Usage(cache_read=usage.cache_read),
+        Usage(
+            write_5m=usage.write_5m,
+            write_1h=usage.write_1h,
+            write_30m=usage.write_30m,
+            write_12h=usage.write_12h,
+        ),
+        Usage(fresh=usage.fresh),
+        Usage(output=answer),
+    )
+    return Coming(
+        calls[-1].model if calls else "",
+        total,
+        max(0, round(total - half)),
+        round(total + half),
+        usage.cache_read,
+        usage.cache_write,
+        usage.fresh,
+        answer,
+        (
+            charge(parts[0], asked.at),
+            charge(parts[1], asked.at),
+            charge(parts[2], asked.at),
+            charge(parts[3], asked.at),
+        ),
+        charge(Usage(fresh=total, output=answer), asked.at),
+        asked.at,
+        expiry,
+        life,
+        inferred,
+        len(asked.prompt.marks),
+        forecast.floor if forecast is not None else usage.cache_read,
+        forecast.ceiling if forecast is not None else usage.cache_read,
+        forecast.cause.name if forecast is not None else "",
+    )

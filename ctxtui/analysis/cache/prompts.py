@@ -1,0 +1,186 @@
+"""The calls of a recorded session as prompts for the cache simulator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ctxtui.analysis.cache.prefix_lengths import Lengths
+from ctxtui.analysis.forecast import Forecaster
+from ctxtui.cache.explain import Sent
+from ctxtui.cache.markers import Markers, markers
+from ctxtui.cache.prefix_key import Prefixes, Spot
+from ctxtui.cache.prefix_seed import Seed, seed
+from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.rules import Rules
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import Features
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.request import Request
+
+_DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
+
+
+class CachePrompts:
+    """Makes prompts of calls. What is known of their lengths is kept per thread and model."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        rules: Callable[[Call], Rules],
+        counts: Callable[[str], Cumulated],
+        inputs: Forecaster,
+    ) -> None:
+        self._tree = tree
+        self._rules = rules
+        self._counts = counts
+        self._inputs = inputs
+        self._prefixes = Prefixes(tree)
+        self._seeds: dict[tuple[str, str, str], Seed] = {}
+        self._lengths: dict[tuple[str, str], Lengths] = {}
+        self._marked: dict[str, Markers] = {}
+        self._likely: dict[str, list[tuple[int, float, int]]] = {}
+
+    def tokens(self, call: Call) -> Callable[[Features], float]:
+        """What features come to in tokens of the call's model, as far as is learnt."""
+        return self._inputs.calibration(call.model).tokens
+
+    def front(self, call: Call) -> int:
+        """Tokens of what stands before everything recorded, as the first report of the thread has it."""
+        return self._length(call).front
+
+    def prompt(
+        self,
+        call: Call,
+        total: int,
+        life: str,
+        *,
+        known: bool = True,
+        answered: bool = False,
+        marks: Sequence[tuple[int, float] | tuple[int, float, int]] | None = None,
+    ) -> Prompt:
+        """`call` as a prompt of `total` tokens.
+
+        Its markers are `marks` (node, lifetime in seconds), else those of the recorded request, else those that the
+        client is taken to set: at the ends of the last two messages, with the lifetime `life` ("": the default).
+        Where it is not `known` when the call was made, its entries do not expire. `answered`: its answer is there.
+        """
+        rules, head = self._rules(call), call.sent_head
+        own = self._markers(call, rules)
+        explicit = own.explicit if own is not None else False
+        if marks is None and own is None:
+            marks = self._likely.get(call.id)
+        if marks is None and own is not None:
+            path = self._tree.path(head)
+            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.marks]
+        if marks is None:
+            lasts = rules.seconds(life) if rules.engine == "anthropic" else 0.0
+            nodes = (message_before(self._tree, head), head) if rules.engine == "anthropic" else ()
+            marks = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
+        if not known:
+            marks = [(node, math.inf) for node, *_ in marks]
+        answer = call.response_head if answered and (rules.answers or rules.engine == "anthropic") else None
+        counts = self._counts(call.model)
+        lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
+        base = self._seed(call, rules)
+        return prompt(self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer)
+
+    def place(self, call: Call, node: int) -> Spot:
+        """The last place of the request that `call` would be with the context `node`."""
+        rules = self._rules(call)
+        return self._prefixes.chain(self._seed(call, rules), node, rules.strips).spot(node, node)
+
+    def expect(self, coming: Call, after: Call) -> None:
+        """Take it that `coming`, which is not made yet, sets the markers that the request of `after` had: where they
+        stood on the last two messages at their ends now, else where they stood. Nothing where none are on record."""
+        own, rules = self._markers(after, self._rules(after)), self._rules(coming)
+        if own is None or coming.skeleton is not None or rules.engine != "anthropic":
+            return
+        tree, head, path = self._tree, coming.sent_head, self._tree.path(after.sent_head)
+        found: list[tuple[int, float, int]] = []
+        for mark in own.marks:
+            node = path[mark.item]
+            behind = tree[after.sent_head].message - tree[node].message
+            if tree[node].place.section == "messages" and behind < 2:
+                found.append((head if behind == 0 else message_before(tree, head), mark.life, behind + 1))
+            elif tree.holds(head, node):
+                found.append((node, mark.life, 0))
+        self._likely[coming.id] = [mark for mark in found if mark[0] != ROOT]
+
+    def expected(self, call: Call) -> bool:
+        """Whether markers are taken for likely because an earlier request had them."""
+        return call.id in self._likely
+
+    def recorded(self, call: Call) -> bool:
+        """Whether the markers of `call` are on record."""
+        return self._markers(call, self._rules(call)) is not None
+
+    def sent(self, call: Call, made: Prompt) -> Sent:
+        """A call whose request is on record, as it was sent; `made` is its prompt."""
+        assert call.skeleton is not None
+        params = Request((), call.skeleton).params
+        return Sent(made, call.sent_head, call.skeleton.dialect, call.model, params)
+
+    def _markers(self, call: Call, rules: Rules) -> Markers | None:
+        if call.skeleton is None:
+            return None
+        found = self._marked.get(call.id)
+        if found is None:
+            found = self._marked[call.id] = markers(self._request(call), rules)
+        return found
+
+    def _request(self, call: Call) -> Request:
+        assert call.skeleton is not None
+        return Request(tuple(self._tree.items(call.sent_head)), call.skeleton)
+
+    def reported(self, call: Call, first: bool) -> bool:
+        """Take in the lengths that the report of `call` tells (`first`: of its thread); whether it cached anything."""
+        usage, lengths, rules = call.usage, self._length(call), self._rules(call)
+        if usage is None:
+            return False
+        if first:
+            parts = self._counts(call.model).at(call.sent_head)
+            seen = self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
+            lengths.start(round(usage.input - seen))
+        whole = usage.cache_read + usage.cache_write if rules.engine == "anthropic" else usage.input
+        if not whole:
+            return False
+        own = self._markers(call, rules)
+        if own is not None and own.marks and rules.engine == "anthropic":
+            # What was cached ends at the last marker.
+            lengths.pin(call.sent_head, usage.input)
+            lengths.pin(self._tree.path(call.sent_head)[own.marks[-1].item], whole)
+        else:
+            lengths.pin(call.sent_head, whole)
+        if rules.answers and usage.output_final and call.response_head != call.sent_head:
+            lengths.pin(call.response_head, usage.input + usage.output)
+        return True
+
+    def _seed(self, call: Call, rules: Rules) -> Seed:
+        if call.skeleton is not None:
+            params = Request((), call.skeleton).params
+            return seed(rules, call.skeleton.dialect, provider=call.provider, model=call.model, params=params)
+        dialect = _DIALECTS.get(call.provider or rules.engine, CHAT)
+        key = (dialect, call.provider, call.model)
+        found = self._seeds.get(key)
+        if found is None:
+            found = self._seeds[key] = seed(rules, dialect, provider=call.provider, model=call.model)
+        return found
+
+    def _length(self, call: Call) -> Lengths:
+        key = (call.thread, call.model)
+        found = self._lengths.get(key)
+        if found is None:
+            found = self._lengths[key] = Lengths(self._tree)
+        return found
+
+
+def message_before(tree: Tree, head: int) -> int:
+    """The node at which the message before the last one of the context `head` ends (`ROOT`: there is none)."""
+    message = tree[head].message
+    while head != ROOT and tree[head].message == message:
+        head = tree[head].parent
+    return head

@@ -1,0 +1,66 @@
+"""A server that cut the prompt without a word: what it evaluated against what it was sent (facts §5)."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.running_totals import Running
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT, Tree
+
+SURE: Final = 0.75
+"""A report below this share of what we count means that something was cut, whatever the window is."""
+_SYSTEM: Final = (INDEX["system"], INDEX["tools"])
+
+
+class CutPrompt(NamedTuple):
+    """A prompt of about `sent` tokens of which the server read `read`; `unseen` are the nodes that it never saw, as far
+    as servers cut: the oldest messages first, system prompt and tools stay."""
+
+    sent: int
+    read: int
+    unseen: tuple[int, ...]
+
+
+def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
+    """Whether a prompt counted as `sent` tokens, give or take the share `slack`, was cut to `read` by a server whose
+    window is `window` tokens (0: unknown)."""
+    if not sent or not read or read >= sent * (1 - slack):
+        return False
+    return read < sent * SURE or (window > 0 and sent > window)
+
+
+def cut_prompt(tree: Tree, running: Running, head: int, slack: float, read: int, window: int) -> CutPrompt | None:
+    """What was cut from the context `head` of `tree`, of which a server says that it read `read` tokens; None where
+    nothing was.
+
+    Raises `IndexError` while the context is not counted.
+    """
+    sent = running.read(head, head)
+    if not is_cut(sent, slack, read, window):
+        return None
+    unseen: list[int] = []
+    left = sent
+    for node in tree.path(head, ROOT):
+        if left <= read:
+            break
+        if tree[node].category not in _SYSTEM and tree[node].place.role not in ("system", "developer"):
+            unseen.append(node)
+            left -= running.own(node)
+    return CutPrompt(sent, read, tuple(unseen))
+
+
+FIXES: Final = {
+    "ollama": "start it with OLLAMA_CONTEXT_LENGTH={window}, or set PARAMETER num_ctx {window} in a Modelfile",
+    "lm studio": "load the model with a context length of {window}",
+    "llama.cpp": "start llama-server with -c {window} (times --parallel)",
+    "llama-cpp-python": "start it with --n_ctx {window}",
+    "vllm": "start it with --max-model-len {window}",
+}
+"""How each server is given a larger window."""
+
+
+def fix_for(kind: str, sent: int) -> str:
+    """What to do about it on a server of `kind`, for prompts of `sent` tokens: the next larger power of two."""
+    window = 1 << max(12, (sent * 5 // 4).bit_length())
+    return FIXES.get(kind, "give the server a context of {window} tokens").format(window=window)

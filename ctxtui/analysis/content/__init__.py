@@ -1,0 +1,1 @@
+"""Diff, duplicates, tools, search, notes."""

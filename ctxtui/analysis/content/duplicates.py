@@ -1,0 +1,196 @@
+"""Content that stands elsewhere too: the same text twice, nearly the same, a file that was read again or changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.content.file_accesses import CHANGE, READ, Touch, touches
+from ctxtui.analysis.content.near_duplicates import LEAST, Sketch, contained, sketch
+from ctxtui.analysis.content.normalized import words_of
+from ctxtui.analysis.short_names import Names
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import Reading, read
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT, Node, Tree
+
+IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
+"""Why a block could go: its text stands before it, or nearly so; its file was read again later, or changed later; its
+file holds the text now."""
+
+NEARLY: Final = 0.85
+"""The share of a block's lines that must stand in another one."""
+_POPULAR: Final = 8
+"""Blocks that are remembered for one line."""
+_ASKED: Final = 48
+"""Lines of a block by which others like it are looked for."""
+_CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The block `node` could go: `kind` says why, `other` is the node that stands for it (`ROOT`: a file), `share` the
+    part of its lines found there, `path` the file that it is about, where it is about one."""
+
+    node: int
+    kind: str
+    other: int
+    share: float = 1.0
+    path: str = ""
+
+
+class Repeats:
+    """Finds repeats along a path, block by block; `cwd` is the session's directory, `names` pairs results with calls.
+
+    `found` holds them by node. A block that stands for another one is never marked itself: what all of them come to in
+    tokens can go, and no text that still holds goes with it.
+    """
+
+    def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:
+        self.found: dict[int, Repeat] = {}
+        self._stood_for: dict[int, list[int]] = {}
+        self._tree = tree
+        self._names = names
+        self._cwd = cwd
+        self._sketches: dict[str, Sketch | None] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._head = ROOT
+        self._texts: dict[str, int] = {}
+        self._by_line: dict[int, int] = {}
+        self._also: dict[int, list[int]] = {}
+        self._reads: dict[str, list[tuple[int, Touch]]] = {}
+        self._calls: dict[str, tuple[Touch, ...]] = {}
+
+    def show(self, head: int, limit: int | None = None) -> bool:
+        """Look through the path to `head`, up to `limit` further blocks of it; whether all of it is done. A path that
+        does not go on from the last one is looked through from its beginning; what was found before stays."""
+        tree = self._tree
+        if tree.common(self._head, head) != self._head:
+            self._forget()
+        path = tree.path(head, self._head)
+        for node in path if limit is None else path[:limit]:
+            if tree[node].block.kind != HEADER:
+                self._take(tree[node])
+            self._head = node
+        return limit is None or len(path) <= limit
+
+    @property
+    def head(self) -> int:
+        """The context up to which the last path was looked through."""
+        return self._head
+
+    def files(self) -> Iterator[tuple[int, Touch]]:
+        """What was read of files on the last path and not marked: the nodes of the results, with the files."""
+        for reads in self._reads.values():
+            yield from ((node, touch) for node, touch in reads if node not in self.found)
+
+    def _take(self, node: Node) -> None:
+        if node.category == _TOOLS:
+            return
+        got = read(node.block)
+        if node.category == _CALL:
+            self._called(got)
+        if node.category == _RESULT:
+            touched = self._calls.get(got.call_id or self._names.answered(node), ())
+            if not got.is_error:
+                for touch in touched:
+                    self._touch(node.id, touch)
+        text = _said(node, got)
+        if len(text) >= LEAST:
+            self._compare(node, text)
+
+    def _called(self, got: Reading) -> None:
+        found = tuple(touches(got, self._cwd))
+        if found:
+            self._calls[got.call_id] = found
+
+    def _touch(self, node: int, touch: Touch) -> None:
+        """A file was read or changed: what was read of it before is outdated."""
+        before = self._reads.setdefault(touch.path, [])
+        for earlier, what in before:
+            if earlier not in self.found and (touch.kind == CHANGE or touch.covers(what)):
+                kind = EDITED if touch.kind == CHANGE else REREAD
+                self._mark(Repeat(earlier, kind, node, path=touch.path))
+        if touch.kind == READ:
+            before.append((node, touch))
+        else:
+            before.clear()
+
+    def _mark(self, repeat: Repeat) -> None:
+        if repeat.node in self.found:
+            return
+        # What this block stood for must stay: no text that still holds may go with it.
+        for node in self._stood_for.pop(repeat.node, ()):
+            del self.found[node]
+        self.found[repeat.node] = repeat
+        self._stood_for.setdefault(repeat.other, []).append(repeat.node)
+
+    def _stands(self, node: int) -> bool:
+        """Whether a block is one that stays."""
+        return node not in self.found
+
+    def _compare(self, node: Node, text: str) -> None:
+        key = canonical.digest(text.encode("utf-8", "replace"))
+        first = self._texts.get(key)
+        if first is not None and self._stands(first):
+            self._mark(Repeat(node.id, IDENTICAL, first))
+            return
+        self._texts[key] = node.id
+        digest = node.block.digest
+        made = self._sketches[digest] if digest in self._sketches else self._sketches.setdefault(digest, sketch(text))
+        if made is None:
+            return
+        asked = sorted(made.hashes)[:_ASKED]
+        others = Counter(other for line in asked for other in self._having(line))
+        for other, hits in others.most_common(3):
+            if hits * 3 >= len(asked) and self._stands(other) and self._near(node.id, text, made, other):
+                break
+        for line in made.hashes:
+            if line in self._by_line:
+                self._also.setdefault(line, []).append(node.id)
+                del self._also[line][:-_POPULAR]
+            else:
+                # A number, not a list: most lines stand once, and every list costs the collector a look.
+                self._by_line[line] = node.id
+
+    def _having(self, line: int) -> Iterator[int]:
+        """The blocks with that line: the first, and the last few."""
+        if line in self._by_line:
+            yield self._by_line[line]
+            yield from self._also.get(line, ())
+
+    def _near(self, node: int, text: str, made: Sketch, other: int) -> bool:
+        """Mark the one of two blocks that the other contains, if there is one."""
+        block = self._tree[other].block
+        theirs = self._sketches[block.digest]
+        assert theirs is not None
+        both, mine, its = made.common(theirs)
+        if both < 3 or both < 0.7 * min(mine, its):
+            return False
+        said = _said(self._tree[other], read(block))
+        here, there = contained(text, said), contained(said, text)
+        if here >= NEARLY and here >= there:
+            self._mark(Repeat(node, NEAR, other, here))
+        elif there >= NEARLY and other not in self._stood_for:
+            self._mark(Repeat(other, NEAR, node, there))
+        else:
+            return False
+        return True
+
+
+def _said(node: Node, got: Reading) -> str:
+    return words_of(node) if node.category == _CALL else got.text
+
+
+def standing(found: Mapping[int, Repeat], tree: Tree, head: int) -> list[Repeat]:
+    """Those of `found` that hold for the context `head`: both blocks stand in it. In prompt order."""
+    path = set(tree.path(head))
+    return sorted(
+        (one for one in list(found.values()) if one.node in path and (one.other == ROOT or one.other in path)),
+        key=lambda one: tree[one.node].depth,
+    )

@@ -1,0 +1,79 @@
+"""Blocks that change within a run: the same place in the context, another content call after call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxtui.analysis.content.diff import parts, versions
+from ctxtui.core.block import HEADER
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.core.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Unsteady:
+    """A block whose content changed: the tree's `nodes` of its versions in order, and the numbers (from 1) of the
+    `calls` with which each began. Everything behind such a block leaves the cached prefix at every change."""
+
+    nodes: tuple[int, ...]
+    calls: tuple[int, ...]
+
+    @property
+    def changes(self) -> int:
+        """How often it changed."""
+        return len(self.nodes) - 1
+
+
+def unsteady(session: Session, thread: str) -> list[Unsteady]:
+    """The blocks of a thread's contexts that changed in place, those that changed most often first.
+
+    A context that begins an epoch (compaction, another model) is a new one: nothing in it counts as changed. Time grows
+    with the blocks that each call has and the one before had not.
+    """
+    tree, calls = session.tree, session.thread_calls(thread)
+    chains: dict[int, tuple[list[int], list[int]]] = {}
+    found: list[tuple[list[int], list[int]]] = []
+    for number, call in enumerate(calls[1:], 2):
+        before = calls[number - 2]
+        if before.epoch.number != call.epoch.number:
+            chains.clear()
+            continue
+        shared = tree.common(before.sent_head, call.sent_head)
+        if shared == before.sent_head:
+            continue
+        moved: dict[int, tuple[list[int], list[int]]] = {}
+        for old, new, same in _pairs(tree, _rows(tree, before.sent_head, shared), _rows(tree, call.sent_head, shared)):
+            chain = chains.pop(old, None)
+            if not same:
+                if chain is None:
+                    chain = ([old], [_first_with(tree, calls, old)])
+                    found.append(chain)
+                chain[0].append(new)
+                chain[1].append(number)
+            if chain is not None:
+                moved[new] = chain
+        chains.update(moved)
+    steady = [Unsteady(tuple(nodes), tuple(numbers)) for nodes, numbers in found]
+    return sorted(steady, key=lambda one: -one.changes)
+
+
+def _first_with(tree: Tree, calls: Sequence[Call], node: int) -> int:
+    return next(number for number, call in enumerate(calls, 1) if tree.holds(call.sent_head, node))
+
+
+def _rows(tree: Tree, head: int, after: int) -> list[int]:
+    return [node for node in tree.path(head, after) if tree[node].block.kind != HEADER]
+
+
+def _pairs(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
+    """Blocks that are the same in both, and those that are two versions of one."""
+    found = []
+    for (start, end), (first, last), equal in parts(tree, tree, olds, news):
+        if equal:
+            found += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
+        else:
+            pairs = versions(tree, tree, olds[start:end], news[first:last])
+            found += [(olds[start + i], news[first + j], False) for i, j in pairs]
+    return found

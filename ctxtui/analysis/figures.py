@@ -1,0 +1,179 @@
+"""The figures of a call: composition, what was not recorded, residual. Used by every screen and by ``show --json``.
+
+Every figure is a whole number of tokens and everything adds up: the tokens of the blocks of one category sum to the
+category's figure, and blocks + residual = the call's context tokens (law 7). That is so because a block's tokens are
+the difference of two rounded running sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.book import Book
+from ctxtui.core import block as blocks
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.tokens.cumulate import is_read
+
+NOT_RECORDED: Final = "not_recorded"
+WHAT: Final = "system prompt and tools, not in the recording"
+_THINKING: Final = INDEX["thinking"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallFigures:
+    """What a call's context comes to, in tokens.
+
+    `context_tokens` is the reported input where there is a report (`method` ``reported``), else what an earlier report
+    foretells (``calibrated`` once enough was learnt from reports, else ``guessed``), else the sum of our figures
+    (``exact`` where every block is); `lo` and `hi` are its 90 % interval. `categories` holds our figure for each
+    category that is not empty, in prompt order. `not_recorded` is what the recording lacks (None where nothing is
+    lacking or it cannot be inferred yet), `residual` the context tokens less everything else. `counted` is False while
+    some block has no count yet: then only `context_tokens` and `reported` are meant to be shown.
+    """
+
+    context_tokens: int
+    method: str
+    lo: int
+    hi: int
+    categories: dict[str, int]
+    not_recorded: int | None
+    residual: int
+    reported: Usage | None
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFigure:
+    """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
+    how they were obtained (``exact``, ``guessed``; ``inferred`` for what is not recorded). `read` is False for a block
+    that the provider takes out before the model reads (its tokens count nowhere)."""
+
+    node: int
+    block: Block
+    category: str
+    role: str
+    tokens: int
+    method: str
+    lo: int
+    hi: int
+    read: bool = True
+
+
+def figures(book: Book, call: Call) -> CallFigures:
+    """The figures of `call`'s context as the provider read it."""
+    reported = call.usage
+    head = call.sent_head
+    if not book.counted(call.model, head):
+        total = reported.input if reported else 0
+        return CallFigures(total, "reported" if reported else "guessed", total, total, {}, None, 0, reported, False)
+    by_category = _categories(book, call.model, head)
+    visible = sum(by_category)
+    missing = not_recorded(book, call)
+    ours = visible + (missing or 0)
+    named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
+    total, method, lo, hi = _total(book, call, visible, missing or 0)
+    return CallFigures(total, method, lo, hi, named, missing, total - ours, reported, True)
+
+
+def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
+    """The tokens of the whole context, how they were obtained, and their interval."""
+    if call.usage is not None:
+        return call.usage.input, "reported", call.usage.input, call.usage.input
+    estimate = estimated(book, call.model)
+    foretold = book.forecast(call)
+    if foretold is not None:
+        return foretold.predicted, estimate, foretold.lo, foretold.hi
+    ours, share = visible + missing, book.whole_slack(call.model, call.sent_head)
+    slack = 0 if share is None else round(visible * share)
+    method = "exact" if share is None and not missing else estimate
+    return ours, method, max(0, ours - slack), ours + slack
+
+
+def estimated(book: Book, model: str) -> str:
+    """The method of an estimate for `model`."""
+    return "calibrated" if book.weights(model).calibrated else "guessed"
+
+
+def _categories(book: Book, model: str, head: int) -> list[int]:
+    """Tokens per category index of the context `head` as `model` reads it."""
+    sums = list(book.sums(model, head))
+    start = book.session.tree[head].turn_start
+    if book.card(model).strips_thinking and start != ROOT:
+        sums[_THINKING] -= book.sum_of(model, book.session.tree[start].parent, _THINKING)
+    return sums
+
+
+def not_recorded(book: Book, call: Call) -> int | None:
+    """Tokens that the provider read but the recording lacks (design §2): inferred once per epoch, from the first
+    call of the epoch that has a report; None for wire recordings, and while nothing can be inferred."""
+    if call.fidelity != Fidelity.TRANSCRIPT:
+        return None
+    first = book.first_report(call.thread, call.epoch.number)
+    if first is None or first.usage is None or not book.counted(first.model, first.sent_head):
+        return None
+    return max(0, first.usage.input - sum(_categories(book, first.model, first.sent_head))) or None
+
+
+def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
+    """Every block of `call`'s context in prompt order; what is not recorded comes first. Headers are no rows: their
+    few tokens are in the first part of their message. Raises `IndexError` while a block is not counted."""
+    missing = not_recorded(book, call)
+    if missing:
+        yield missing_block(book, call, missing)
+    tree = book.session.tree
+    for node in tree.path(call.sent_head):
+        if tree[node].block.kind != HEADER:
+            yield block_figure(book, call, node)
+
+
+def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
+    """The block that stands for what the recording lacks; its interval is that of the figure it was inferred from."""
+    first = book.first_report(call.thread, call.epoch.number) or call
+    visible = sum(_categories(book, first.model, first.sent_head))
+    slack = round(visible * (book.whole_slack(first.model, first.sent_head) or 0.0))
+    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": WHAT, "epoch": call.epoch.number})
+    return BlockFigure(ROOT, made, NOT_RECORDED, "", tokens, "inferred", max(0, tokens - slack), tokens + slack)
+
+
+def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
+    """The figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
+    tree: Tree = book.session.tree
+    here = tree[node]
+    tokens = book.own(call.model, node)
+    half = book.slack(call.model, node)
+    slack = 0 if half is None or not tokens else max(1, round(half))
+    return BlockFigure(
+        node,
+        here.block,
+        CATEGORIES[here.category],
+        here.place.role,
+        tokens,
+        "exact" if half is None else estimated(book, call.model),
+        max(0, tokens - slack),
+        tokens + slack,
+        is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """One call's point on the growth curve; `call` counts from 1 in its thread."""
+
+    call: int
+    context_tokens: int
+    reported_input: int | None
+
+
+def growth(book: Book, thread: str) -> list[Growth]:
+    """How the context of `thread` grew, call by call."""
+    points = []
+    for number, call in enumerate(book.session.thread_calls(thread), 1):
+        got = figures(book, call)
+        points.append(Growth(number, got.context_tokens, got.reported.input if got.reported else None))
+    return points

@@ -1,0 +1,193 @@
+"""Forecasts: a call's input from what was known before it, and what its report then teaches.
+
+Predicted input = the report of the call whose context this one extends + that call's answer + what followed it. The
+answer counts as reported where the count is final or plausible, else by its blocks; everything else is features x
+weights, which each report corrects (`tokens.calibrate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.lineage import Lineage, Step
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.tokens.calibrate import Calibration
+from ctxtui.tokens.conformal import Errors
+from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.hidden_reminders import Rhythm
+from ctxtui.tokens.models import ModelCard
+from ctxtui.tokens.weights import Weights
+
+_FLOOR_FINAL: Final = 0.5
+"""A final output count is believed above this share of what the visible answer comes to ..."""
+_FLOOR: Final = 0.9
+"""... and one that may be partial (Claude Code notes it before the end of the stream) above this one."""
+_LEAST: Final = 20
+"""Output tokens up to which a count that may be partial is taken for partial."""
+TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
+"""Errors in deviations of sessions seen before: what intervals rest on until a session has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The input of a call as foretold, in tokens, with its 90 % interval.
+
+    `features` are what the weights applied to, `answers` is 1 where the answer was taken from its report, `known` the
+    tokens that no weight touched (the base's report and that answer), `added` what was expected of unwritten additions.
+    `stripped` says that thinking of the turn before was taken to be gone, `deviation` is the standard deviation that
+    the forecast gave itself.
+    """
+
+    call: Call
+    step: Step
+    predicted: int
+    lo: int
+    hi: int
+    features: Features
+    answers: int
+    known: float
+    added: float
+    stripped: bool
+    deviation: float
+
+    @property
+    def new(self) -> int:
+        """The tokens expected on top of the base's report."""
+        return self.predicted - self.step.usage.input
+
+
+class Forecaster:
+    """Forecasts of a session's calls, in order; what the reports teach is kept per model and per thread.
+
+    `cumulated` gives the running counts as a model counts, `card` its facts. Where those say that a plain estimator
+    counts, nothing is learnt and answers are counted by their blocks.
+    """
+
+    def __init__(
+        self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
+    ) -> None:
+        self._session = session
+        self._cumulated = cumulated
+        self._card = card
+        self._calibrations: dict[str, Calibration] = {}
+        self._errors: dict[str, Errors] = {}
+        self._lineages: dict[str, Lineage] = {}
+        self._rhythms: dict[str, Rhythm] = {}
+
+    def calibration(self, model: str) -> Calibration:
+        """What is known of the weights of `model`."""
+        found = self._calibrations.get(model)
+        if found is None:
+            found = self._calibrations[model] = Calibration(self._card(model))
+        return found
+
+    @property
+    def learnt(self) -> int:
+        """How many reports taught something, all models together."""
+        return sum(one.learnt for one in self._calibrations.values())
+
+    def weights(self) -> dict[str, Weights]:
+        """The weights by model, as they are now."""
+        return {model: one.weights for model, one in self._calibrations.items()}
+
+    def forecast(self, call: Call) -> Forecast | None:
+        """The input of `call`; its own report is not looked at. None for the first call of a thread with a report.
+
+        Raises `IndexError` while its context is not counted.
+        """
+        step = self._lineage(call).step(call, self._cumulated(call.model))
+        if step is None:
+            return None
+        features, answers, known = self._parts(call, step)
+        calibration = self.calibration(call.model)
+        added = self._rhythm(call).expected((step.parts, 1))
+        new = calibration.tokens(features, answers) + added
+        deviation = calibration.deviation(features, answers)
+        low, high = self._error(call).bounds()
+        middle = known + new
+        return Forecast(
+            call,
+            step,
+            max(0, round(middle)),
+            max(0, round(middle + low * deviation)),
+            max(0, round(middle + high * deviation)),
+            features,
+            answers,
+            known,
+            added,
+            self._stripped(call, step),
+            deviation,
+        )
+
+    def learn(self, call: Call, forecast: Forecast | None) -> None:
+        """Take in the report of `call`, which was `forecast`; a call without report teaches nothing."""
+        if call.usage is None:
+            return
+        self._lineage(call).add(call, forecast.step if forecast else None)
+        if forecast is None or self._card(call.model).plain:
+            return
+        error = call.usage.input - forecast.predicted
+        self._error(call).learn(error / forecast.deviation)
+        if not teaches(forecast, call.usage.input):
+            return
+        more = error + forecast.added
+        self._rhythm(call).learn((forecast.step.parts, 1), more, forecast.deviation)
+        given = forecast.added if abs(error) < abs(more) else 0.0
+        tokens = call.usage.input - forecast.known - given
+        self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
+
+    def _parts(self, call: Call, step: Step) -> tuple[Features, int, float]:
+        """What the weights apply to, whether the answer is taken from its report, and what is known without weights."""
+        card, stripped = self._card(call.model), self._stripped(call, step)
+        base = self._card(step.base.model)
+        scale = card.factors.text / base.factors.text if card.factors.text and base.factors.text else 1.0
+        known = step.usage.input * (scale if card.encoding == base.encoding else 1.0)
+        features, answers = step.net, 0
+        if self._given(call, step, stripped):
+            # Reasoning that is no part of the recorded answer is not sent back.
+            gone = stripped or not step.thought
+            known += step.usage.output - (step.usage.reasoning if gone else 0)
+            answers = 1
+        else:
+            features = plus(features, step.answer if stripped else plus(step.answer, step.thinking))
+        if stripped:
+            features = minus(features, step.earlier)
+            known -= step.earlier_tokens
+        return features, answers, known
+
+    def _stripped(self, call: Call, step: Step) -> bool:
+        thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
+        return step.asked and bool(thought) and self._card(call.model).strips_thinking
+
+    def _given(self, call: Call, step: Step, stripped: bool) -> bool:
+        usage = step.usage
+        if (
+            not step.whole
+            or self._card(call.model).plain
+            or (stripped and step.thinking != NOTHING and not usage.reasoning)
+        ):
+            return False
+        visible = self.calibration(call.model).tokens(step.answer)
+        if usage.output_final:
+            return usage.output >= _FLOOR_FINAL * visible
+        return usage.output > _LEAST and usage.output >= _FLOOR * visible
+
+    def _lineage(self, call: Call) -> Lineage:
+        return self._lineages.setdefault(call.thread, Lineage(self._session.tree))
+
+    def _rhythm(self, call: Call) -> Rhythm:
+        return self._rhythms.setdefault(call.thread, Rhythm())
+
+    def _error(self, call: Call) -> Errors:
+        return self._errors.setdefault(call.model, Errors(TYPICAL))
+
+
+def teaches(forecast: Forecast, reported: int) -> bool:
+    """Whether the report says something of weights: not where content left or the model changed."""
+    step = forecast.step
+    whole = min(step.net) >= 0 and step.base.model == forecast.call.model
+    return whole and reported >= step.usage.input and not step.added.image

@@ -1,0 +1,1 @@
+"""Phases, projection, threads, forks."""

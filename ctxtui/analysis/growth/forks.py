@@ -1,0 +1,99 @@
+"""Forks: a session that went on from a call of another one, and a thread that went back and on another way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from ctxtui.analysis.short_names import first_words
+from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.category import INDEX
+from ctxtui.core.session import MAIN, Happened, Session
+from ctxtui.core.tree import ROOT
+
+CONTINUED: Final = "continued from"
+"""Kind of the happening that says where a session comes from."""
+_FOLDS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a session went on from: the other one's id in the database, the `name` it opens by (a path or that id), and
+    call `call` (from 1) of its `thread`."""
+
+    session: str
+    name: str
+    thread: str
+    call: int
+
+    @property
+    def text(self) -> str:
+        """As a happening holds it."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def origin_from(text: str) -> Origin | None:
+    """What `Origin.text` wrote; None for anything else."""
+    try:
+        found = json.loads(text)
+        return Origin(str(found["session"]), str(found["name"]), str(found["thread"]), int(found["call"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def origin_of(session: Session) -> Origin | None:
+    """Where `session` comes from; None where it began by itself, or nobody wrote it down."""
+    told: list[Happened] = [one for one in session.happenings if one.kind == CONTINUED]
+    return origin_from(told[-1].text) if told else None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Calls `first` to `last` (from 1) of a thread that follow each other. `after` is the call whose answer they go on
+    from, where that is not the one before (0: they begin the thread), `words` are the first that the user said."""
+
+    first: int
+    last: int
+    after: int = 0
+    words: str = ""
+
+
+def lines(session: Session, thread: str = MAIN) -> list[Line]:
+    """The lines of a thread in order: the first one, and one for each time that it went back to an earlier answer.
+
+    A rewrite of the context (a compaction, another system prompt) goes back to no answer and begins no line.
+    """
+    calls = session.thread_calls(thread)
+    ends: dict[int, int] = {}
+    found: list[Line] = []
+    for number, call in enumerate(calls, 1):
+        after = _after(session, call, ends) if number > 1 and call.epoch.start not in _FOLDS else number - 1
+        if number == 1:
+            found.append(Line(1, 1, 0, _words(session, call, ROOT)))
+        elif after is None or after == number - 1:
+            found[-1] = Line(found[-1].first, number, found[-1].after, found[-1].words)
+        else:
+            found.append(Line(number, number, after, _words(session, call, calls[after - 1].response_head)))
+        ends[call.response_head or call.raw_head] = number
+    return found
+
+
+def _after(session: Session, call: Call, ends: dict[int, int]) -> int | None:
+    """The call whose end is nearest above the context of `call`; None where it goes on from none."""
+    tree, node = session.tree, call.raw_head
+    while node != ROOT:
+        if node in ends:
+            return ends[node]
+        node = tree[node].parent
+    return None
+
+
+def _words(session: Session, call: Call, since: int) -> str:
+    tree = session.tree
+    nodes: Sequence[int] = tree.path(call.raw_head, since) if tree.holds(call.raw_head, since) else ()
+    user = next((node for node in nodes if tree[node].category == INDEX["user"] and tree[node].block.kind != HEADER), 0)
+    return first_words(read(tree[user].block).text) if user else ""

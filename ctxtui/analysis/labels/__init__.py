@@ -1,0 +1,1 @@
+"""Label rules and segments."""

@@ -1,0 +1,83 @@
+"""A set of label rules at work: which pieces of a block's text have which label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
+
+from ctxtui.analysis.labels.match import Match, matches
+from ctxtui.analysis.labels.rules import LabelRule
+from ctxtui.analysis.labels.segments import Piece, cut
+from ctxtui.core import canonical
+from ctxtui.core.block_content import Reading
+from ctxtui.core.category import INDEX
+
+Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
+"""Runs a rule's search; may end it early (a time limit) and give nothing."""
+
+
+def at_length(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
+    """An `Attempt` without any limit."""
+    return search()
+
+
+class Labelling:
+    """The rules in force, in the order in which they are tried: one that looks inside another's findings comes after
+    it. Their places in `rules` are the numbers that pieces name. `idle` are those that look inside a label that there
+    is not."""
+
+    def __init__(self, rules: Iterable[LabelRule]) -> None:
+        self.rules, self.idle = _ordered(list(rules))
+        self._by_category: dict[str, list[int]] = {
+            name: [n for n, rule in enumerate(self.rules) if name in rule.within] for name in INDEX
+        }
+        self._needles = {name: self._wanted(numbers) for name, numbers in self._by_category.items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the rules: what one set found is no good for another."""
+        spelled = [[*map(str, (r.label, r.category, r.inside, *r.between, r.regex, r.beside)), *r.pointers,
+                    *sorted(r.within), *map(str, r.needles)] for r in self.rules]  # fmt: skip
+        return canonical.digest(canonical.dumps(spelled))
+
+    def may_split(self, category: str, body: bytes) -> bool:
+        """Whether any rule may find something in a block of `category` with the JSON `body`. Asked of every block."""
+        needles = self._needles[category]
+        return needles is None or any(needle in body for needle in needles)
+
+    def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
+        """What a block must hold for any of these rules; None where one of them looks into every block. A rule that
+        looks inside another's findings adds nothing."""
+        rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
+        if not all(rule.needles for rule in rules):
+            return None
+        return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
+
+    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = at_length) -> list[Piece]:
+        """The pieces of a block's `text`; none where no rule found anything."""
+        found: list[Match] = []
+        for n in self._by_category[category]:
+            rule = self.rules[n]
+            if rule.applies(category, body):
+                found += attempt(rule, partial(matches, n, rule, text, self._extents(found)))
+        return cut(len(text), found)
+
+    def _extents(self, found: Sequence[Match]) -> list[tuple[str, int, int]]:
+        return [(self.rules[one.rule].label, one.start, one.end) for one in found]
+
+
+def words(got: Reading) -> str:
+    """The text of a block that rules look into: its words, or the JSON of a call's input."""
+    return got.text or got.arguments
+
+
+def _ordered(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
+    done = [rule for rule in rules if not rule.inside]
+    rest = [rule for rule in rules if rule.inside]
+    while rest:
+        ready = [r for r in rest if any(d.label == r.inside for d in done) and all(w.label != r.inside for w in rest)]
+        if not ready:
+            break
+        done += ready
+        rest = [rule for rule in rest if rule not in ready]
+    return tuple(done), tuple(rest)

@@ -1,0 +1,111 @@
+"""Where label rules find what they look for in a text: between tags, by regular expression, by JSON pointer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.labels.rules import LabelRule, unescaped
+from ctxtui.core.errors import Malformed
+from ctxtui.wire.codec import spans
+from ctxtui.wire.codec.spans import Value
+
+SEGMENT: Final = "segment"
+"""The group of a regular expression that is taken instead of the whole match."""
+_JSON_STARTS: Final = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
+_ATTEMPTS: Final = 32
+"""How often a text is tried as JSON in vain before it is taken for a text without any."""
+JSON_LIMIT: Final = 4_000_000
+"""Characters of text beyond which no JSON is looked for."""
+
+
+class Match(NamedTuple):
+    """Characters `start` up to `end` (exclusive) that rule number `rule` found."""
+
+    start: int
+    end: int
+    rule: int
+
+
+def matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
+    """What `rule`, number `number`, finds in `text`; `earlier` are the label, start and end of what the rules before it
+    found, for a rule that looks inside another's."""
+    places = [(0, len(text))]
+    if rule.inside:
+        places = [(start, end) for label, start, end in earlier if label == rule.inside]
+    return [Match(start, end, number) for place in places for start, end in _found(rule, text, *place) if start < end]
+
+
+def _found(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if rule.between[0]:
+        return _between(*rule.between, text, start, end)
+    if rule.regex:
+        return _by_regex(rule.regex, text, start, end)
+    return _by_pointer(rule, text, start, end)
+
+
+def _between(opens: str, closes: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """From each opening tag to the next closing one, both included; a tag that is not closed begins nothing."""
+    while (at := text.find(opens, start, end)) >= 0:
+        close = text.find(closes, at + len(opens), end)
+        if close < 0:
+            return
+        start = close + len(closes)
+        yield at, start
+
+
+def _by_regex(pattern: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    compiled = _compiled(pattern)
+    group = SEGMENT if SEGMENT in compiled.groupindex else 0
+    # A slice, so that \A and \Z mean the part that is looked into.
+    part = text if (start, end) == (0, len(text)) else text[start:end]
+    for match in compiled.finditer(part):
+        if match.start(group) >= 0:
+            yield start + match.start(group), start + match.end(group)
+
+
+@lru_cache(512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _by_pointer(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for value in json_in(text, start, end):
+        if rule.beside and not any(True for _ in _walk(text, [value], rule.beside)):
+            continue
+        for pointer in rule.pointers:
+            yield from ((found.start, found.end) for found in _walk(text, [value], pointer))
+
+
+def json_in(text: str, start: int, end: int) -> Iterator[Value]:
+    """The objects and lists of JSON that begin on a line of their own, the outermost only."""
+    if end - start > JSON_LIMIT:
+        return
+    failed = 0
+    while failed < _ATTEMPTS and (line := _JSON_STARTS.search(text, start, end)) is not None:
+        try:
+            value = spans.read(text, line.start(1))
+        except Malformed:
+            start, failed = line.end(), failed + 1
+            continue
+        if value.end > end:
+            return
+        yield value
+        start = value.end
+
+
+def _walk(text: str, values: Iterable[Value], pointer: str) -> Iterator[Value]:
+    for step in pointer.split("/")[1:]:
+        values = [found for value in values for found in _step(text, value, unescaped(step))]
+    yield from values
+
+
+def _step(text: str, value: Value, key: str) -> Iterator[Value]:
+    if isinstance(value.value, dict) and (key == "*" or key in value.value):
+        members = spans.members(text, value.start)
+        yield from (Value(one.value, one.start, one.end) for one in members if key in ("*", one.key))
+    elif isinstance(value.value, list) and (key == "*" or key.isdecimal()):
+        items = spans.elements(text, value.start)
+        yield from (item for number, item in enumerate(items) if key == "*" or number == int(key))

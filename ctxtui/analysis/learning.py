@@ -1,0 +1,79 @@
+"""What a session's reports have taught so far: call by call, as it grows, nothing gone through twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.forecast import Forecaster
+from ctxtui.core.session import Session
+from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.models import ModelCard
+from ctxtui.tokens.weights import Weights
+
+_STEP: Final = 1.2
+"""Weights are given out anew when the reports learnt from have grown by this factor: every figure changes with them."""
+
+
+class Foretold(NamedTuple):
+    """What was foretold of a call's input, in tokens, with its 90 % interval."""
+
+    predicted: int
+    lo: int
+    hi: int
+
+
+class Learning:
+    """Feeds the calls of `session` to a forecaster and keeps what was foretold of each, by call id.
+
+    The newest call of a thread waits until another follows: a fuller record may still replace it.
+    """
+
+    def __init__(
+        self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
+    ) -> None:
+        self.forecaster = Forecaster(session, cumulated, card)
+        self.forecasts: dict[str, Foretold] = {}
+        self._session = session
+        self._cumulated = cumulated
+        self._waiting: dict[str, str] = {}
+        self._read = 0
+        self._given = 0
+        self._weights: dict[str, Weights] = {}
+
+    def advance(self) -> None:
+        """Learn from the calls that are new and counted."""
+        ids = list(self._session.calls)
+        for id_ in ids[self._read :]:
+            call = self._session.calls[id_]
+            before = self._waiting.get(call.thread)
+            if before is not None:
+                if not self._counted(before):
+                    return
+                self._learn(before)
+            self._waiting[call.thread] = id_
+            self._read += 1
+
+    def give(self) -> bool:
+        """Give out the weights as they are now, if enough was learnt since the last time; whether they are new."""
+        learnt = self.forecaster.learnt
+        if learnt < max(1.0, self._given * _STEP):
+            return False
+        self._given = learnt
+        self._weights = self.forecaster.weights()
+        return True
+
+    def weights(self, model: str) -> Weights:
+        """The weights of `model` as they were given out last."""
+        return self._weights.get(model) or self.forecaster.calibration(model).prior
+
+    def _counted(self, id_: str) -> bool:
+        call = self._session.calls[id_]
+        return self._cumulated(call.model).counted(max(call.sent_head, call.response_head))
+
+    def _learn(self, id_: str) -> None:
+        call = self._session.calls[id_]
+        forecast = self.forecaster.forecast(call) if call.usage is not None else None
+        if forecast is not None:
+            self.forecasts[id_] = Foretold(forecast.predicted, forecast.lo, forecast.hi)
+        self.forecaster.learn(call, forecast)

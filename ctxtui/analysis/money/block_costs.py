@@ -1,0 +1,123 @@
+"""What single blocks cost over a session, from the ledgers of its threads; for a whole bill, not for a screen."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.money.ledger import Ledger
+from ctxtui.analysis.money.resent import Resent, Sending
+from ctxtui.analysis.running_totals import Running
+from ctxtui.core.block import HEADER
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT
+from ctxtui.pricing.price import Cost
+
+_THINKING = INDEX["thinking"]
+_CANDIDATES = 50
+"""Blocks that are priced for each one that is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heavy:
+    """A block that was dear to carry: its first `node`, its `tokens`, what it cost in USD, in how many `calls` it was
+    sent."""
+
+    node: int
+    tokens: int
+    usd: float
+    calls: int
+
+
+class ThreadCosts:
+    """The ledger of one thread of a counted book, entered to its end, and how long each block stayed."""
+
+    def __init__(self, book: Book, thread: str, running: Running, costs: Mapping[str, Cost | None]) -> None:
+        self.tree = book.session.tree
+        self.thread = thread
+        self.calls = book.session.thread_calls(thread)
+        self.running = running
+        self.ledger = Ledger(book, running)
+        self.ledger.advance(self.calls, costs, len(self.calls))
+        self.stays = Stays(self.tree)
+        self.stays.advance(self.calls)
+        self._book = book
+        self._resent: list[Resent] | None = None
+        self._turns = [self.tree[call.sent_head].turn for call in self.calls]
+
+    def nodes(self) -> Iterator[int]:
+        """Every node that was sent, headers left out."""
+        tree = self.tree
+        return (node for node in self.ledger.entered if tree[node].block.kind != HEADER)
+
+    def spans(self, node: int, since: int = 0) -> list[tuple[int, int]]:
+        """The stretches of calls [from, to), from call `since` on, in which the provider read `node`: thinking only to
+        the end of its turn where it is taken out then."""
+        end = self.ledger.done
+        here = self.tree[node]
+        if here.category == _THINKING and self.running.strips_thinking and here.turn_start != ROOT:
+            first = self.ledger.entered[node]
+            end = min(end, bisect_right(self._turns, here.turn, lo=first))
+        return [(max(a, since), b) for a, b in self.stays.spans(node, end) if b > since]
+
+    def stood(self, node: int, index: int) -> bool:
+        """Whether call `index` sent the block of `node`."""
+        return any(start <= index < stop for start, stop in self.stays.spans(node, index + 1))
+
+    def missing(self, index: int) -> int:
+        """Tokens of call `index` (from 0) that are not in the record."""
+        return not_recorded(self._book, self.calls[index]) or 0
+
+    def kept(self, index: int) -> int:
+        """Input tokens of call `index` that begin its context as they began an earlier one's."""
+        if self._resent is None:
+            sending = Sending(self._book, dict.fromkeys((call.model for call in self.calls), self.running))
+            self._resent = [sending.enter(call) for call in self.calls]
+        return self._resent[index].kept
+
+    def input_usd(self, node: int, since: int = 0) -> float:
+        """USD that calls from `since` on took for carrying the block of `node`."""
+        depth = self.tree[node].depth
+        rate = sum(self.ledger.carried(depth, start, stop) for start, stop in self.spans(node, since))
+        return rate * self.running.own(node)
+
+
+def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCosts]:
+    """The costs of every thread with calls; the book must be counted whole."""
+    running: dict[str, Running] = {}
+    found = []
+    for thread, ids in book.session.order.items():
+        if ids:
+            model = book.session.calls[ids[-1]].model
+            if model not in running:
+                running[model] = Running(book, model)
+                running[model].advance()
+            found.append(ThreadCosts(book, thread, running[model], costs))
+    return found
+
+
+def heaviest(threads: list[ThreadCosts], most: int) -> list[Heavy]:
+    """The `most` dearest blocks over all threads, dearest first; one that was sent in several places counts once."""
+    where: dict[str, list[tuple[ThreadCosts, int]]] = {}
+    carried: dict[str, int] = {}
+    for thread in threads:
+        for node in thread.nodes():
+            digest = thread.tree[node].block.digest
+            where.setdefault(digest, []).append((thread, node))
+            weight = thread.running.own(node) * thread.stays.count(node, len(thread.calls))
+            carried[digest] = carried.get(digest, 0) + weight
+    # Money follows tokens x calls but for the rates: far more candidates than are wanted are priced.
+    likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES]
+    found = [_heavy(where[digest]) for digest in likely if carried[digest]]
+    return sorted(found, key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+
+
+def _heavy(places: list[tuple[ThreadCosts, int]]) -> Heavy:
+    thread, node = places[0]
+    usd = sum(there.input_usd(at) for there, at in places)
+    calls = sum(stop - start for there, at in places for start, stop in there.spans(at))
+    return Heavy(node, thread.running.own(node), usd, calls)

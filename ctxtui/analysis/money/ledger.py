@@ -1,0 +1,188 @@
+"""The ledger: what each block and each category has cost so far, from the reports and prices of a thread's calls."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.running_totals import Running
+from ctxtui.core.call import Call
+from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.tree import ROOT
+from ctxtui.pricing.price import Cost
+
+_THINKING = INDEX["thinking"]
+_CHUNK = 64
+"""Calls whose least cached depth is kept as one figure, so that a block's cost takes few steps in long sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What a call took for one token of ours, in USD: for blocks down to depth `read` of its context the first of
+    `rates`, down to depth `write` the second, below that the third; `answer` for a token of its answer."""
+
+    read: int
+    write: int
+    rates: tuple[float, float, float]
+    answer: float
+
+    def rate(self, depth: int) -> float:
+        """USD for one token of the block at `depth`."""
+        return self.rates[(depth > self.read) + (depth > self.write)]
+
+
+_FREE = Charged(0, 0, (0.0, 0.0, 0.0), 0.0)
+
+
+class Ledger:
+    """Running costs of one thread, entered call by call with `advance`; only calls with report and price count.
+
+    `entered` says at which call (from 0) a block first was in the context, `made` which call answered with it.
+    """
+
+    def __init__(self, book: Book, running: Running) -> None:
+        self._book = book
+        self._running = running
+        self.version = running.version
+        """That of the weights behind the tokens that costs were shared out by."""
+        self.entered: dict[int, int] = {}
+        self.made: dict[int, int] = {}
+        self._charged: list[Charged] = []
+        self._sums: list[float] = [0.0]
+        self._least: list[int] = []
+        self._by_category: list[tuple[float, ...]] = [(0.0,) * (len(CATEGORIES) + 1)]
+        self._turns: list[int] = []
+        self._path: list[int] = []
+
+    @property
+    def done(self) -> int:
+        """How many calls are entered."""
+        return len(self._charged)
+
+    def advance(self, calls: Sequence[Call], costs: Mapping[str, Cost | None], limit: int) -> int:
+        """Enter up to `limit` further `calls` of the thread, as far as they are counted and priced; returns `done`."""
+        for index in range(self.done, min(len(calls), self.done + limit)):
+            call = calls[index]
+            if call.id not in costs or not self._running.counted(max(call.sent_head, call.response_head)):
+                break
+            self._enter(index, call, costs[call.id])
+        return self.done
+
+    def _enter(self, index: int, call: Call, cost: Cost | None) -> None:
+        tree, path = self._book.session.tree, self._path
+        shared = tree.common(path[-1] if path else ROOT, call.sent_head)
+        del path[tree[shared].depth :]
+        fresh = tree.path(call.sent_head, shared)
+        path.extend(fresh)
+        for node in fresh:
+            self.entered.setdefault(node, index)
+        for node in tree.path(call.response_head, tree.common(call.sent_head, call.response_head)):
+            self.made.setdefault(node, index)
+        charged, parts = self._charge(call, cost)
+        self._turns.append(tree[call.sent_head].turn)
+        self._sums.append(self._sums[-1] + charged.rates[0])
+        if index % _CHUNK == 0:
+            self._least.append(charged.read)
+        self._least[-1] = min(self._least[-1], charged.read)
+        self._by_category.append(tuple(a + b for a, b in zip(self._by_category[-1], parts, strict=True)))
+        # Last, since `done` counts these: another thread may read while this one enters.
+        self._charged.append(charged)
+
+    def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
+        usage, running = call.usage, self._running
+        missing = not_recorded(self._book, call) or 0
+        total = missing + running.read(call.sent_head, call.sent_head)
+        if usage is None or cost is None or not usage.input or not total:
+            return _FREE, (0.0,) * (len(CATEGORIES) + 1)
+        scale = total / usage.input
+        counts = (usage.cache_read * scale, usage.cache_write * scale, usage.fresh * scale)
+        ends = (counts[0], counts[0] + counts[1], float(total))
+        rates = [usd / n if n else 0.0 for usd, n in zip((cost.read, cost.write, cost.fresh), counts, strict=True)]
+        answer = cost.output / usage.output if usage.output else 0.0
+        read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
+        charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
+        return charged, self._categories(call.sent_head, charged, missing, ends)
+
+    def _blocks_until(self, head: int, token: float) -> int:
+        """How many blocks of the path lie more than half before `token`."""
+        running, tree = self._running, self._book.session.tree
+        return bisect_right(
+            self._path, 2 * token, key=lambda node: running.read(head, node) + running.read(head, tree[node].parent)
+        )
+
+    def _categories(
+        self, head: int, charged: Charged, missing: int, ends: tuple[float, float, float]
+    ) -> tuple[float, ...]:
+        parts, before, lacking, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0, 0.0
+        for end, rate in zip(ends, charged.rates, strict=True):
+            sums = self._sums_until(head, end - missing)
+            parts = [p + (s - b) * rate for p, s, b in zip(parts, sums, before, strict=True)]
+            lacking += (min(missing, end) - min(missing, start)) * rate
+            before, start = sums, end
+        return (*parts, lacking)
+
+    def _sums_until(self, head: int, token: float) -> list[float]:
+        """Tokens by category of the context `head` up to `token`, which may stand inside a block."""
+        running, path = self._running, self._path
+        whole = bisect_right(path, token, key=lambda node: running.read(head, node))
+        last = path[whole - 1] if whole else ROOT
+        sums = [float(n) for n in running.sums(head, last)]
+        if whole < len(path) and token > 0:
+            # The block that `token` stands in may count in several categories: each gets the same share of its own.
+            after = running.sums(head, path[whole])
+            part = (token - running.read(head, last)) / (
+                (running.read(head, path[whole]) - running.read(head, last)) or 1
+            )
+            sums = [before + (till - before) * part for before, till in zip(sums, after, strict=True)]
+        return sums
+
+    def back(self, calls: int) -> None:
+        """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
+        if calls >= self.done:
+            return
+        # First, for the same reason as they are entered last.
+        del self._charged[calls:]
+        del self._turns[calls:], self._sums[calls + 1 :], self._by_category[calls + 1 :]
+        del self._least[-(-calls // _CHUNK) :]
+        if calls % _CHUNK:
+            self._least[-1] = min(charged.read for charged in self._charged[calls - calls % _CHUNK :])
+
+    def categories(self, calls: int) -> tuple[float, ...]:
+        """USD by category index over the first `calls` calls (at most `done`); last what is not recorded."""
+        return self._by_category[calls]
+
+    def block(self, node: int, tokens: int, calls: int) -> float | None:
+        """USD that the block of `node` with its `tokens` has cost over the first `calls` calls: written once as an
+        answer, then part of every context that held it (thinking only to the end of its turn, where the provider
+        takes it out). None while its first call is not entered."""
+        first, made = self.entered.get(node), self.made.get(node)
+        if first is None and made is None:
+            return None
+        here, last = self._book.session.tree[node], min(calls, self.done)
+        usd = tokens * self._charged[made].answer if made is not None and made < last else 0.0
+        if here.category == _THINKING and self._running.strips_thinking and first is not None:
+            last = min(last, bisect_right(self._turns, here.turn, lo=first))
+        if first is not None and first < last:
+            usd += tokens * self.carried(here.depth, first, last)
+        return usd
+
+    def charged(self, index: int) -> Charged:
+        """What call `index` (from 0, below `done`) took for one token of ours."""
+        return self._charged[index]
+
+    def carried(self, depth: int, first: int, last: int) -> float:
+        """The sum of what calls `first` to `last` - 1 took for one token at `depth`."""
+        total, at = 0.0, first
+        while at < last:
+            chunk = at // _CHUNK
+            end = min(last, (chunk + 1) * _CHUNK)
+            if self._least[chunk] >= depth:
+                total += self._sums[end] - self._sums[at]
+            else:
+                for one in self._charged[at:end]:
+                    total += one.rates[(depth > one.read) + (depth > one.write)]
+            at = end
+        return total

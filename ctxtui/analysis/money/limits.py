@@ -1,0 +1,177 @@
+"""A gate for one's own tests: what a recording comes to, held against limits or an earlier recording's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+from ctxtui.analysis.money.bill import Bill
+from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+
+TOLERANCE: Final = 0.05
+"""Share by which a figure may be worse than the baseline's before that counts as worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a recording comes to; None: not known.
+
+    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block that a call sent
+    (system, tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over every
+    call whose provider reports cache figures (None where there is but one: it had nothing to hit);
+    `cache_read_of_unwritten` is the other common definition, read / (read +
+    fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
+    `lab.bill`), `cost_usd` is the list price.
+    """
+
+    calls: int = 0
+    context_tokens: int | None = None
+    block_chars: int = 0
+    cache_read: float | None = None
+    cache_read_of_unwritten: float | None = None
+    rewrites: int = 0
+    cost_usd: float | None = None
+    unpriced_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is allowed; None: no limit. Tokens, characters, a share (0 to 1), counts, USD."""
+
+    max_context: int | None = None
+    max_block_chars: int | None = None
+    min_cache_read: float | None = None
+    max_rewrites: int | None = None
+    max_cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One limit held against its figure. `limit` is the limit's name, `allowed` its value, `found` the figure (None:
+    unknown, which never passes), `told` says it in words."""
+
+    limit: str
+    allowed: float
+    found: float | None
+    passed: bool
+    told: str
+
+    def as_fields(self) -> dict[str, Any]:
+        """As JSON names it."""
+        return {
+            "name": self.limit,
+            "limit": self.allowed,
+            "value": self.found,
+            "passed": self.passed,
+            "words": self.told,
+        }
+
+
+_FIGURE: Final = {
+    "max_context": "context_tokens",
+    "max_block_chars": "block_chars",
+    "min_cache_read": "cache_read",
+    "max_rewrites": "rewrites",
+    "max_cost": "cost_usd",
+}
+_WORDS: Final = {
+    "max_context": "largest context, tokens",
+    "max_block_chars": "longest block, characters",
+    "min_cache_read": "cache read / input",
+    "max_rewrites": "rewrites",
+    "max_cost": "cost, USD",
+}
+
+
+def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
+    """The figures of a session with its `bill`; `largest` is its largest context in tokens, reported or counted."""
+    used = [call.usage for call in session.calls.values() if call.usage is not None and call.usage.has_cache]
+    read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
+    whole = sum(u.input for u in used) if len(used) > 1 else 0
+    unpriced = sum(bill.unpriced.values())
+    return Figures(
+        len(session.calls),
+        largest,
+        longest_block(session),
+        read_ / whole if whole else None,
+        read_ / (read_ + fresh) if whole and read_ + fresh else None,
+        len(bill.rewrites),
+        bill.usd if not unpriced else None,
+        unpriced,
+    )
+
+
+def longest_block(session: Session) -> int:
+    """Characters of the longest block that any call sent, or will send where there are no calls: what the model reads
+    as words or arguments."""
+    tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
+    heads = [call.sent_head for call in session.calls.values()]
+    for node in heads or [thread.tip for thread in session.threads.values()]:
+        while node not in sent:
+            sent.add(node)
+            block = tree[node].block
+            # A block's text is never longer than its JSON.
+            if block.kind != HEADER and block.digest not in digests and len(block.body) > most:
+                digests.add(block.digest)
+                got = read(block)
+                most = max(most, len(got.text), len(got.arguments))
+            node = tree[node].parent
+    return most
+
+
+def verdicts(found: Figures, limits: Limits) -> list[Verdict]:
+    """Each limit that is set, held against its figure. What is not known does not pass; a hit rate where there was
+    nothing to hit (one call alone) does."""
+    out = []
+    for field in fields(Limits):
+        allowed = getattr(limits, field.name)
+        if allowed is None:
+            continue
+        figure = getattr(found, _FIGURE[field.name])
+        alone = field.name == "min_cache_read" and figure is None and found.calls == 1
+        passed = alone or (figure is not None and _within(field.name, figure, allowed))
+        out.append(Verdict(field.name, allowed, figure, passed, _told(field.name, figure, allowed, passed)))
+    return out
+
+
+def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[Verdict]:
+    """Each figure held against the same one of an earlier recording: worse by more than `tolerance` does not pass.
+
+    `baseline` holds figures by name, as `as_fields` gives them; what it lacks is not compared.
+    """
+    out = []
+    for name, key in _FIGURE.items():
+        before, now = baseline.get(key), getattr(found, key)
+        if not isinstance(before, int | float) or isinstance(before, bool):
+            continue
+        allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
+        passed = now is not None and _within(name, now, allowed)
+        told = _told(name, now, allowed, passed) + f"; baseline {_shown(name, before)}"
+        out.append(Verdict(f"baseline {key}", allowed, now, passed, told))
+    return out
+
+
+def _within(limit: str, figure: float, allowed: float) -> bool:
+    return figure >= allowed if limit.startswith("min") else figure <= allowed
+
+
+def _told(limit: str, figure: float | None, allowed: float, passed: bool) -> str:
+    than = "at least" if limit.startswith("min") else "at most"
+    return f"{_WORDS[limit]}: {_shown(limit, figure)}, {than} {_shown(limit, allowed)}" + ("" if passed else " allowed")
+
+
+def _shown(limit: str, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    if limit == "min_cache_read":
+        return f"{value:.1%}".replace("%", " %")
+    return f"{value:,.4f}" if limit == "max_cost" else f"{value:,.0f}"
+
+
+def as_fields(found: Figures) -> dict[str, Any]:
+    """The figures by name, as a baseline keeps them."""
+    return asdict(found)

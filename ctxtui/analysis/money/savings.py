@@ -1,0 +1,224 @@
+"""Cures: what a session would have cost less, had one thing been done otherwise and the same calls been made.
+
+Every figure is worked out from the recorded calls, pauses and rates, net of what the cure itself costs. None of them
+knows whether the model would have needed what was taken away.
+
+Clearing old tool results: the cure whose best moment and depth is looked for call by call.
+
+A cure: something that could have been done otherwise, and what it would have saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.money.bill import Rewrite
+from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.block import HEADER
+from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
+from ctxtui.pricing.rates import Rates
+
+_CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]
+FIVE_MINUTES: Final = 300.0
+ONE_HOUR: Final = 3600.0
+
+
+def cures(
+    threads: Sequence[ThreadCosts],
+    rewrites: Sequence[Rewrite],
+    rates: RatesOf,
+    names: Names,
+    minimum: Callable[[str], int],
+) -> list[Cure]:
+    """Every cure that saves money, the one that saves most first. `minimum` gives a model's least cacheable prefix."""
+    found: list[Cure | None] = []
+    for thread in threads:
+        found += [cleared(thread, rates), hours(thread, rewrites, rates), minutes(thread, rates)]
+        found += [unused_tools(thread, names), cached(thread, rates, minimum)]
+    return sorted((cure for cure in found if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
+
+
+def hours(thread: ThreadCosts, rewrites: Sequence[Rewrite], rates: RatesOf) -> Cure | None:
+    """Entries that live an hour in place of five minutes: rewrites after pauses of up to an hour are saved, every
+    other write costs more."""
+    avoided = {
+        one.number: one
+        for one in rewrites
+        if one.thread == thread.thread and one.cause == "pause" and one.pause is not None and one.pause <= ONE_HOUR
+    }
+    saves, count, tokens = 0.0, 0, 0
+    for number, call in enumerate(thread.calls, 1):
+        usage, by = call.usage, rates(call)
+        if usage is None or by is None or by.write_1h <= by.write_5m:
+            continue
+        again = min(avoided[number].tokens, usage.write_5m) if number in avoided else 0
+        saves += again * (by.write_5m - by.read) - (usage.write_5m - again) * (by.write_1h - by.write_5m)
+        count, tokens = count + bool(again), tokens + again
+    return Cure(HOUR, saves, thread.thread, 0, count, tokens) if count else None
+
+
+def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+    """Entries that live five minutes in place of an hour: every write is cheaper, and what was read after a pause of
+    more than five minutes would have had to be written again."""
+    saves, wrote, lost = 0.0, 0, 0
+    before: Call | None = None
+    for call in thread.calls:
+        usage, by = call.usage, rates(call)
+        if usage is not None and by is not None:
+            pause = _pause(before, call)
+            saves += usage.write_1h * (by.write_1h - by.write_5m)
+            wrote += usage.write_1h
+            # A pause that is not recorded may have been a long one: then the saving is not claimed.
+            if pause is None or pause > FIVE_MINUTES:
+                saves -= usage.cache_read * (by.write_5m - by.read)
+                lost += bool(usage.cache_read)
+        before = call
+    return Cure(MINUTES, saves, thread.thread, 0, lost, wrote) if wrote else None
+
+
+def unused_tools(thread: ThreadCosts, names: Names) -> Cure | None:
+    """Tool definitions that no call of the thread ever used, left out from the beginning: nothing is written again."""
+    tree = thread.tree
+    used = {names.label(tree[n]) for n in _answered(thread) if tree[n].category == _CALL}
+    defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
+    idle = [n for n in defined if names.label(tree[n]) not in used]
+    saves = sum(thread.input_usd(n) for n in idle)
+    tokens = sum(map(thread.running.own, idle))
+    labels = tuple(sorted({names.label(tree[n]) for n in idle}))
+    return Cure(TOOLS, saves, thread.thread, 0, len(labels), tokens, labels) if idle else None
+
+
+def _answered(thread: ThreadCosts) -> set[int]:
+    return {*thread.ledger.entered, *thread.ledger.made}
+
+
+def _pause(before: Call | None, call: Call) -> float | None:
+    """Seconds from the start of one call to the start of the next; None where not recorded."""
+    if before is None or before.started is None or call.started is None:
+        return None
+    return call.started - before.started
+
+
+def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
+    """Caching switched on where the provider writes nothing unasked and nothing was asked: each call then reads what
+    the one before sent, if that was at most five minutes earlier, and writes the rest."""
+    calls = thread.calls
+    if any(call.provider != "anthropic" or call.usage is None or call.usage.input > call.usage.fresh for call in calls):
+        return None
+    saves, count = 0.0, 0
+    before: Call | None = None
+    for index, call in enumerate(calls):
+        usage, by = call.usage, rates(call)
+        if usage is None or by is None:
+            return None
+        pause = _pause(before, call)
+        kept = thread.kept(index) if pause is not None and pause <= FIVE_MINUTES else 0
+        kept = kept if kept >= minimum(call.model) else 0
+        rest = usage.input - kept
+        write = by.write_5m if usage.input >= minimum(call.model) else by.fresh
+        saves += usage.input * by.fresh - kept * by.read - rest * write
+        count, before = count + bool(kept), call
+    return Cure(CACHE, saves, thread.thread, 0, count) if count else None
+
+
+_RESULT: Final = INDEX["tool_result"]
+KEPT: Final = 3
+"""Newest results that are never cleared: the provider's own default for clearing (facts §3)."""
+LEAST: Final = 200
+"""Tokens below which a result is not worth clearing."""
+PLACEHOLDER: Final = 10
+"""Tokens that stand in a cleared result's place."""
+_MOST_RESULTS: Final = 200
+_MOST_CALLS: Final = 200
+"""The heaviest results, and calls evenly spread, among which the best clearing is looked for."""
+
+
+def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+    """The best moment and depth to clear old tool results once: what carrying them cost from then on, less the
+    placeholders, less what stood behind them in the cache and had to be written again at that call."""
+    best: Cure | None = None
+    results = _results(thread)
+    for index in _moments(len(thread.calls), thread.ledger.done):
+        by = rates(thread.calls[index])
+        for cure in _clearings(thread, index, by, results) if by is not None else ():
+            if best is None or cure.saves > best.saves:
+                best = cure
+    return best
+
+
+def _results(thread: ThreadCosts) -> list[int]:
+    """The nodes of the results that are worth clearing, deepest first: those that were most to carry, if there are
+    many."""
+    tree, own = thread.tree, thread.running.own
+    large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= LEAST]
+    if len(large) > _MOST_RESULTS:
+        large.sort(key=lambda node: -own(node) * thread.stays.count(node, len(thread.calls)))
+    return sorted(large[:_MOST_RESULTS], key=lambda node: -tree[node].depth)
+
+
+def _moments(calls: int, done: int) -> Iterable[int]:
+    return range(1, min(calls, done), max(1, -(-calls // _MOST_CALLS)))
+
+
+def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int]) -> Iterator[Cure]:
+    """Clearing at call `index` all of `results` from some depth on, for every depth, deepest first."""
+    call, running, tree = thread.calls[index], thread.running, thread.tree
+    head, charged = call.sent_head, thread.ledger.charged(index)
+    newest = _newest_results(thread, head)
+    whole = running.read(head, head) + thread.missing(index)
+    scale = call.usage.input / whole if call.usage is not None and whole else 1.0
+    # Where the cached prefix ends, in our tokens.
+    end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
+    dearer = max(0.0, written_rate(call, by) - by.read) * scale
+    saved, gone, gone_read, count = 0.0, 0, 0, 0
+    for node in results:
+        if node in newest or thread.ledger.entered[node] >= index or not thread.stood(node, index):
+            continue
+        own = running.own(node)
+        saved += thread.input_usd(node, index) * (own - PLACEHOLDER) / own
+        gone, count = gone + own, count + 1
+        gone_read += own if tree[node].depth <= charged.read else 0
+        behind = max(0.0, end - running.read(head, tree[node].parent) - gone_read)
+        yield Cure(CLEAR, saved - behind * dearer, thread.thread, index + 1, count, gone)
+
+
+def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
+    """The last `KEPT` results of a context."""
+    found: set[int] = set()
+    while head and len(found) < KEPT:
+        if thread.tree[head].category == _RESULT and thread.tree[head].block.kind != HEADER:
+            found.add(head)
+        head = thread.tree[head].parent
+    return found
+
+
+def written_rate(call: Call, by: Rates) -> float:
+    """USD for one token that is not read at this call: written as the client writes, or at full price."""
+    usage = call.usage
+    if usage is None or not usage.cache_write:
+        return by.write_5m if call.provider == "anthropic" else by.fresh
+    return by.written(usage) / usage.cache_write
+
+
+CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries", "unused tools", "cache"
+"""Kinds of cures."""
+
+RatesOf = Callable[[Call], Rates | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """Something to do otherwise: `saves` USD net. `thread` and `call` (from 1) say where, 0 for throughout; `count` of
+    what (results, tools, pauses) and the `tokens` that it is about; `names` are tools."""
+
+    kind: str
+    saves: float
+    thread: str = ""
+    call: int = 0
+    count: int = 0
+    tokens: int = 0
+    names: tuple[str, ...] = ()

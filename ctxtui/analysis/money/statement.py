@@ -1,0 +1,58 @@
+"""A statement: the bill of one or more sessions with what explains it: dearest blocks, cures, times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ctxtui.analysis.latency import Latency, latencies
+from ctxtui.analysis.money.bill import Bill
+from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.spending import Row, merged
+from ctxtui.core.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Dear:
+    """A block that was dear to carry: its `category`, its tool's or first words (`label`), what says most about it
+    (`about`), its tokens, USD, and in how many calls it was sent."""
+
+    category: str
+    label: str
+    about: str
+    tokens: int
+    usd: float
+    calls: int
+
+
+@dataclass(slots=True)
+class Statement:
+    """What sessions cost and why. `calls` are all their calls, each once; `peak` is the largest input of a call and
+    `window` that model's context window (tokens, 0 unknown). `subscription`: paid by a subscription, so that money is
+    what the list says and nobody was charged."""
+
+    bill: Bill = field(default_factory=Bill)
+    heaviest: list[Dear] = field(default_factory=list)
+    cures: list[Cure] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    sessions: int = 0
+    tools: list[Row] = field(default_factory=list)
+    """What each tool cost as input; the rest of the context, output and others last in their rows' own names."""
+    subscription: bool = False
+    peak: int = 0
+    window: int = 0
+
+    @property
+    def times(self) -> list[Latency]:
+        """How long calls took, by size of context."""
+        return latencies(self.calls)
+
+    def take(self, other: Statement, prefix: str = "") -> None:
+        """Add another session's statement, whose calls must be others; its threads get `prefix`."""
+        self.bill.take(other.bill, prefix)
+        self.heaviest = sorted([*self.heaviest, *other.heaviest], key=lambda one: -one.usd)
+        self.cures = sorted([*self.cures, *other.cures], key=lambda one: -one.saves)
+        self.subscription = other.subscription and (self.subscription or not self.sessions)
+        self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
+        self.tools = merged([*self.tools, *other.tools])
+        self.calls += other.calls
+        self.sessions += other.sessions
