@@ -69,10 +69,10 @@ def _heights(path: Path) -> tuple[float, float]:
     from ctxtui.tui.highlight import highlight
     from ctxtui.tui.look.heights import Heights
     from ctxtui.tui.widgets.transcript import NEAR
-    from ctxtui.views.context_rows import FULL, ContextRows
-    from ctxtui.views.grid import Grid
-    from ctxtui.views.path import Boundaries
-    from ctxtui.views.readings import Readings
+    from ctxtui.views.model.block_cache import Readings
+    from ctxtui.views.text.grid import Grid
+    from ctxtui.views.transcript.context_rows import FULL, ContextRows
+    from ctxtui.views.transcript.row_index import Boundaries
     from tests.cases.sessions import book_of
 
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
@@ -96,7 +96,7 @@ def _heights(path: Path) -> tuple[float, float]:
 
 def _scene(book):  # type: ignore[no-untyped-def]
     from ctxtui.analysis.running_totals import Running
-    from ctxtui.views.scene import calls_of, scene_at
+    from ctxtui.views.model.scene import calls_of, scene_at
 
     calls = calls_of(book.session, "main")
     running = Running(book, calls[-1].model)

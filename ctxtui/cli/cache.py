@@ -39,8 +39,8 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         write_json(_fields(found, coming, loaded.session.about.id or loaded.name))
         return
     from ctxtui.cli.paint import Painter, width
-    from ctxtui.views import misses
-    from ctxtui.views.next_call import sentence
+    from ctxtui.views.inspector.next_call import sentence
+    from ctxtui.views.lists import misses
 
     painter, room = Painter(settings.glyphs), width()
     painter.line([*misses.head(found), *([] if not found.calls else [_gap(), *misses.foreseen(found)])])
@@ -68,7 +68,7 @@ def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
 
 
 def _gap() -> Any:
-    from ctxtui.views.span import Span
+    from ctxtui.views.text.span import Span
 
     return Span("   ")
 

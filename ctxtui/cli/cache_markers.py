@@ -8,7 +8,7 @@ from typing import Any
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import Worth
-from ctxtui.views import numbers
+from ctxtui.views.text import numbers
 
 _NAME = 18
 _MOST = 5

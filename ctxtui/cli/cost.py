@@ -22,8 +22,8 @@ from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.spent import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
-from ctxtui.views.home import SAMPLES
-from ctxtui.views.home_row import is_empty
+from ctxtui.views.home.row import is_empty
+from ctxtui.views.home.summary import SAMPLES
 
 if TYPE_CHECKING:
     from ctxtui.core.call import Call

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from ctxtui.analysis.money.spending import Row
 from ctxtui.cli.paint import Painter
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.views import cells, numbers, safe_text
-from ctxtui.views.bill_words import LABEL
-from ctxtui.views.span import Span
+from ctxtui.views.lists.bill import LABEL
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.span import Span
 
 _NAME = 44
 

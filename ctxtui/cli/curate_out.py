@@ -11,8 +11,8 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.price.price_tag import Moment
 from ctxtui.runtime.curating import Curation
-from ctxtui.views import numbers
-from ctxtui.views.safe_text import one_line
+from ctxtui.views.text import numbers
+from ctxtui.views.text.safe_text import one_line
 
 SHOWN = 3
 """Quoted and lost literals that are named."""

@@ -14,9 +14,10 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.word_diff import word_diff
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.settings import Settings
-from ctxtui.views import cells, diff_rows, numbers, safe_text
-from ctxtui.views import word_diff as shown
-from ctxtui.views.span import Span
+from ctxtui.views.blocks import word_diff as shown
+from ctxtui.views.lists import diff_rows
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.span import Span
 
 _LINES = 24
 """Lines of a word diff that are printed."""

@@ -15,8 +15,8 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.runtime import examine
 from ctxtui.runtime.examine import Check
-from ctxtui.views.signs import MARK
-from ctxtui.views.span import Span
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span
 
 _SIGN = {examine.OK: MARK["ok"], examine.WARNING: MARK["warning"], examine.FAILED: MARK["refused"]}
 

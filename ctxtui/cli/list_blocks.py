@@ -10,10 +10,10 @@ from ctxtui.cli.list_asked import Asked
 from ctxtui.cli.paint import rule, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
-from ctxtui.views import repeats as repeat_view
-from ctxtui.views import weights as weight_view
-from ctxtui.views.diff_rows import said
-from ctxtui.views.span import Span
+from ctxtui.views.lists import duplicates as repeat_view
+from ctxtui.views.lists import heaviest_blocks as weight_view
+from ctxtui.views.lists.diff_rows import said
+from ctxtui.views.text.span import Span
 
 _MOST: Final = 40
 """Blocks that are printed; JSON has all."""

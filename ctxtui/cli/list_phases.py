@@ -8,8 +8,8 @@ from typing import Any
 from ctxtui.analysis.growth.phases import typical
 from ctxtui.cli.list_asked import Asked
 from ctxtui.cli.paint import rule, width
-from ctxtui.views import phases as view
-from ctxtui.views.span import Span
+from ctxtui.views.lists import phases as view
+from ctxtui.views.text.span import Span
 
 
 def phases(asked: Asked) -> dict[str, Any]:

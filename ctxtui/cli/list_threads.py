@@ -8,9 +8,9 @@ from typing import Any
 from ctxtui.analysis.content.tools import totals as tool_totals
 from ctxtui.cli.list_asked import Asked
 from ctxtui.cli.paint import rule, width
-from ctxtui.views import threads as thread_view
-from ctxtui.views import toolset
-from ctxtui.views.span import Span
+from ctxtui.views.inspector import threads as thread_view
+from ctxtui.views.inspector import toolset
+from ctxtui.views.text.span import Span
 
 
 def threads(asked: Asked) -> list[dict[str, Any]]:

@@ -12,9 +12,9 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.runtime.noting import Notebook, every_note
-from ctxtui.views import safe_text
-from ctxtui.views.note_rows import sign, where
-from ctxtui.views.span import Span
+from ctxtui.views.lists.notes import sign, where
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.tree import Tree

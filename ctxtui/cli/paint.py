@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.cli.output import wants_colour, write
-from ctxtui.views import cells
-from ctxtui.views.span import Span
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span
 
 _ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3", "underline": "4", "strike": "9"}
 WIDEST: Final = 120

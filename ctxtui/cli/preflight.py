@@ -45,7 +45,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, as_jso
         write_json({**_fields(found, loaded.session.about.id or loaded.name), "edits": _edits(edits)})
     else:
         from ctxtui.cli.paint import Painter
-        from ctxtui.views.preflight import cure, lines
+        from ctxtui.views.lists.preflight import cure, lines
 
         painter = Painter(settings.glyphs)
         for line in (*lines(found), *cure(edits)):

@@ -10,7 +10,7 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit_json import to_json
-from ctxtui.views.safe_text import one_line
+from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
     from ctxtui.curation.legality.faults import Fault

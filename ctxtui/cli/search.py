@@ -18,10 +18,10 @@ from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.config import Config
-from ctxtui.views import cells, numbers, safe_text
-from ctxtui.views.home import HERE, SAMPLES, SessionSummary
-from ctxtui.views.signs import CATEGORY
-from ctxtui.views.span import Span, cropped
+from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.span import Span, cropped
 
 if TYPE_CHECKING:
     from ctxtui.runtime.search import Hit, Searcher

@@ -16,9 +16,9 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.runtime.discover import id_of
 from ctxtui.runtime.shelf import Shelf
-from ctxtui.views import cells, numbers, safe_text
-from ctxtui.views.home import HERE, SAMPLES, SessionSummary
-from ctxtui.views.span import Span, cropped
+from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.span import Span, cropped
 
 
 @click.command("sessions")

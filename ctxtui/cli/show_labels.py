@@ -9,8 +9,8 @@ from ctxtui.analysis.figures import BlockFigure, CallFigures
 from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.cli.paint import rule, width
 from ctxtui.core.call import Call
-from ctxtui.views import bars, cells, numbers, safe_text, signs
-from ctxtui.views.span import Span
+from ctxtui.views.text import bars, cells, numbers, safe_text, signs
+from ctxtui.views.text.span import Span
 
 _NAME = 24
 

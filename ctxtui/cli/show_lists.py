@@ -10,7 +10,7 @@ from ctxtui.cli.list_blocks import heaviest, heaviest_lines, repeat_lines, repea
 from ctxtui.cli.list_phases import phase_lines, phases
 from ctxtui.cli.list_threads import thread_lines, threads, tool_lines, tools
 from ctxtui.cli.paint import Painter
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 __all__ = ["LISTINGS", "Asked", "as_fields", "print_lists"]
 

@@ -14,10 +14,10 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.settings import Settings
-from ctxtui.views import bars, cells, numbers, safe_text, signs
-from ctxtui.views.span import Span
-from ctxtui.views.strip import Column, bucketed
-from ctxtui.views.strip import rows as strip_rows
+from ctxtui.views.inspector.strip_columns import Column, bucketed
+from ctxtui.views.inspector.strip_columns import rows as strip_rows
+from ctxtui.views.text import bars, cells, numbers, safe_text, signs
+from ctxtui.views.text.span import Span
 
 HEAVIEST = 12
 _SKIPPED = 8

@@ -21,10 +21,11 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
 from ctxtui.core.session import Session
 from ctxtui.runtime.settings import Settings
-from ctxtui.views import bill_words, safe_text
-from ctxtui.views import statement as drawn
-from ctxtui.views.home import HERE, SAMPLES, SessionSummary
-from ctxtui.views.span import Span
+from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.lists import bill as bill_words
+from ctxtui.views.lists import bill as drawn
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
 
 LAST, YESTERDAY = "last", "yesterday"
 

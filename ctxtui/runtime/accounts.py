@@ -25,8 +25,8 @@ from ctxtui.runtime.books import book_for
 from ctxtui.runtime.counting import Counter, count_all
 from ctxtui.runtime.pricing import prices_for
 from ctxtui.runtime.settings import Settings
-from ctxtui.views.preview import telling
-from ctxtui.views.readings import Readings
+from ctxtui.views.model.block_cache import Readings
+from ctxtui.views.model.preview import telling
 
 DEAREST: Final = 10
 """Blocks that a statement names."""

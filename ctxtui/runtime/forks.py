@@ -10,7 +10,7 @@ from ctxtui.analysis.growth.forks import CONTINUED, Line, Origin, lines, origin_
 from ctxtui.core.errors import NotFound
 from ctxtui.runtime.keeping import stored_name
 from ctxtui.runtime.places import database
-from ctxtui.views.forks import ForkRow
+from ctxtui.views.lists.forks import ForkRow
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session

@@ -13,7 +13,7 @@ from ctxtui.core.session import Session
 from ctxtui.runtime.places import database
 from ctxtui.runtime.settings import Settings
 from ctxtui.store.fulltext import Unit
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.runtime.discover import Found
-from ctxtui.views.home import SAMPLES, SessionSummary
+from ctxtui.views.home.summary import SAMPLES, SessionSummary
 
 
 def glimpse(found: Found, now: float, live_seconds: float, owned: frozenset[str] = frozenset()) -> SessionSummary:

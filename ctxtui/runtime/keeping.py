@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.runtime.places import data_dir, database
 from ctxtui.runtime.settings import Settings
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session

@@ -19,7 +19,7 @@ from ctxtui.runtime.under_edits import UnderEdits
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.runtime.study import Study
-    from ctxtui.views.scene import Scene
+    from ctxtui.views.model.scene import Scene
 
 Later = Callable[[Callable[[], None]], None]
 """Has something done in a worker, before anything else."""

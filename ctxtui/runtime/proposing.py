@@ -20,7 +20,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.runtime.policies import every_policy
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
-from ctxtui.views.proposed import Proposed, Setting
+from ctxtui.views.lists.policies import Proposed, Setting
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctxtui.curation.apply.applied import Applied
     from ctxtui.runtime.coming import Next
     from ctxtui.runtime.staging_desk import StagingDesk
-    from ctxtui.views.scene import Scene
+    from ctxtui.views.model.scene import Scene
 
 
 PATIENCE: Final = 20.0

@@ -18,7 +18,7 @@ from ctxtui.runtime.fulltext import unit_of
 from ctxtui.runtime.pattern import Pattern
 from ctxtui.runtime.places import database
 from ctxtui.runtime.settings import Settings
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store

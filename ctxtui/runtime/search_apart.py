@@ -10,7 +10,7 @@ from typing import Any
 from ctxtui.core.errors import BadPattern
 from ctxtui.runtime.apart import Child, ChildGone
 from ctxtui.runtime.settings import Settings
-from ctxtui.views.search_rows import Spotted, Step
+from ctxtui.views.lists.search_hits import Spotted, Step
 
 _IN_SESSION = 100
 """Blocks of one session that are listed."""
@@ -60,7 +60,7 @@ def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[Ste
     from ctxtui.runtime.pattern import Pattern
     from ctxtui.runtime.search import Filter, Searcher
     from ctxtui.runtime.shelf import Shelf
-    from ctxtui.views.home import SAMPLES
+    from ctxtui.views.home.summary import SAMPLES
 
     shelf = Shelf(settings, Path(cwd))
     sessions = [one for one in shelf.stored(shelf.placed()) if not one.archived]

@@ -14,7 +14,7 @@ from ctxtui.core.block_content import read
 from ctxtui.curation.masking import Masker, said
 from ctxtui.runtime.exporting import exported, own_form
 from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.views.share_page import SharedBlock, SharedCall, index_of
+from ctxtui.views.lists.share_page import SharedBlock, SharedCall, index_of
 
 
 def shared(book: Book, chosen: Chosen, masker: Masker, name: str, source: str) -> SharedCall:

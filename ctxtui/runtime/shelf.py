@@ -19,7 +19,7 @@ from ctxtui.runtime.places import database
 from ctxtui.runtime.projects import related
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.whereabouts import placed
-from ctxtui.views.home import SAMPLES, SessionSummary
+from ctxtui.views.home.summary import SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.runtime.apart import Child

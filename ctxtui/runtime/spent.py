@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from ctxtui.analysis.money.spending import Row, merged
-from ctxtui.views.home import CallSpent, SessionSummary
+from ctxtui.views.home.summary import CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)

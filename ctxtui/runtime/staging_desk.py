@@ -16,8 +16,8 @@ from ctxtui.curation.price.price_tag import Moment as Priced
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.runtime.coming import Next
 from ctxtui.runtime.next_desk import Later, NextDesk
-from ctxtui.views.staged_pane import Moment, StagedPane
-from ctxtui.views.staging import Staging, is_unsent, parted
+from ctxtui.views.model.staging import Staging, is_unsent, parted
+from ctxtui.views.transcript.staged_pane import Moment, StagedPane
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.runtime.ready import Ready
     from ctxtui.runtime.study import Study
-    from ctxtui.views.scene import Scene
+    from ctxtui.views.model.scene import Scene
 
 
 FEW: Final = 1000

@@ -16,7 +16,7 @@ from ctxtui.runtime.counting import Counter, count_on
 from ctxtui.runtime.pricing_apart import Pricer
 from ctxtui.runtime.thread_study import ThreadStudy
 from ctxtui.tokens.weights import tokens
-from ctxtui.views.scene import Scene, scene_at
+from ctxtui.views.model.scene import Scene, scene_at
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block

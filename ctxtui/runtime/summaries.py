@@ -20,7 +20,7 @@ from ctxtui.runtime.pricing import price_of, prices_for
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.sources import Named, open_named
 from ctxtui.runtime.summary import filled
-from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
 
 VERSION: Final = 4
 """Raised when a summary holds something else: older ones are then made anew."""

@@ -21,7 +21,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.runtime.loaded import Loaded
 from ctxtui.runtime.repairing import refusal
-from ctxtui.views.home import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.home.summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
 Price = Callable[[Call], Cost | None]
 

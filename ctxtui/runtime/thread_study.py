@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.views.path import Boundaries
-from ctxtui.views.scene import calls_of
+from ctxtui.views.model.scene import calls_of
+from ctxtui.views.transcript.row_index import Boundaries
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from ctxtui.views import safe_text
-from ctxtui.views.span import Span
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

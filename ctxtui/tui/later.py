@@ -3,7 +3,7 @@
 if TYPE_CHECKING:
     from ctxtui.views import composition
 else:
-    composition = later("ctxtui.views.composition")
+    composition = later("ctxtui.views.inspector.composition")
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.runtime.packaged import price_table
 from ctxtui.runtime.pricing_apart import price_here
 from ctxtui.runtime.study import Study
-from ctxtui.views.context_rows import LINE, ContextRows
-from ctxtui.views.grid import Grid
-from ctxtui.views.readings import Readings
-from ctxtui.views.scene import Scene
-from ctxtui.views.span import plain
+from ctxtui.views.model.block_cache import Readings
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text.grid import Grid
+from ctxtui.views.text.span import plain
+from ctxtui.views.transcript.context_rows import LINE, ContextRows
 from tests.cases.sessions import book_of
 
 

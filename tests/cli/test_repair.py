@@ -13,7 +13,7 @@ from ctxtui.runtime.loading import load
 from ctxtui.runtime.repairing import refusal
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.summaries import summarise
-from ctxtui.views.home_row import row
+from ctxtui.views.home.row import row
 from tests.cli.conftest import Run
 from tests.pty_app import plant
 from tests.transcripts.resumable import claude_code_faults

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.views import numbers
+from ctxtui.views.text import numbers
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import REPO
 

@@ -11,7 +11,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.keeping import Keeper
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.shelf import Shelf
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 from tests.runtime.lookalike import ClaudeCode, lines
 
 

@@ -19,7 +19,7 @@ from ctxtui.runtime.search import Filter, Hit, Searcher
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.shelf import Shelf
 from ctxtui.store.store import Store
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 
 CALL = {
     "type": "tool_use",

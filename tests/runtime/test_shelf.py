@@ -11,7 +11,7 @@ from ctxtui.runtime.projects import folder_name
 from ctxtui.runtime.settings import Settings
 from ctxtui.runtime.shelf import Shelf
 from ctxtui.runtime.summaries import _from_json, _to_json, make, summarise
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 from tests.runtime.lookalike import ClaudeCode, claude_code, codex, lines
 
 

@@ -26,8 +26,8 @@ from ctxtui.runtime.pricing_apart import price_here
 from ctxtui.runtime.ready import body
 from ctxtui.runtime.staging_desk import StagingDesk
 from ctxtui.runtime.study import Study
-from ctxtui.views.scene import Scene
-from ctxtui.views.staged_pane import StagedPane
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.transcript.staged_pane import StagedPane
 from tests.cases.inspect import InMemory
 from tests.lab.sessions import book
 from tests.lab.test_cache_audit import Talk

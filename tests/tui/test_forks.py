@@ -6,8 +6,8 @@ import pytest
 from textual.screen import Screen
 
 from ctxtui.tui.screens.forks import ForksScreen
-from ctxtui.views import forks
-from ctxtui.views.forks import ForkRow
+from ctxtui.views.lists import forks
+from ctxtui.views.lists.forks import ForkRow
 from tests.cases.sessions import every_category
 from tests.lab.test_forks import branched
 from tests.tui.test_inspector import opened, text, until

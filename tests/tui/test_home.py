@@ -19,7 +19,7 @@ from ctxtui.tui.look.theme import dress
 from ctxtui.tui.messages import Open
 from ctxtui.tui.screens.home import HomeScreen
 from ctxtui.tui.screens.home_feed import Feed
-from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
 
 HERE = "/home/u/src/handy"
 
@@ -429,7 +429,7 @@ def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
 async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxtui.tui.screens.home_watch.TICK", 0.05)
     monkeypatch.setattr("ctxtui.tui.screens.home.TICK", 0.05)
-    monkeypatch.setattr("ctxtui.views.home_collection.AGAIN", 0.3)
+    monkeypatch.setattr("ctxtui.views.home.collection.AGAIN", 0.3)
     shelf = a_few()
     app = HomeApp(shelf)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import bars
-from ctxtui.views.span import Span, plain, width
+from ctxtui.views.text import bars
+from ctxtui.views.text.span import Span, plain, width
 
 amount = st.floats(0, 1e9)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ctxtui.analysis.content.duplicates import IDENTICAL, WORKSPACE, Repeat
 from ctxtui.core.tree import Tree
-from ctxtui.views.block_details import standing
-from ctxtui.views.grid import Grid
-from ctxtui.views.span import plain
+from ctxtui.views.text.grid import Grid
+from ctxtui.views.text.span import plain
+from ctxtui.views.transcript.block_details import standing
 from tests.cases.scenes import rows_of, study_of, text_of
 from tests.cases.sessions import Story, long_session, use
 

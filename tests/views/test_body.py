@@ -7,9 +7,9 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import safe_text
-from ctxtui.views.body import Body, wrapped
-from ctxtui.views.span import Span, plain, width
+from ctxtui.views.blocks.body import Body, wrapped
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, plain, width
 
 words = st.text(st.sampled_from("ab \u767b\u5f55e\u0301x"), max_size=60)
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import braille
-from ctxtui.views.span import plain, width
+from ctxtui.views.text import braille
+from ctxtui.views.text.span import plain, width
 
 
 def test_a_rising_line() -> None:

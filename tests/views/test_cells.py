@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import get_character_cell_size
 
-from ctxtui.views import cells
-from ctxtui.views.span import Span, cropped, merged, padded, plain, width
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span, cropped, merged, padded, plain, width
 
 wide = st.text(st.sampled_from("ab→●登録ｶé\u0301 🙂◆…"), max_size=40)
 

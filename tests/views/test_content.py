@@ -13,8 +13,9 @@ from ctxtui.core.block_content import read
 from ctxtui.core.canonical import loads
 from ctxtui.core.category import INDEX
 from ctxtui.tui.highlight import highlight
-from ctxtui.views import content, json_text, markdown, safe_text
-from ctxtui.views.span import Span, plain
+from ctxtui.views.blocks import content, json_text, markdown
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, plain
 from tests.cases.sessions import CODE, HOSTILE, PNG, use
 
 values = st.recursive(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.views.editable import Editable
-from ctxtui.views.safe_text import UNSAFE
+from ctxtui.views.blocks.editable import Editable
+from ctxtui.views.text.safe_text import UNSAFE
 
 
 @pytest.mark.parametrize(

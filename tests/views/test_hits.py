@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.views.body import Body
-from ctxtui.views.hits import HERE, STYLE, HitAt, HitList, marked, told
-from ctxtui.views.span import Span, plain
+from ctxtui.views.blocks.body import Body
+from ctxtui.views.text.span import Span, plain
+from ctxtui.views.transcript.hits import HERE, STYLE, HitAt, HitList, marked, told
 
 TEXT = st.text(st.sampled_from("ab 数\u0301"), max_size=60)
 

@@ -6,22 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import (
-    home_collection,
-    home_columns,
-    home_layout,
-    home_list,
-    home_preview,
-    home_row,
-    home_status,
-    home_totals,
-)
-from ctxtui.views.home import CallSpent, GrowthColumn, SessionSummary
-from ctxtui.views.home_collection import Collection
-from ctxtui.views.home_list import SORTS, Group, Wanted, arrange
-from ctxtui.views.home_totals import Ledger, Totals
-from ctxtui.views.home_welcome import KEYS, LINES, SHORT, welcome
-from ctxtui.views.span import plain, width
+from ctxtui.views.home import collection, columns, layout, list, preview, row, status, totals
+from ctxtui.views.home.collection import Collection
+from ctxtui.views.home.list import SORTS, Group, Wanted, arrange
+from ctxtui.views.home.status import KEYS, LINES, SHORT, welcome
+from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.home.totals import Ledger, Totals
+from ctxtui.views.text.span import plain, width
 
 NOW = 1_770_000_000.0
 HERE = "/home/u/src/handy"
@@ -38,7 +29,7 @@ def one(key: str, **known: object) -> SessionSummary:
     return SessionSummary(key=key, **{**fields, **known})  # type: ignore[arg-type]
 
 
-def keys(entries: tuple[home_list.Entry, ...]) -> list[str]:
+def keys(entries: tuple[list.Entry, ...]) -> list[str]:
     """Keys of sessions, names of groups."""
     return [f"[{e.name}: {e.note}]" if isinstance(e, Group) else e.key for e in entries]
 
@@ -64,9 +55,9 @@ def test_groups_stand_in_order_with_their_counts() -> None:
 
 
 def test_a_folder_that_only_begins_alike_is_elsewhere() -> None:
-    assert home_list.group_of(one("a", cwd=HERE + "-two"), HERE) == "elsewhere"
-    assert home_list.group_of(one("a", cwd="", group="here"), HERE) == "here"
-    assert home_list.group_of(one("a", cwd="/x"), "/") == "here"
+    assert list.group_of(one("a", cwd=HERE + "-two"), HERE) == "elsewhere"
+    assert list.group_of(one("a", cwd="", group="here"), HERE) == "here"
+    assert list.group_of(one("a", cwd="/x"), "/") == "here"
 
 
 def test_newest_first_by_default_and_dearest_by_cost() -> None:
@@ -93,8 +84,8 @@ def test_what_is_not_read_stands_last_where_figures_count() -> None:
 
 def test_every_word_of_the_filter_must_occur_somewhere() -> None:
     fits = one("a", title="Fix the Login", first_user_text="flaky test", tags=("demo",), models=(("gpt-5.5", 3),))
-    assert home_list.matches(fits, ["login", "flaky", "demo", "gpt-5.5"])
-    assert not home_list.matches(fits, ["login", "absent"])
+    assert list.matches(fits, ["login", "flaky", "demo", "gpt-5.5"])
+    assert not list.matches(fits, ["login", "absent"])
     assert keys(arrange([fits, one("b")], Wanted(words="LOGIN flaky"), HERE, "~")) == ["[~: 1 session]", "a"]
 
 
@@ -116,51 +107,51 @@ def test_every_word_of_the_filter_must_occur_somewhere() -> None:
 )
 def test_a_row_never_outgrows_its_line(size: int, session: SessionSummary) -> None:
     for cursor in (False, True):
-        assert width(home_row.row(session, size, NOW, cursor=cursor)) <= size
-    assert width(home_columns.heads(size, "age")) <= size
+        assert width(row.row(session, size, NOW, cursor=cursor)) <= size
+    assert width(columns.heads(size, "age")) <= size
 
 
 def test_columns_stand_under_their_heads() -> None:
     for size in (80, 120, 200):
-        line, heads = plain(home_row.row(one("t"), size, NOW)), plain(home_columns.heads(size, "age"))
+        line, heads = plain(row.row(one("t"), size, NOW)), plain(columns.heads(size, "age"))
         for head, figure in (("peak", "100.0k"), ("cost", "$0.500"), ("read", "95 %")):
             assert heads.index(head) + len(head) == line.index(figure) + len(figure), (size, head)
 
 
 def test_a_row_says_what_is_unusual_by_style() -> None:
-    styles = {s.text.strip(): s.style for s in home_row.row(one("x", peak_tokens=155_000, cost_usd=5.0), 120, NOW)}
+    styles = {s.text.strip(): s.style for s in row.row(one("x", peak_tokens=155_000, cost_usd=5.0), 120, NOW)}
     assert styles["155.0k"] == "crit bold"
     assert styles["$5.00"] == "ink bold"
-    near = {s.text.strip(): s.style for s in home_row.row(one("x", peak_tokens=140_000, read_share=0.5), 120, NOW)}
+    near = {s.text.strip(): s.style for s in row.row(one("x", peak_tokens=140_000, read_share=0.5), 120, NOW)}
     assert near["140.0k"] == "warn bold"
     assert near["50 %"] == "warn"
-    calm = home_row.row(one("x"), 120, NOW)
+    calm = row.row(one("x"), 120, NOW)
     assert next(s.style for s in calm if "100.0k" in s.text) == "ink"
     assert next(s.style for s in calm if "95 %" in s.text) == "ok"
 
 
 def test_tags_stand_behind_a_title_that_leaves_room() -> None:
-    assert "#demo #good sonnet-4-5" in plain(home_row.row(one("t", tags=("demo", "good")), 80, NOW))
-    assert "#" not in plain(home_row.row(one("long title " * 9, tags=("demo",)), 80, NOW))
-    assert "#demo" in "".join(plain(line) for line in home_preview.growth(one("t", tags=("demo",)), 74, 10))
+    assert "#demo #good sonnet-4-5" in plain(row.row(one("t", tags=("demo", "good")), 80, NOW))
+    assert "#" not in plain(row.row(one("long title " * 9, tags=("demo",)), 80, NOW))
+    assert "#demo" in "".join(plain(line) for line in preview.growth(one("t", tags=("demo",)), 74, 10))
 
 
 def test_an_unread_row_has_a_dot_in_every_cell_of_a_figure() -> None:
-    line = plain(home_row.row(one("named", known=False), 120, NOW))
+    line = plain(row.row(one("named", known=False), 120, NOW))
     assert "named" in line and "······" in line and line.count("·") == 6 + 6
     assert "1 m" in line
 
 
 def test_an_unreadable_row_says_why_and_nothing_else() -> None:
-    line = plain(home_row.row(one("build.tmp", source="", error="binary data at byte 0"), 120, NOW))
+    line = plain(row.row(one("build.tmp", source="", error="binary data at byte 0"), 120, NOW))
     assert "?           ▲ not readable: binary data at byte 0" in line
     assert "$" not in line
     empty = one("e", error="no model context: this is a HAR file")
-    assert "▲ no model context: this is a HAR file" in plain(home_row.row(empty, 120, NOW))
+    assert "▲ no model context: this is a HAR file" in plain(row.row(empty, 120, NOW))
 
 
 def test_unknown_is_a_word_and_one_call_has_no_share() -> None:
-    line = plain(home_row.row(one("x", cost_usd=None, read_share=None), 120, NOW))
+    line = plain(row.row(one("x", cost_usd=None, read_share=None), 120, NOW))
     assert "unknown" in line and "–" in line and "$0" not in line
 
 
@@ -169,22 +160,22 @@ def test_unknown_is_a_word_and_one_call_has_no_share() -> None:
     [(-5, "now"), (0, "now"), (59, "now"), (60, "1 m"), (3599, "59 m"), (3600, "1 h"), (86400, "1 d"), (1e8, "3 y")],
 )
 def test_ages_take_four_cells(seconds: float, text: str) -> None:
-    assert home_row.age(seconds) == text
+    assert row.age(seconds) == text
     assert len(text) <= 4
 
 
 def test_a_head_is_found_by_a_click_on_it() -> None:
-    heads = plain(home_columns.heads(120, ""))
-    assert home_columns.head_at(120, heads.index("peak") + 1) == "peak"
-    assert home_columns.head_at(120, heads.index("title") + 2) == "title"
-    assert home_columns.head_at(120, 119) == ""
+    heads = plain(columns.heads(120, ""))
+    assert columns.head_at(120, heads.index("peak") + 1) == "peak"
+    assert columns.head_at(120, heads.index("title") + 2) == "title"
+    assert columns.head_at(120, 119) == ""
 
 
 def test_model_names_lose_maker_and_date() -> None:
-    assert home_row.short_model("claude-sonnet-4-5-20250929") == "sonnet-4-5"
-    assert home_row.short_model("anthropic/claude-opus-4-6") == "opus-4-6"
-    assert home_row.short_model("gpt-5.5") == "gpt-5.5"
-    assert home_row.short_model("qwen2.5-coder:32b") == "qwen2.5-coder:32b"
+    assert row.short_model("claude-sonnet-4-5-20250929") == "sonnet-4-5"
+    assert row.short_model("anthropic/claude-opus-4-6") == "opus-4-6"
+    assert row.short_model("gpt-5.5") == "gpt-5.5"
+    assert row.short_model("qwen2.5-coder:32b") == "qwen2.5-coder:32b"
 
 
 # Totals
@@ -225,12 +216,12 @@ def test_calls_without_a_price_are_named() -> None:
     ledger = Ledger()
     ledger.put("s", (*spent("a"), *spent("b", cost=None)))
     assert ledger.totals(1).unpriced == 1
-    assert "$1.00 list price + 1 unpriced" in plain(home_totals.header(120, "~", ledger.totals(1)))
+    assert "$1.00 list price + 1 unpriced" in plain(totals.header(120, "~", ledger.totals(1)))
 
 
 @pytest.mark.parametrize("size", [20, 40, 80, 120])
 def test_the_header_drops_sums_from_the_left_until_it_fits(size: int) -> None:
-    line = home_totals.header(size, "~/src/a-rather-long-directory", Totals(61, 140_200_000, 129.37, 0, 100, 95))
+    line = totals.header(size, "~/src/a-rather-long-directory", Totals(61, 140_200_000, 129.37, 0, 100, 95))
     assert width(line) <= max(size, 19)
     assert "ctxtui" in plain(line)
 
@@ -242,21 +233,21 @@ PARTS = (("system", 3100), ("tools", 10500), ("user", 1000), ("tool_call", 48700
 
 def test_composition_keeps_prompt_order_and_folds_the_smallest() -> None:
     session = one("s", composition_at_peak=PARTS, peak_tokens=136_300)
-    lines = [plain(line) for line in home_preview.composition(session, 44, 10)]
+    lines = [plain(line) for line in preview.composition(session, 44, 10)]
     assert [line.split()[1] for line in lines] == ["system", "tools", "user", "tool", "tool"]
     assert "73.0k" in lines[-1] and "53.6 %" in lines[-1]
-    folded = [plain(line) for line in home_preview.composition(session, 44, 4)]
+    folded = [plain(line) for line in preview.composition(session, 44, 4)]
     assert [line.split()[1] for line in folded[:3]] == ["tools", "tool", "tool"]
     assert folded[3].split()[:3] == ["§", "›", "4.1k"]
-    assert all(width(line) <= 44 for line in home_preview.composition(session, 44, 10))
+    assert all(width(line) <= 44 for line in preview.composition(session, 44, 10))
 
 
 def test_what_is_not_recorded_and_the_residual_stand_last() -> None:
     session = one("s", composition_at_peak=(*PARTS, ("not recorded", 13600), ("residual", -12)), peak_tokens=150_000)
-    lines = [plain(line) for line in home_preview.composition(session, 44, 10)]
+    lines = [plain(line) for line in preview.composition(session, 44, 10)]
     assert "not recorded ?13.6k" in lines[-2]
     assert "residual" in lines[-1] and "−12" in lines[-1]
-    low = [plain(line) for line in home_preview.composition(session, 44, 5)]
+    low = [plain(line) for line in preview.composition(session, 44, 5)]
     assert len(low) == 5 and "not recorded" in low[-1] and not any("░" in line for line in low[:-1])
 
 
@@ -273,41 +264,41 @@ def growing(calls: int = 40) -> SessionSummary:
 @pytest.mark.parametrize(("room", "height"), [(74, 10), (49, 6), (110, 15), (30, 3), (20, 1)])
 def test_growth_stays_in_its_pane(room: int, height: int) -> None:
     for colour in (True, False):
-        lines = home_preview.growth(growing(), room, height, colour=colour)
+        lines = preview.growth(growing(), room, height, colour=colour)
         assert len(lines) <= height
         assert all(width(line) <= room for line in lines)
 
 
 def test_growth_says_what_happened() -> None:
     session = growing()
-    text = "\n".join(plain(line) for line in home_preview.growth(session, 74, 10, home="/home/u"))
+    text = "\n".join(plain(line) for line in preview.growth(session, 74, 10, home="/home/u"))
     for words in ("▼ 7k rewritten", "› please", "● done", "opus-4 39 calls, gpt-5.5 1 call", "3 turns   1 subagent",
                   "~/.claude/projects/-home-u/abc.jsonl", "1,164 lines   2 skipped"):  # fmt: skip
         assert words in text, words
-    assert plain(home_preview.growth_notes(session)) == "40 calls   ▼ 1 miss   Σ 2   ◊ 1"
-    top = plain(home_preview.growth(session, 74, 10)[0])
+    assert plain(preview.growth_notes(session)) == "40 calls   ▼ 1 miss   Σ 2   ◊ 1"
+    top = plain(preview.growth(session, 74, 10)[0])
     assert top.startswith("   40k ")
 
 
 def test_a_preview_without_figures_shows_what_is_known() -> None:
     unread = one("u", known=False, first_user_text="", path="/p/u.jsonl")
-    assert "/p/u.jsonl" in "".join(plain(line) for line in home_preview.growth(unread, 74, 10))
+    assert "/p/u.jsonl" in "".join(plain(line) for line in preview.growth(unread, 74, 10))
     bad = one("b", error="binary data at byte 0")
-    assert "▲ not readable: binary data" in plain(home_preview.growth(bad, 74, 10)[0])
-    assert plain(home_preview.growth(one("n", growth=()), 74, 10)[0]) == " No calls recorded."
+    assert "▲ not readable: binary data" in plain(preview.growth(bad, 74, 10)[0])
+    assert plain(preview.growth(one("n", growth=()), 74, 10)[0]) == " No calls recorded."
 
 
 def test_recorded_text_cannot_draw_outside_its_cells() -> None:
     evil = one("\x1b[2J\u202eevil\nline", first_user_text="\x1b]0;x\x07[bold]", sentence="\u202e", growth=())
-    for line in [home_row.row(evil, 120, NOW), *home_preview.growth(evil, 74, 10)]:
+    for line in [row.row(evil, 120, NOW), *preview.growth(evil, 74, 10)]:
         assert "\x1b" not in plain(line) and "\n" not in plain(line) and "\u202e" not in plain(line)
 
 
 def test_long_paths_lose_their_middle() -> None:
     path = "~/.claude/projects/-home-u-src-handy-cli/400429ba-1111-2222.jsonl"
-    short = home_preview.shortened(path, 40)
+    short = preview.shortened(path, 40)
     assert len(short) <= 40 and short.startswith("~/.claude") and short.endswith("400429ba-1111-2222.jsonl")
-    assert home_preview.shortened("/a/b", 40) == "/a/b"
+    assert preview.shortened("/a/b", 40) == "/a/b"
 
 
 # The collection
@@ -321,8 +312,8 @@ def test_figures_stay_when_a_file_grows_until_new_ones_come() -> None:
     now = c.sessions["a"]
     assert (now.calls, now.size, now.live, now.known) == (5, 20, True, True)
     assert c.wanting(1.0) == []
-    assert c.wanting(home_collection.AGAIN) == ["a"]
-    c.put(one("a", size=20, mtime=NOW, calls=6), at=home_collection.AGAIN)
+    assert c.wanting(collection.AGAIN) == ["a"]
+    c.put(one("a", size=20, mtime=NOW, calls=6), at=collection.AGAIN)
     assert c.sessions["a"].calls == 6
     assert c.wanting(1e9) == []
 
@@ -381,14 +372,14 @@ def test_archived_sessions_are_listed_on_request() -> None:
 
 
 def test_status_shows_progress_only_while_reading() -> None:
-    assert plain(home_status.status(41, 61, True, Wanted())).startswith("reading 41 of 61 ━")
-    assert plain(home_status.status(61, 61, True, Wanted(1, False))) == "s sort: cost ↑ "
-    assert plain(home_status.status(41, 61, False, Wanted())) == "s sort: age ↓ "
+    assert plain(status.status(41, 61, True, Wanted())).startswith("reading 41 of 61 ━")
+    assert plain(status.status(61, 61, True, Wanted(1, False))) == "s sort: cost ↑ "
+    assert plain(status.status(41, 61, False, Wanted())) == "s sort: age ↓ "
 
 
 def test_an_empty_list_names_a_way_on() -> None:
-    assert "esc" in plain(home_status.empty(True, "xyz"))
-    assert "ctxtui PATH" in plain(home_status.empty(False, ""))
+    assert "esc" in plain(status.empty(True, "xyz"))
+    assert "ctxtui PATH" in plain(status.empty(False, ""))
 
 
 def test_the_welcome_has_three_lines_and_five_keys() -> None:
@@ -403,17 +394,17 @@ def test_the_welcome_has_three_lines_and_five_keys() -> None:
     ("size", "height"), [((80, 24), 7), ((120, 40), 11), ((200, 60), 16), ((59, 40), 0), ((80, 15), 0)]
 )
 def test_the_preview_folds_away_on_small_screens(size: tuple[int, int], height: int) -> None:
-    assert home_layout.preview(*size).height == height
+    assert layout.preview(*size).height == height
 
 
 def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:
     spent = (CallSpent("a", 10, cost=2.0), CallSpent("b", 10, cost=None))
-    assert "≥$2.00" in plain(home_row.row(one("x", cost_usd=None, spent=spent), 120, NOW))
-    assert "unknown" in plain(home_row.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))
+    assert "≥$2.00" in plain(row.row(one("x", cost_usd=None, spent=spent), 120, NOW))
+    assert "unknown" in plain(row.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))
 
 
 def test_a_session_paid_by_a_subscription_shows_its_tokens_where_its_cost_would_stand() -> None:
     paid = one("x", cost_usd=12.5, total_tokens=28_780_000, subscription=True)
-    drawn = plain(home_row.row(paid, 100, NOW))
+    drawn = plain(row.row(paid, 100, NOW))
     assert "28.78M" in drawn and "$" not in drawn
-    assert "subscription, $12.50 list price" in "".join(map(plain, home_preview.growth(paid, 100, 10)))
+    assert "subscription, $12.50 list price" in "".join(map(plain, preview.growth(paid, 100, 10)))

@@ -14,17 +14,17 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
-from ctxtui.views import call_strip, composition, context_map, header, this_call, threads
-from ctxtui.views.call_strip import Columns
-from ctxtui.views.composition import fold
-from ctxtui.views.composition_row import Part
-from ctxtui.views.grid import Grid
-from ctxtui.views.header import Header
-from ctxtui.views.heaviest import Heaviest
-from ctxtui.views.open_block import Opened
-from ctxtui.views.scene import Limits
-from ctxtui.views.span import plain, width
-from ctxtui.views.toolset import toolset
+from ctxtui.views.inspector import call_strip, composition, context_map, header, this_call, threads
+from ctxtui.views.inspector.call_strip import Columns
+from ctxtui.views.inspector.composition import fold
+from ctxtui.views.inspector.composition_row import Part
+from ctxtui.views.inspector.header import Header
+from ctxtui.views.inspector.heaviest import Heaviest
+from ctxtui.views.inspector.toolset import toolset
+from ctxtui.views.model.scene import Limits
+from ctxtui.views.text.grid import Grid
+from ctxtui.views.text.span import plain, width
+from ctxtui.views.transcript.open_block import Opened
 from tests.cases.scenes import rows_of, scene_of, study_of, text_of
 from tests.cases.sessions import compacted, every_category, hostile, long_session, troubled, with_subagents
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxtui.views.layout import Wants, arrange
+from ctxtui.views.inspector.layout import Wants, arrange
 
 wants = st.builds(Wants, st.integers(1, 14), st.integers(0, 30), st.integers(0, 20))
 

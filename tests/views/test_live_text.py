@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.live_text import CURSOR, LiveText
-from ctxtui.views.span import Spans, plain, width
+from ctxtui.views.blocks.live_text import CURSOR, LiveText
+from ctxtui.views.text.span import Spans, plain, width
 
 MARKDOWN = st.text(alphabet="ab *`#\n|-_x\u00fc\u4e2d\x1b[", max_size=120) | st.sampled_from(
     ["# head\n\ntext **bold** and `code`\n```python\ndef a():\n    pass\n```\nafter\n", "- a\n- b\n\n> quote"]

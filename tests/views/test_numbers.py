@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import cells, numbers
+from ctxtui.views.text import cells, numbers
 
 
 @pytest.mark.parametrize(

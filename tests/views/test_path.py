@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import MAIN
-from ctxtui.views.path import MISSING, Boundaries, Rows, Rule, Trail
+from ctxtui.views.transcript.row_index import MISSING, Boundaries, Rows, Rule, Trail
 from tests.cases.sessions import Story, compacted, every_category, with_subagents
 
 SESSIONS = {"every": every_category(), "compacted": compacted(), "agents": with_subagents()}

@@ -7,7 +7,7 @@ import pytest
 from ctxtui.core import block as blocks
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
-from ctxtui.views.preview import Preview, byte_size, preview, short_tool
+from ctxtui.views.model.preview import Preview, byte_size, preview, short_tool
 from tests.cases.sessions import CODE, HOSTILE, MOCHA, PNG, thinking, use
 
 

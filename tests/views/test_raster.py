@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.category import INDEX
-from ctxtui.views import raster, scale
-from ctxtui.views.signs import NOT_RECORDED
-from ctxtui.views.span import Span, plain, width
+from ctxtui.views.inspector import raster
+from ctxtui.views.text import scale
+from ctxtui.views.text.signs import NOT_RECORDED
+from ctxtui.views.text.span import Span, plain, width
 
 blocks = st.lists(st.tuples(st.integers(0, NOT_RECORDED), st.integers(0, 5000)), max_size=60)
 TOOLS, SYSTEM, USER, CALL, RESULT = (INDEX[n] for n in ("tools", "system", "user", "tool_call", "tool_result"))

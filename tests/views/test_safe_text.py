@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import cells, safe_text
+from ctxtui.views.text import cells, safe_text
 
 nasty = st.text(
     st.one_of(

@@ -13,12 +13,13 @@ from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.runtime.packaged import model_table
-from ctxtui.views import cells, segment_lines
-from ctxtui.views.context_map import context_map
-from ctxtui.views.path import Rows
-from ctxtui.views.scene import Scene, scene_at
-from ctxtui.views.span import plain
-from ctxtui.views.staging import Staging
+from ctxtui.views.inspector.context_map import context_map
+from ctxtui.views.model.scene import Scene, scene_at
+from ctxtui.views.model.staging import Staging
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import plain
+from ctxtui.views.transcript import segment_lines
+from ctxtui.views.transcript.row_index import Rows
 from tests.cases import systems
 from tests.cases.sessions import MODEL, quick_measure
 from tests.lab.sessions import Script

@@ -4,22 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views import strip
-from ctxtui.views.span import Span, plain, width
-from ctxtui.views.strip import Column
+from ctxtui.views.inspector import strip_columns
+from ctxtui.views.inspector.strip_columns import Column
+from ctxtui.views.text.span import Span, plain, width
 
 part = st.floats(0, 200_000)
 columns = st.lists(st.builds(Column, part, part, part), max_size=30)
 
 
 def test_a_column_stands_read_write_fresh_from_the_bottom() -> None:
-    got = strip.rows([Column(8, 8, 8)], 3, 24)
+    got = strip_columns.rows([Column(8, 8, 8)], 3, 24)
     assert got == [[Span("█", "fresh")], [Span("█", "write")], [Span("█", "read")]]
 
 
 def test_two_parts_share_a_cell_as_colour_and_ground() -> None:
-    assert strip.rows([Column(3, 5)], 1, 8) == [[Span("▃", "read on-write")]]
-    assert strip.rows([Column(3)], 1, 8) == [[Span("▃", "read")]]
+    assert strip_columns.rows([Column(3, 5)], 1, 8) == [[Span("▃", "read on-write")]]
+    assert strip_columns.rows([Column(3)], 1, 8) == [[Span("▃", "read")]]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_two_parts_share_a_cell_as_colour_and_ground() -> None:
     ],
 )
 def test_of_three_parts_in_a_cell_the_smallest_goes(column: Column, cell: Span) -> None:
-    drawn = strip.rows([column], 1, 8)
+    drawn = strip_columns.rows([column], 1, 8)
     if cell.text == "▄" and column.read == 2:  # four meet: two go, the height of the rest is kept
         assert drawn[0][0].style.split()[0] in {"read", "write", "fresh"}
     else:
@@ -45,7 +45,7 @@ def test_strip_is_a_rectangle_whose_height_is_the_total(
     given_: list[Column], height: int, per: int, colour: bool
 ) -> None:
     top = max([c.total for c in given_], default=1.0) or 1.0
-    got = strip.rows(given_, height, top, per=per, colour=colour)
+    got = strip_columns.rows(given_, height, top, per=per, colour=colour)
     assert [width(row) for row in got] == [len(given_) * per] * height
     for number, column in enumerate(given_):
         filled = [plain(row)[number * per] != " " for row in reversed(got)]
@@ -54,15 +54,15 @@ def test_strip_is_a_rectangle_whose_height_is_the_total(
 
 
 def test_a_small_call_is_never_invisible() -> None:
-    assert plain(strip.rows([Column(1)], 1, 200_000)[0]) == "▁"
+    assert plain(strip_columns.rows([Column(1)], 1, 200_000)[0]) == "▁"
 
 
 def test_the_forecast_is_accent() -> None:
-    assert strip.rows([Column(8, forecast=True)], 1, 8) == [[Span("█", "accent")]]
+    assert strip_columns.rows([Column(8, forecast=True)], 1, 8) == [[Span("█", "accent")]]
 
 
 def test_without_colour_the_largest_part_names_the_cell() -> None:
-    assert strip.rows([Column(1, 7)], 1, 8, colour=False) == [[Span("█", "write")]]
+    assert strip_columns.rows([Column(1, 7)], 1, 8, colour=False) == [[Span("█", "write")]]
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_without_colour_the_largest_part_names_the_cell() -> None:
     ],
 )
 def test_window_ends_at_the_cursor(count: int, cursor: int, room: int, expected: tuple[int, int, int]) -> None:
-    assert strip.window(count, cursor, room) == expected
+    assert strip_columns.window(count, cursor, room) == expected
 
 
 @given(st.integers(1, 500), st.integers(0, 499), st.integers(1, 200))
 def test_window_holds_the_cursor_and_fits(count: int, cursor: int, room: int) -> None:
     cursor = min(cursor, count - 1)
-    got = strip.window(count, cursor, room)
+    got = strip_columns.window(count, cursor, room)
     assert got.first <= cursor <= got.last < count
     assert (got.last - got.first + 1) * got.per <= room
     assert got.call_at(got.column_of(cursor)) == cursor
@@ -91,27 +91,27 @@ def test_window_holds_the_cursor_and_fits(count: int, cursor: int, room: int) ->
 
 def test_buckets_show_their_dearest_call_and_all_marks() -> None:
     calls = [Column(100, usd=1), Column(0, 100, usd=9, marks=("miss",)), Column(5, usd=2, marks=("turn",)), Column(7)]
-    got = strip.bucketed(calls, 2)
+    got = strip_columns.bucketed(calls, 2)
     assert [c.usd for c in got] == [9, 2]
     assert got[0].marks == ("miss",)
-    assert strip.bucketed(calls, 9) == calls
+    assert strip_columns.bucketed(calls, 9) == calls
 
 
 def test_marks_by_rank() -> None:
     calls = [Column(1), Column(1, marks=("turn", "miss")), Column(1, marks=("compaction",)), Column(1, marks=("turn",))]
-    assert plain(strip.marks(calls, here=3)) == " ▼Σ▲"
-    assert plain(strip.marks(calls, per=2)) == "  ▼ Σ ╵ "
-    assert strip.marks([Column(1, marks=("ttl miss",))])[0].style == "warn"
+    assert plain(strip_columns.marks(calls, here=3)) == " ▼Σ▲"
+    assert plain(strip_columns.marks(calls, per=2)) == "  ▼ Σ ╵ "
+    assert strip_columns.marks([Column(1, marks=("ttl miss",))])[0].style == "warn"
 
 
 def test_ahead_shows_the_limit_and_the_projection_from_six_lines_on() -> None:
-    assert all(plain(row).strip() == "" for row in strip.ahead(4, 10, 4, 160, 150, 10, 100))
-    got = strip.ahead(4, 10, 8, 160, 150, 10, 100)
+    assert all(plain(row).strip() == "" for row in strip_columns.ahead(4, 10, 4, 160, 150, 10, 100))
+    got = strip_columns.ahead(4, 10, 8, 160, 150, 10, 100)
     assert plain(got[0]) == "┄┄┄··┄"
     assert [width(row) for row in got] == [6] * 8
 
 
 def test_axis() -> None:
-    assert [plain(row) for row in strip.axis(4, 160_000, 5)] == [" 160k ", "      ", "      ", "    0 "]
-    assert plain(strip.axis(8, 160_000, 5)[4]) == "  80k "
-    assert plain(strip.axis(1, 160_000, 5)[0]) == " 160k "
+    assert [plain(row) for row in strip_columns.axis(4, 160_000, 5)] == [" 160k ", "      ", "      ", "    0 "]
+    assert plain(strip_columns.axis(8, 160_000, 5)[4]) == "  80k "
+    assert plain(strip_columns.axis(1, 160_000, 5)[0]) == " 160k "

@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.category import INDEX
-from ctxtui.views.travel import Go, Seek, Show, Wrong, asked, filtered, next_event
+from ctxtui.views.inspector.prompt_commands import Go, Seek, Show, Wrong, asked, filtered, next_event
 
 EVENTS = [
     CallEvent(1, "turn", "turn 1"),

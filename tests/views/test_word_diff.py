@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.word_diff import word_diff
-from ctxtui.views.span import plain, width
-from ctxtui.views.word_diff import STYLE, counted, drawn, lines
+from ctxtui.views.blocks.word_diff import STYLE, counted, drawn, lines
+from ctxtui.views.text.span import plain, width
 from tests.cases.sessions import HOSTILE
 
 LONG = "\n".join(f"line {n} of it" for n in range(1, 31))

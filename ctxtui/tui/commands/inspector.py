@@ -24,7 +24,7 @@ from ctxtui.tui.commands.inspector_search import SEARCH, SEARCHING
 from ctxtui.tui.commands.inspector_staging import PUT_IN, STAGING
 from ctxtui.tui.commands.inspector_summaries import SUMMARIES
 from ctxtui.tui.commands.inspector_talk import TALKING
-from ctxtui.views.signs import CATEGORY
+from ctxtui.views.text.signs import CATEGORY
 
 __all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "PUT_IN", "SEARCHING", "SKIPPED", "THREADS"]
 

@@ -12,7 +12,7 @@ from ctxtui.tui.look import paint
 from ctxtui.tui.look.rule import EDGE, rule
 from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import Look, look_of
-from ctxtui.views.span import Spans
+from ctxtui.views.text.span import Spans
 
 
 class Board(Still):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-from ctxtui.views import cells
-from ctxtui.views.signs import CATEGORY, GUTTER, MARK, TRACK
+from ctxtui.views.text import cells
+from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, TRACK
 
 _LINES: Final = {
     "─": "-", "━": "=", "╸": "-", "╌": "-", "┄": ".", "╍": "~", "│": "|", "┃": "|", "╏": ":", "┊": ".",

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import look_of
-from ctxtui.views.span import Span, merged, width
+from ctxtui.views.text.span import Span, merged, width
 
 ALWAYS = (("^p", "palette"), ("?", "help"))
 WIDE = 160

@@ -11,8 +11,8 @@ from textual.strip import Strip
 
 from ctxtui.tui.look.glyphs import translate
 from ctxtui.tui.look.theme import Look
-from ctxtui.views import cells, safe_text
-from ctxtui.views.span import Span
+from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text.span import Span
 
 _MOST: Final = 4000
 """Lines that are kept: some hundred screens' worth of different ones."""

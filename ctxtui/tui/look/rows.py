@@ -10,7 +10,7 @@ from textual.strip import Strip
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.heights import Heights
 from ctxtui.tui.look.theme import Look
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
 
 _MOST_STRIPS = 4000
 

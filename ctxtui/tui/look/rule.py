@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.views.span import Span, Spans, cropped, merged, width
+from ctxtui.views.text.span import Span, Spans, cropped, merged, width
 
 EDGE = Span("│", "hair")
 """What stands between two columns of panes."""

@@ -13,9 +13,10 @@ from textual.screen import ModalScreen
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views import bill_words, safe_text, statement
-from ctxtui.views.span import Span, Spans
-from ctxtui.views.statement import Line
+from ctxtui.views.lists import bill
+from ctxtui.views.lists.bill import Line
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 At = tuple[str, int]
 """A call: its thread and its number there, from 1."""
@@ -76,9 +77,9 @@ class BillPane(Pane):
 
 def lines(what: Statement, room: int) -> list[Line]:
     """Every line of the page: head, sum, sections."""
-    out = [Line(bill_words.head(what))]
-    out += [Line([Span(f" {words}", "ink")]) for words in safe_text.wrap(bill_words.sentence(what), max(20, room - 3))]
-    for title, note, rows in statement.sections(what, room - 1):
+    out = [Line(bill.head(what))]
+    out += [Line([Span(f" {words}", "ink")]) for words in safe_text.wrap(bill.sentence(what), max(20, room - 3))]
+    for title, note, rows in bill.sections(what, room - 1):
         aside = [Span(f"  {note}", "faint")] if note else []
         out += [Line([]), Line([Span(f" {title}", "accent bold"), *aside]), *rows]
     return out

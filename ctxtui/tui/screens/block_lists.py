@@ -13,11 +13,11 @@ from ctxtui.tui.commands.block_lists import REPEATS, WEIGHTS
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views import repeats, weights
-from ctxtui.views.preview import Preview
-from ctxtui.views.repeats import Repeated
-from ctxtui.views.span import Span, Spans
-from ctxtui.views.weights import Weighed
+from ctxtui.views.lists import duplicates, heaviest_blocks
+from ctxtui.views.lists.duplicates import Repeated
+from ctxtui.views.lists.heaviest_blocks import Weighed
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.text.span import Span, Spans
 
 Say = Callable[[int], Preview]
 """Gives a node's block in words."""
@@ -42,10 +42,10 @@ class WeightsScreen(Overlay[int | None]):
         self._order = "carry"
 
         def draw(row: Weighed, room: int, here: bool) -> Spans:
-            return weights.draw(row, say(row.weight.node), room - 1, here=here)
+            return heaviest_blocks.draw(row, say(row.weight.node), room - 1, here=here)
 
         self.pane: TablePane[Weighed] = TablePane("heaviest", draw, "No block in this context.")
-        self.pane.heads = lambda room: weights.heads(room - 1, self._order)
+        self.pane.heads = lambda room: heaviest_blocks.heads(room - 1, self._order)
         self.pane.told = [Span(f"call {number:,}", "dim")]
         super().__init__(self.pane)
 
@@ -56,15 +56,15 @@ class WeightsScreen(Overlay[int | None]):
     def on_weights_screen_made(self, message: Made) -> None:
         """Show it."""
         self._rows = message.rows
-        self.pane.noted = weights.total(message.rows)
+        self.pane.noted = heaviest_blocks.total(message.rows)
         self._show()
 
     def _show(self) -> None:
-        self.pane.show(weights.ordered(self._rows, self._order), cursor=0)
+        self.pane.show(heaviest_blocks.ordered(self._rows, self._order), cursor=0)
 
     def action_order(self) -> None:
         """Order by the next figure."""
-        names = list(weights.ORDERS)
+        names = list(heaviest_blocks.ORDERS)
         self._order = names[(names.index(self._order) + 1) % len(names)]
         self._show()
 
@@ -91,7 +91,7 @@ class RepeatsScreen(Overlay[int | None]):
         self._make = make
 
         def draw(row: Repeated, room: int, here: bool) -> Spans:
-            return repeats.draw(row, say(row.repeat.node), room - 1, here=here)
+            return duplicates.draw(row, say(row.repeat.node), room - 1, here=here)
 
         self.pane: TablePane[Repeated] = TablePane("repeats", draw, "Nothing in this context stands there twice.")
         self.pane.told = [Span(f"call {number:,}", "dim")]
@@ -103,8 +103,8 @@ class RepeatsScreen(Overlay[int | None]):
 
     def on_repeats_screen_made(self, message: Made) -> None:
         """Show it."""
-        self.pane.noted = repeats.total(message.rows)
-        self.pane.show(repeats.ordered(message.rows), cursor=0)
+        self.pane.noted = duplicates.total(message.rows)
+        self.pane.show(duplicates.ordered(message.rows), cursor=0)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """To the block."""

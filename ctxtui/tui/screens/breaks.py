@@ -10,9 +10,9 @@ from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.breaks import BREAKS
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
-from ctxtui.views import cells, safe_text
-from ctxtui.views.signs import MARK
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span, Spans
 
 
 class BreaksPane(Pane):

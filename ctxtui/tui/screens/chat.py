@@ -25,9 +25,9 @@ from ctxtui.tui.screens.inspector_feed import Complete
 from ctxtui.tui.widgets.alarm_line import AlarmLine
 from ctxtui.tui.widgets.live_transcript import LiveTranscript
 from ctxtui.tui.widgets.talk_edit import TalkEdit
-from ctxtui.views import safe_text
-from ctxtui.views.layout import Box
-from ctxtui.views.span import Span
+from ctxtui.views.inspector.layout import Box
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
 
 _COMMANDS = (*CHAT, *(command for command in INSPECTOR if command is not Prompt))
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.chat_turn import TurnSeen
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
     from ctxtui.analysis.cache import truncated_prompt
     from ctxtui.runtime.foretelling import Foreteller, Foretold
-    from ctxtui.views import composition, header, next_request
-    from ctxtui.views.scene import Scene
+    from ctxtui.views.inspector import composition, header, next_request
+    from ctxtui.views.model.scene import Scene
 else:
     truncated_prompt = later("ctxtui.analysis.cache.truncated_prompt")
-    composition = later("ctxtui.views.composition")
-    header = later("ctxtui.views.header")
-    next_request = later("ctxtui.views.next_request")
+    composition = later("ctxtui.views.inspector.composition")
+    header = later("ctxtui.views.inspector.header")
+    next_request = later("ctxtui.views.inspector.next_request")
 
 
 _LEAST_SLACK = 0.1

@@ -11,14 +11,14 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.runtime.pager import NoPager, page
 from ctxtui.tui.commands import Command
 from ctxtui.tui.screens.chat_turn import TurnSeen
-from ctxtui.views import numbers, safe_text
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.runtime.config import Config
     from ctxtui.runtime.offers import Offer
     from ctxtui.runtime.partner import Wish
-    from ctxtui.views.scene import Scene
+    from ctxtui.views.model.scene import Scene
 
 _TIGHT = 0.5
 """The share of a rate limit under which it is told."""

@@ -11,8 +11,8 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.tui.screens.chat_turn import TurnSeen
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views import safe_text
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.agent import events as ev

@@ -14,10 +14,10 @@ from ctxtui.tui.later import later
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.inspector import InspectorScreen
 from ctxtui.tui.widgets.live_transcript import LiveTranscript
-from ctxtui.views import safe_text
-from ctxtui.views.live_rows import WHOLE, LiveAnswer, LiveRows, category_of
-from ctxtui.views.open_block import Opened
-from ctxtui.views.span import Span
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
+from ctxtui.views.transcript.live_rows import WHOLE, LiveAnswer, LiveRows, category_of
+from ctxtui.views.transcript.open_block import Opened
 
 if TYPE_CHECKING:
     from ctxtui.agent import progress as mo

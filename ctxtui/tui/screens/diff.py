@@ -13,8 +13,8 @@ from ctxtui.tui.commands.diff import DIFF
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.diff_pane import DiffPane
-from ctxtui.views.diff_list import DiffList
-from ctxtui.views.span import Spans
+from ctxtui.views.lists.diff import DiffList
+from ctxtui.views.text.span import Spans
 
 
 class DiffScreen(Overlay[Change | None]):

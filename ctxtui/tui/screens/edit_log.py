@@ -11,14 +11,14 @@ from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.edit_log import EDIT_LOG
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
-from ctxtui.views import edit_rows
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript import edit_log
 
 
 class EditLogPane(Pane):
     """One row for each entry, newest first."""
 
-    def __init__(self, rows: Sequence[edit_rows.EditRow]) -> None:
+    def __init__(self, rows: Sequence[edit_log.EditRow]) -> None:
         super().__init__(title="edit log", id="edit-log")
         self.rows = rows
 
@@ -29,7 +29,7 @@ class EditLogPane(Pane):
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """What was done, by whom, when, and what stands of it."""
-        return edit_rows.line(self.rows[index], width, datetime.fromtimestamp, index == self.cursor)
+        return edit_log.line(self.rows[index], width, datetime.fromtimestamp, index == self.cursor)
 
     def on_mount(self) -> None:
         """All rows are there from the start."""
@@ -52,7 +52,7 @@ class EditLogScreen(Overlay[Sequence[str]]):
     BINDINGS = overlay_bindings(EDIT_LOG)
 
     def __init__(self, log: Sequence[Edit], label: Callable[[Target], str]) -> None:
-        self.pane = EditLogPane(edit_rows.rows(log, label))
+        self.pane = EditLogPane(edit_log.rows(log, label))
         super().__init__(self.pane)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:

@@ -18,9 +18,10 @@ from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.messages import Aim, Open
 from ctxtui.tui.screens.overlay import overlay_bindings
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views import safe_text, search_rows
-from ctxtui.views.search_rows import Row, Spotted, Step
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.lists import search_hits
+from ctxtui.views.lists.search_hits import Row, Spotted, Step
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 MOST = 2000
 """Blocks that are listed."""
@@ -67,7 +68,7 @@ class HitPane(Pane):
         row = self.rows[index]
         if isinstance(row, str):
             return [Span(safe_text.one_line(row), "ink bold")]
-        return search_rows.line(row, width, here=index == self.cursor)
+        return search_hits.line(row, width, here=index == self.cursor)
 
     def notes(self) -> Spans:
         """How far the search is."""
@@ -166,7 +167,7 @@ class FindScreen(ModalScreen[None]):
             pane.rows.append(one)
             self._blocks += 1
         capped = self._blocks >= MOST
-        pane.said = [Span(search_rows.told(step.done, step.total, self._blocks, step.direct, capped=capped), "dim")]
+        pane.said = [Span(search_hits.told(step.done, step.total, self._blocks, step.direct, capped=capped), "dim")]
         if step.found:
             pane.reload(cursor=pane.cursor)
         else:

@@ -10,9 +10,10 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views import forks, safe_text
-from ctxtui.views.forks import ForkRow
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.lists import forks
+from ctxtui.views.lists.forks import ForkRow
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 
 class ForksScreen(Overlay[ForkRow]):

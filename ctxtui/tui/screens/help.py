@@ -11,9 +11,9 @@ from textual.screen import ModalScreen
 
 from ctxtui.tui.commands import Command, key_text
 from ctxtui.tui.look.rows import Rows
-from ctxtui.views import cells, safe_text
-from ctxtui.views.signs import CATEGORY, GUTTER, MARK, Sign
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
+from ctxtui.views.text.span import Span, Spans
 
 _TOLD = ("miss", "ttl miss", "compaction", "model", "turn", "here", "automatic breakpoint", "error")
 _KEYS = 16

@@ -22,8 +22,8 @@ from ctxtui.tui.widgets.browser import Browser
 from ctxtui.tui.widgets.home_boards import HomeHeader
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.session_list import SessionList
-from ctxtui.views.home_collection import Collection
-from ctxtui.views.home_row import shortened_home
+from ctxtui.views.home.collection import Collection
+from ctxtui.views.home.row import shortened_home
 
 if TYPE_CHECKING:
     from ctxtui.tui.screens.find import Everywhere

@@ -10,9 +10,9 @@ from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views import safe_text
-from ctxtui.views.home import SessionSummary
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 FORMATS: Final = {"c": "ctxtui", "a": "anthropic", "o": "openai-chat", "r": "openai-responses"}
 """Key and name of what can be exported to."""

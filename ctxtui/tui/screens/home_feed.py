@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from textual.message import Message
 
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 
 BATCH: Final = 0.15
 """Seconds between two batches."""

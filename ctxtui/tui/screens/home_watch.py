@@ -10,7 +10,7 @@ from typing import Any
 from textual.screen import Screen
 
 from ctxtui.tui.screens.home_feed import Feed, Filled, Listed, Sessions, Touched, fill
-from ctxtui.views.home import SessionSummary
+from ctxtui.views.home.summary import SessionSummary
 
 TICK = 2.0
 """Seconds between looks at what is live."""

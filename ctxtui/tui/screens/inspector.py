@@ -37,8 +37,8 @@ from ctxtui.tui.screens.inspector_talk import Forking
 from ctxtui.tui.screens.inspector_travel import Travel
 from ctxtui.tui.widgets.stage import Stage
 from ctxtui.tui.widgets.transcript import Transcript
-from ctxtui.views.layout import Box
-from ctxtui.views.span import Span
+from ctxtui.views.inspector.layout import Box
+from ctxtui.views.text.span import Span
 
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""

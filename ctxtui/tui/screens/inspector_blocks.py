@@ -10,9 +10,9 @@ from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.widgets.transcript import Transcript
-from ctxtui.views import safe_text
-from ctxtui.views.context_rows import ContextRows
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript.context_rows import ContextRows
 
 Say = Callable[[Spans], None]
 

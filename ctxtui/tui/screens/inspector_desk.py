@@ -12,7 +12,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.tui.screens.inspector_feed import Feed, Source
 from ctxtui.tui.screens.inspector_panels import ALL_LINES, Panels
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views.span import Spans
+from ctxtui.views.text.span import Spans
 
 if TYPE_CHECKING:
     from ctxtui.runtime.loaded import Loaded

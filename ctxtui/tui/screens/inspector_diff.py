@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.screens.inspector_desk import Desk
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.diff import Change, Side
-    from ctxtui.views.diff_list import DiffList
+    from ctxtui.views.lists.diff import DiffList
 
 At = tuple[str, int]
 """A call: its thread and its index there, from 0."""
@@ -59,7 +59,7 @@ class Comparing(Desk):
         def make() -> DiffList:
             from ctxtui.analysis.content.diff import diff
             from ctxtui.analysis.content.volatile import unsteady
-            from ctxtui.views.diff_list import DiffList
+            from ctxtui.views.lists.diff import DiffList
 
             return DiffList(diff(*sides), unsteady(book.session, after[0]))
 

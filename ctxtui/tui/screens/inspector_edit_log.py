@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_marking import Marking
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Target

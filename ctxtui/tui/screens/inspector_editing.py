@@ -16,7 +16,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.inspector_edit import EDITS, MARKED, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_search import Searching
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ctxtui.curation.context import Context
     from ctxtui.runtime.overlay import Overlay
     from ctxtui.runtime.staging_desk import StagingDesk
-    from ctxtui.views.scene import Scene
-    from ctxtui.views.staged_pane import StagedPane
-    from ctxtui.views.staging import Staging
+    from ctxtui.views.model.scene import Scene
+    from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript.staged_pane import StagedPane
 else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 

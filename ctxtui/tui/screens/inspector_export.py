@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.screens.inspector_policies import Proposing
-from ctxtui.views import safe_text
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.runtime.ready import Ready

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_editing import Editing
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.curation import edits_from_selection

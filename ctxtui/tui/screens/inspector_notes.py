@@ -13,7 +13,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_feed import Complete, Worked
 from ctxtui.tui.screens.inspector_prompt import Asking
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content import notes

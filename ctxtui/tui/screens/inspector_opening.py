@@ -6,7 +6,7 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.tui.messages import Refused
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.screens.inspector_feed import Began, Brought, Complete, Failed, Glimpsed, Read, Worked
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 _LIVE_EVERY = 5.0
 """Seconds between looks at whether a recording is still being written."""

@@ -8,7 +8,7 @@ from ctxtui.tui.screens.inspector_desk import Desk
 
 if TYPE_CHECKING:
     from ctxtui.analysis.growth.thread_tree import Kin
-    from ctxtui.views.repeats import Repeated
+    from ctxtui.views.lists.duplicates import Repeated
 
 
 class Overlays(Desk):
@@ -45,7 +45,7 @@ class Overlays(Desk):
     def action_weights(self) -> None:
         """The heaviest blocks by tokens, carry and cost."""
         from ctxtui.tui.screens.block_lists import WeightsScreen
-        from ctxtui.views.weighing import weighed
+        from ctxtui.views.lists.heaviest_blocks import weighed
 
         scene, rows = self.panels.scene, self.panels.transcript.data
         if self.study is None or scene is None or rows is None or not scene.counted:
@@ -57,7 +57,7 @@ class Overlays(Desk):
     def action_repeats(self) -> None:
         """What of the context stands elsewhere too."""
         from ctxtui.tui.screens.block_lists import RepeatsScreen
-        from ctxtui.views.repeats import repeated
+        from ctxtui.views.lists.duplicates import repeated
 
         scene, rows = self.panels.scene, self.panels.transcript.data
         if scene is None or rows is None or not scene.counted:

@@ -26,12 +26,13 @@ from ctxtui.tui.widgets.inspector_boards import (
 from ctxtui.tui.widgets.inspector_lists import HeaviestPane, ThreadsPane
 from ctxtui.tui.widgets.map_board import MapBoard
 from ctxtui.tui.widgets.transcript import Transcript
-from ctxtui.views import header, layout, note
-from ctxtui.views.context_rows import LINE, ContextRows
-from ctxtui.views.layout import Box, Layout, Wants
-from ctxtui.views.readings import Readings, Want
-from ctxtui.views.scene import Scene
-from ctxtui.views.signs import CATEGORY
+from ctxtui.views.inspector import header, layout
+from ctxtui.views.inspector.layout import Box, Layout, Wants
+from ctxtui.views.model.block_cache import Readings, Want
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.transcript import transcript_notes
+from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
@@ -39,16 +40,16 @@ if TYPE_CHECKING:
     from ctxtui.runtime.thread_study import ThreadStudy
     from ctxtui.tui.screens import inspector_sides
     from ctxtui.tui.screens.inspector_sides import Sides
-    from ctxtui.views import composition, context_map, staged_map, this_call, threads
-    from ctxtui.views.charge import Charge
-    from ctxtui.views.staged_pane import StagedPane
-    from ctxtui.views.staging import Staging
-    from ctxtui.views.strip import Window
+    from ctxtui.views.inspector import composition, context_map, staged_map, this_call, threads
+    from ctxtui.views.inspector.strip_columns import Window
+    from ctxtui.views.model.call_charge import Charge
+    from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript.staged_pane import StagedPane
 else:
     inspector_sides = later("ctxtui.tui.screens.inspector_sides")
-    composition, context_map = later("ctxtui.views.composition"), later("ctxtui.views.context_map")
-    staged_map = later("ctxtui.views.staged_map")
-    this_call, threads = later("ctxtui.views.this_call"), later("ctxtui.views.threads")
+    composition, context_map = later("ctxtui.views.inspector.composition"), later("ctxtui.views.inspector.context_map")
+    staged_map = later("ctxtui.views.inspector.staged_map")
+    this_call, threads = later("ctxtui.views.inspector.this_call"), later("ctxtui.views.inspector.threads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +195,12 @@ class Panels:
 
     def reading(self, done: int, total: int) -> None:
         """How much of a long recording is read, in bytes."""
-        self.transcript.note = note.reading(done, total)
+        self.transcript.note = transcript_notes.reading(done, total)
         self.transcript.refresh_rule()
 
     def note(self, study: Study, shown: tuple[str, ...]) -> None:
         """How far counting is, which filters are on."""
-        self.transcript.note = note.note(*study.progress, len(study.session.skipped), shown)
+        self.transcript.note = transcript_notes.note(*study.progress, len(study.session.skipped), shown)
         self.transcript.refresh_rule()
 
     def draw_map(self) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.analysis.growth.phases import NAMED
 from ctxtui.tui.screens.inspector_notes import Noting
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.growth.phases import Phase

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.screens.inspector_rewriting import Rewriting
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.views.proposed import Proposed
+    from ctxtui.views.lists.policies import Proposed
 
 
 class Proposing(Rewriting):

@@ -12,13 +12,13 @@ from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.screens.inspector_panels import ALL_LINES
 from ctxtui.tui.widgets.inspector_boards import ContextBoard
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views.context_rows import HIDDEN, LINE, SHOWN
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
 
 if TYPE_CHECKING:
-    from ctxtui.views import travel
+    from ctxtui.views.inspector import prompt_commands
 else:
-    travel = later("ctxtui.views.travel")
+    prompt_commands = later("ctxtui.views.inspector.prompt_commands")
 
 _TYPE: Sequence[Span] = (Span("esc", "accent bold"), Span(" leave ", "dim"))
 _HINT: Sequence[Span] = (Span("call number, event or category", "faint"),)
@@ -89,14 +89,14 @@ class Asking(Desk):
 
     def submitted(self, text: str) -> None:
         """Go where `text` says, or show what it says."""
-        wish = travel.asked(text, self.count)
+        wish = prompt_commands.asked(text, self.count)
         self.leave_prompt()
-        if isinstance(wish, travel.Go):
+        if isinstance(wish, prompt_commands.Go):
             self.go(wish.number - 1)
-        elif isinstance(wish, travel.Seek):
+        elif isinstance(wish, prompt_commands.Seek):
             self.action_seek(wish.kind, wish.step)
-        elif isinstance(wish, travel.Show):
-            self.filter(travel.filtered(wish, LINE, HIDDEN))
+        elif isinstance(wish, prompt_commands.Show):
+            self.filter(prompt_commands.filtered(wish, LINE, HIDDEN))
         else:
             self.say([Span("✗ ", "crit"), Span(wish.message, "crit")])
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from ctxtui.core.errors import BadConfig
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_staging import OnEdits
-from ctxtui.views import safe_text
-from ctxtui.views.span import Span
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.curation import manual_edits
     from ctxtui.curation.apply.applied import Applied
     from ctxtui.curation.manual_edits import Asked
-    from ctxtui.views.scene import Scene
+    from ctxtui.views.model.scene import Scene
 else:
     manual_edits = later("ctxtui.curation.manual_edits")
 
@@ -41,7 +41,7 @@ class Rewriting(OnEdits):
     def _edit_here(self, text: str, title: str, told: str, take: Callable[[str], None]) -> None:
         """Show `text` in the screen's own editor; `take` gets what is staged there."""
         from ctxtui.tui.screens.text_editor import TextEditor
-        from ctxtui.views.editable import too_long
+        from ctxtui.views.blocks.editable import too_long
 
         def left(new: str | None) -> None:
             if new is not None:

@@ -14,15 +14,15 @@ from ctxtui.tui.messages import Aim
 from ctxtui.tui.screens.inspector_feed import Complete
 from ctxtui.tui.screens.inspector_prompt import Asking
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.core.tree import Tree
     from ctxtui.runtime import finder, pattern
-    from ctxtui.views import hits, sought
+    from ctxtui.views.transcript import hits, search_view
 else:
     finder, pattern = later("ctxtui.runtime.finder"), later("ctxtui.runtime.pattern")
-    hits, sought = later("ctxtui.views.hits"), later("ctxtui.views.sought")
+    hits, search_view = later("ctxtui.views.transcript.hits"), later("ctxtui.views.transcript.search_view")
 
 
 def _run(one: finder.Finder) -> None:
@@ -102,7 +102,7 @@ class Searching(Asking):
             self.say([Span("there is nothing to search yet", "dim")])
             return
         if self.sought is None:
-            self.sought = sought.Sought(rows)
+            self.sought = search_view.Sought(rows)
             self._origin = transcript.cursor, transcript.top
             self._hits = self._at = None
         self.seeking = True

@@ -10,17 +10,18 @@ from ctxtui.analysis.figures import figures
 from ctxtui.core.tree import Tree
 from ctxtui.runtime.study import Study
 from ctxtui.runtime.thread_study import ThreadStudy
-from ctxtui.views import call_strip, composition, growth_chart, numbers, toolset
-from ctxtui.views.call_strip import CallStrip, Columns
-from ctxtui.views.composition import Composition
-from ctxtui.views.context_rows import ContextRows
-from ctxtui.views.growth_chart import GrowthChart
-from ctxtui.views.heaviest import Heaviest, Heavy
-from ctxtui.views.scene import Scene
-from ctxtui.views.span import Span
-from ctxtui.views.strip import Window
-from ctxtui.views.threads import ThreadRow, ThreadSums
-from ctxtui.views.toolset import Toolset
+from ctxtui.views.inspector import call_strip, composition, growth_chart, toolset
+from ctxtui.views.inspector.call_strip import CallStrip, Columns
+from ctxtui.views.inspector.composition import Composition
+from ctxtui.views.inspector.growth_chart import GrowthChart
+from ctxtui.views.inspector.heaviest import Heaviest, Heavy
+from ctxtui.views.inspector.strip_columns import Window
+from ctxtui.views.inspector.threads import ThreadRow, ThreadSums
+from ctxtui.views.inspector.toolset import Toolset
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import numbers
+from ctxtui.views.text.span import Span
+from ctxtui.views.transcript.context_rows import ContextRows
 
 Noted = Set[tuple[str, int]]
 """Calls by thread and number."""

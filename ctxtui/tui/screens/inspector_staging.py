@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_edit_log import Logging
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.later import later
 from ctxtui.tui.screens.inspector_export import Exporting
-from ctxtui.views import numbers, safe_text
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.core import edit as edits
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ctxtui.runtime.partner import Partner, Wish
     from ctxtui.runtime.ready import Ready
     from ctxtui.runtime.summarizing import Part
-    from ctxtui.views.scene import Scene
+    from ctxtui.views.model.scene import Scene
 else:
     edits = later("ctxtui.core.edit")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")

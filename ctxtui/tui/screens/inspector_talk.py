@@ -9,10 +9,10 @@ from textual.message import Message
 from ctxtui.tui.messages import Open, Talk
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.screens.inspector_feed import Complete
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.views.forks import ForkRow
+    from ctxtui.views.lists.forks import ForkRow
 
 CHAT = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""

@@ -10,14 +10,14 @@ from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.inspector_desk import Desk
 from ctxtui.tui.widgets.calls_board import CallsBoard
 from ctxtui.tui.widgets.map_board import MapBoard
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.views import context_map, threads, travel
+    from ctxtui.views.inspector import context_map, prompt_commands, threads
 else:
-    context_map = later("ctxtui.views.context_map")
-    threads = later("ctxtui.views.threads")
-    travel = later("ctxtui.views.travel")
+    context_map = later("ctxtui.views.inspector.context_map")
+    threads = later("ctxtui.views.inspector.threads")
+    prompt_commands = later("ctxtui.views.inspector.prompt_commands")
 
 
 class Travel(Desk):
@@ -45,7 +45,7 @@ class Travel(Desk):
         """To the next event of a kind, or the one before."""
         if self.study is None:
             return
-        found = travel.next_event(self.study.thread(self.thread).events, self.index + 1, kind, step)
+        found = prompt_commands.next_event(self.study.thread(self.thread).events, self.index + 1, kind, step)
         if found is None:
             word = "further" if step > 0 else "earlier"
             self.say([Span(f"no {word} {kind} in {self.count:,} calls", "dim")])

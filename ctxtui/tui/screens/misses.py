@@ -16,8 +16,9 @@ from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
-from ctxtui.views import misses, safe_text
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.lists import misses
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 At = tuple[str, int]
 """A call: its thread and its number there, from 1."""

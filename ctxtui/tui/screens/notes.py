@@ -11,8 +11,8 @@ from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.notes import NOTE_LIST
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
-from ctxtui.views import note_rows
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.lists import notes
+from ctxtui.views.text.span import Span, Spans
 
 
 class NotesPane(Pane):
@@ -32,7 +32,7 @@ class NotesPane(Pane):
         """Where it is, what it is about, what was written."""
         one = self.rows[index]
         category = self._tree[one.node].category if one.node is not None else None
-        return note_rows.line(one, category, width, here=index == self.cursor)
+        return notes.line(one, category, width, here=index == self.cursor)
 
     def on_mount(self) -> None:
         """All rows are there from the start."""

@@ -15,8 +15,8 @@ from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.command import key_text
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views import cells
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span, Spans
 
 _NAME = 36
 

@@ -14,8 +14,8 @@ from ctxtui.tui.commands.block_lists import PHASES
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views import phases
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.lists import phases
+from ctxtui.views.text.span import Span, Spans
 
 NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""

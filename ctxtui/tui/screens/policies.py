@@ -19,9 +19,10 @@ from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views import proposed, safe_text
-from ctxtui.views.proposed import Proposed
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.lists import policies
+from ctxtui.views.lists.policies import Proposed
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 
 class AboutBoard(Board):
@@ -31,7 +32,7 @@ class AboutBoard(Board):
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """In words."""
-        return proposed.details(self.row, width, height) if self.row is not None else ()
+        return policies.details(self.row, width, height) if self.row is not None else ()
 
 
 class PoliciesScreen(Overlay[Proposed]):
@@ -61,10 +62,10 @@ class PoliciesScreen(Overlay[Proposed]):
         self.line.can_focus = False
 
         def draw(row: Proposed, room: int, here: bool) -> Spans:
-            return proposed.draw(row, room - 1, here=here)
+            return policies.draw(row, room - 1, here=here)
 
         self.pane: TablePane[Proposed] = TablePane("policies", draw, "There are no policies.")
-        self.pane.heads = lambda room: proposed.heads(room - 1)
+        self.pane.heads = lambda room: policies.heads(room - 1)
         super().__init__(self.pane)
 
     def compose(self) -> ComposeResult:
@@ -94,7 +95,7 @@ class PoliciesScreen(Overlay[Proposed]):
             self._show()
 
     def _show(self, cursor: int | None = None) -> None:
-        self.pane.noted = proposed.notes(self._rows)
+        self.pane.noted = policies.notes(self._rows)
         self.pane.show(self._rows, cursor=cursor)
         self._tell()
 
@@ -111,7 +112,7 @@ class PoliciesScreen(Overlay[Proposed]):
         row = self.pane.row
         if row is not None and row.settings:
             self.line.can_focus = True
-            self.line.show([Span(f" {row.name} › ", "accent bold")], proposed.spelled(row))
+            self.line.show([Span(f" {row.name} › ", "accent bold")], policies.spelled(row))
             self.set_focus(self.line)
 
     def on_line_edit_left(self, message: LineEdit.Left) -> None:

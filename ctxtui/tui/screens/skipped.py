@@ -11,8 +11,8 @@ from textual.screen import ModalScreen
 
 from ctxtui.core.session import Skipped
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views import safe_text
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
 
 
 class SkippedPane(Pane):

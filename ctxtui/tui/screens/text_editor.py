@@ -15,8 +15,8 @@ from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.text_editor import TEXT_EDITOR
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.keyline import Key, KeyLine
-from ctxtui.views.editable import Editable
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.blocks.editable import Editable
+from ctxtui.views.text.span import Span, Spans
 
 _TYPED = ("ctrl+p", "f1", "ctrl+q")
 """The keys of every screen that are not typed into a text."""

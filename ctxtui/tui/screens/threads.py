@@ -8,8 +8,8 @@ from ctxtui.analysis.growth.thread_tree import Kin
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views import threads
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.inspector import threads
+from ctxtui.views.text.span import Span, Spans
 
 _EVERY = 0.4
 """Seconds between looks at whether more is known."""

@@ -6,9 +6,9 @@ from textual.message import Message
 
 from ctxtui.tui.screens.overlay import Overlay, overlay_bindings
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views import toolset
-from ctxtui.views.scene import Scene
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.inspector import toolset
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text.span import Span, Spans
 
 
 class ToolsScreen(Overlay[None]):

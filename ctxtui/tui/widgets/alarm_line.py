@@ -7,8 +7,8 @@ from textual.widget import Widget
 
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.theme import look_of
-from ctxtui.views import cells
-from ctxtui.views.span import Span
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span
 
 
 class AlarmLine(Widget):

@@ -14,12 +14,11 @@ from textual.message import Message
 from ctxtui.tui.widgets.home_boards import CompositionPreview, GrowthPreview, Heads, Welcome
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.session_list import SessionList
-from ctxtui.views import home_layout
-from ctxtui.views.home import SessionSummary
-from ctxtui.views.home_list import SORTS, Entry, Wanted
-from ctxtui.views.home_status import empty, status
-from ctxtui.views.home_welcome import HEIGHT
-from ctxtui.views.span import Span
+from ctxtui.views.home import layout
+from ctxtui.views.home.list import SORTS, Entry, Wanted
+from ctxtui.views.home.status import HEIGHT, empty, status
+from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.text.span import Span
 
 
 class Browser(Vertical):
@@ -64,7 +63,7 @@ class Browser(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         """The preview gets what the screen allows."""
-        parts = home_layout.preview(self.app.size.width, self.app.size.height)
+        parts = layout.preview(self.app.size.width, self.app.size.height)
         preview = self.query_one("#preview")
         preview.styles.height, preview.display = parts.height, parts.height > 0
         self.query_one("#composition").styles.width = parts.composition

@@ -11,12 +11,12 @@ from textual.message import Message
 
 from ctxtui.tui.later import later
 from ctxtui.tui.look.board import Board
-from ctxtui.views.span import Spans
+from ctxtui.views.text.span import Spans
 
 if TYPE_CHECKING:
-    from ctxtui.views import call_strip
+    from ctxtui.views.inspector import call_strip
 else:
-    call_strip = later("ctxtui.views.call_strip")
+    call_strip = later("ctxtui.views.inspector.call_strip")
 
 
 Shown: TypeAlias = "tuple[call_strip.CallStrip, Spans, Spans]"

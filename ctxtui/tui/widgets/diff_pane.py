@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.views.diff_list import DiffList
+    from ctxtui.views.lists.diff import DiffList
 
 
 class DiffPane(Pane):

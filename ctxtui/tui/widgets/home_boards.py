@@ -12,11 +12,11 @@ from textual.widget import Widget
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.theme import look_of
-from ctxtui.views import home_columns, home_preview, home_totals
-from ctxtui.views.home import SessionSummary
-from ctxtui.views.home_totals import Totals
-from ctxtui.views.home_welcome import welcome
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.home import columns, preview, totals
+from ctxtui.views.home.status import welcome
+from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.home.totals import Totals
+from ctxtui.views.text.span import Span, Spans
 
 
 class HomeHeader(Widget):
@@ -38,7 +38,7 @@ class HomeHeader(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
-        spans = home_totals.header(self.size.width, self.directory, self.totals)
+        spans = totals.header(self.size.width, self.directory, self.totals)
         return paint.strip(spans, self.size.width, look_of(self.app), "on-panel")
 
 
@@ -66,12 +66,12 @@ class Heads(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
-        return paint.strip(home_columns.heads(self.size.width, self.sort), self.size.width, look_of(self.app))
+        return paint.strip(columns.heads(self.size.width, self.sort), self.size.width, look_of(self.app))
 
     def on_click(self, event: events.Click) -> None:
         """Say which head it was."""
         event.stop()
-        head = home_columns.head_at(self.size.width, event.x)
+        head = columns.head_at(self.size.width, event.x)
         if head:
             self.post_message(self.Clicked(head))
 
@@ -93,11 +93,11 @@ class CompositionPreview(Preview):
 
     def notes(self) -> Spans:
         """The call of the largest context."""
-        return home_preview.composition_notes(self.session) if self.session else ()
+        return preview.composition_notes(self.session) if self.session else ()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """Categories with bars."""
-        return home_preview.composition(self.session, width, height) if self.session else ()
+        return preview.composition(self.session, width, height) if self.session else ()
 
 
 class GrowthPreview(Preview):
@@ -109,13 +109,13 @@ class GrowthPreview(Preview):
 
     def notes(self) -> Spans:
         """Calls, misses, compactions, changes of model."""
-        return home_preview.growth_notes(self.session) if self.session else ()
+        return preview.growth_notes(self.session) if self.session else ()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The strip, the sentence, texts, the place."""
         if self.session is None:
             return ()
-        return home_preview.growth(self.session, width, height, home=self.home, colour=self.look.coloured)
+        return preview.growth(self.session, width, height, home=self.home, colour=self.look.coloured)
 
 
 class Welcome(Board):

@@ -15,20 +15,22 @@ from ctxtui.tui.look import paint
 from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import look_of
-from ctxtui.views import cells, header
-from ctxtui.views.header import Header
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.inspector import header
+from ctxtui.views.inspector.header import Header
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.views import composition, growth_chart, next_call, staged_pane, this_call, toolset
+    from ctxtui.views.inspector import composition, growth_chart, next_call, this_call, toolset
+    from ctxtui.views.transcript import staged_pane
 else:
-    composition = later("ctxtui.views.composition")
-    growth_chart = later("ctxtui.views.growth_chart")
-    next_call = later("ctxtui.views.next_call")
-    staged_pane = later("ctxtui.views.staged_pane")
-    this_call = later("ctxtui.views.this_call")
-    toolset = later("ctxtui.views.toolset")
+    composition = later("ctxtui.views.inspector.composition")
+    growth_chart = later("ctxtui.views.inspector.growth_chart")
+    next_call = later("ctxtui.views.inspector.next_call")
+    staged_pane = later("ctxtui.views.transcript.staged_pane")
+    this_call = later("ctxtui.views.inspector.this_call")
+    toolset = later("ctxtui.views.inspector.toolset")
 
 T = TypeVar("T")
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from ctxtui.tui.later import later
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.views import heaviest, threads
+    from ctxtui.views.inspector import heaviest, threads
 else:
-    heaviest = later("ctxtui.views.heaviest")
-    threads = later("ctxtui.views.threads")
+    heaviest = later("ctxtui.views.inspector.heaviest")
+    threads = later("ctxtui.views.inspector.threads")
 
 
 class HeaviestPane(Pane):

@@ -9,8 +9,8 @@ from textual.strip import Strip
 from ctxtui.tui.look import paint
 from ctxtui.tui.look.still import Still
 from ctxtui.tui.look.theme import look_of
-from ctxtui.views import cells, safe_text
-from ctxtui.views.span import Span, Spans, width
+from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text.span import Span, Spans, width
 
 
 class LineEdit(Still, can_focus=True):

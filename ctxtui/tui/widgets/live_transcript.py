@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.geometry import Region
 
 from ctxtui.tui.widgets.transcript import Transcript
-from ctxtui.views.live_rows import LiveRows
+from ctxtui.views.transcript.live_rows import LiveRows
 
 _STATES = ("", "here", "on-cur")
 """The ways in which a line of a row may be painted (`Pane.row_state`)."""

@@ -13,14 +13,15 @@ from textual.message import Message
 
 from ctxtui.tui.later import later
 from ctxtui.tui.look.board import Board
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.views import context_map, raster, scale
+    from ctxtui.views.inspector import context_map, raster
+    from ctxtui.views.text import scale
 else:
-    context_map = later("ctxtui.views.context_map")
-    raster = later("ctxtui.views.raster")
-    scale = later("ctxtui.views.scale")
+    context_map = later("ctxtui.views.inspector.context_map")
+    raster = later("ctxtui.views.inspector.raster")
+    scale = later("ctxtui.views.text.scale")
 
 
 class MapBoard(Board, can_focus=True):

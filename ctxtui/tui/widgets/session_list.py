@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.look.rule import rule
-from ctxtui.views.home import SessionSummary
-from ctxtui.views.home_list import Entry, Group
-from ctxtui.views.home_row import age, row
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.home.list import Entry, Group
+from ctxtui.views.home.row import age, row
+from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.text.span import Span, Spans
 
 
 class SessionList(Pane):

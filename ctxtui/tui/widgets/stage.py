@@ -8,7 +8,7 @@ from textual.geometry import NULL_OFFSET, Region, Size, Spacing
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from ctxtui.views.layout import Box
+from ctxtui.views.inspector.layout import Box
 
 
 class Stage(Layout):

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 from textual.binding import Binding, BindingType
 
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans
 
 T = TypeVar("T")
 

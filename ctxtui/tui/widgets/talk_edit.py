@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views.span import Span
+from ctxtui.views.text.span import Span
 
 _BREAKS = ("ctrl+j", "shift+enter", "alt+enter")
 

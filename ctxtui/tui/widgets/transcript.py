@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from ctxtui.tui.look.pane import Pane
-from ctxtui.views.context_rows import ContextRows
-from ctxtui.views.grid import Grid
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.grid import Grid
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript.context_rows import ContextRows
 
 if TYPE_CHECKING:
-    from ctxtui.views.staging import New
+    from ctxtui.views.model.staging import New
 
 NEAR = 80
 """Rows above and below the cursor that are opened in full at once, where a whole category is shown in full."""

@@ -14,8 +14,8 @@ from ctxtui.tui.look.board import Board
 from ctxtui.tui.look.keyline import Key, KeyLine
 from ctxtui.tui.look.pane import Pane
 from ctxtui.tui.look.theme import dress
-from ctxtui.views.colours import DARK
-from ctxtui.views.span import Span, Spans
+from ctxtui.views.text.colours import DARK
+from ctxtui.views.text.span import Span, Spans
 
 HEIGHT = 10
 

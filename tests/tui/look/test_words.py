@@ -13,10 +13,10 @@ from ctxtui.tui.look.keyline import Key, keyline
 from ctxtui.tui.look.palette import PALETTES
 from ctxtui.tui.look.rule import rule
 from ctxtui.tui.look.theme import THEMES, Look, ascii_needed, native_colours, theme_name
-from ctxtui.views import cells
-from ctxtui.views.colours import DARK, LIGHT
-from ctxtui.views.signs import CATEGORY, GUTTER, MARK, TRACK
-from ctxtui.views.span import Span, plain, width
+from ctxtui.views.text import cells
+from ctxtui.views.text.colours import DARK, LIGHT
+from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, TRACK
+from ctxtui.views.text.span import Span, plain, width
 
 SIGNS = [*CATEGORY, *MARK.values(), *GUTTER.values(), *TRACK.values()]
 look = Look(PALETTES["ctxtui-dark"])

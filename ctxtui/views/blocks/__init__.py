@@ -1,0 +1,1 @@
+"""The content of a block as lines."""

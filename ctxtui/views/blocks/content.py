@@ -1,0 +1,230 @@
+"""What an opened block shows: Markdown, code, a diff, a call's arguments, JSON, an image's facts, or the raw JSON.
+
+What is known of an image or file inside a block: kind, size, dimensions, cost.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from ctxtui.analysis.money.ledger import Ledger
+from ctxtui.core.block import NOT_RECORDED, Block
+from ctxtui.core.block_content import Media, Reading, arguments_value
+from ctxtui.core.canonical import Json, loads
+from ctxtui.core.category import CATEGORIES
+from ctxtui.tokens.image import image_size
+from ctxtui.views.blocks import code_text, json_text, markdown
+from ctxtui.views.blocks.markdown import Highlight
+from ctxtui.views.model.preview import media_line
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.span import Span, Spans
+
+_LAID_OUT: Final = 2_000_000
+"""Characters of JSON that are laid out over lines."""
+_PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
+_REMOVED: Final = frozenset({"old_string", "old_str", "old"})
+_ADDED: Final = frozenset({"new_string", "new_str", "new"})
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The lines of a block, made as they are asked for. `total` is their number, None where it is not known; wrapped
+    lines go on at column `hang`. The first `lead` lines are about the block: however few are shown, those are."""
+
+    lines: Iterator[Spans]
+    total: int | None = None
+    hang: int = 0
+    lead: int = 0
+
+
+def raw(block: Block) -> Content:
+    """The block's own JSON, letter for letter."""
+    text = block.body.decode("utf-8", "replace")
+    return Content((safe_text.spans(line, "dim") for line in safe_text.lines(text)), 1)
+
+
+def content(
+    category: int,
+    got: Reading,
+    value: Json,
+    *,
+    call: Reading | None = None,
+    highlight: Highlight | None = None,
+    facts: tuple[str, ...] = (),
+) -> Content:
+    """What an opened block of `category` shows. `call` is the call that a result answers: its path tells the language.
+    `facts` are lines about images (size in pixels, cost), in the order of the reading's media."""
+    name = CATEGORIES[category]
+    if name == "tool_call":
+        return Content(_arguments(got, highlight))
+    parts: list[Iterator[Spans]] = []
+    total: int | None = 0
+    if got.text or not got.media:
+        main = _tool(value) if name == "tools" else _text(name, got, call, highlight)
+        parts.append(main.lines)
+        total = main.total
+        if not got.media and not facts:
+            return main
+    for number, media in enumerate(got.media):
+        told = facts[number] if number < len(facts) else media_line(media)
+        line: Spans = [Span("□ ", "cat-image"), Span(safe_text.line(told), "ink")]
+        parts.append(iter([line]))
+    return Content(chain.from_iterable(parts), None if total is None else total + len(got.media))
+
+
+def _text(name: str, got: Reading, call: Reading | None, highlight: Highlight | None) -> Content:
+    text = got.text
+    if not text:
+        withheld = f"{got.hidden:,} characters of cipher: the text is withheld" if got.hidden else "(empty)"
+        return Content(iter([[Span(withheld, "dim italic")]]), 1)
+    total = text.count("\n") + (not text.endswith("\n"))
+    if name == "tool_result":
+        return _result(text, total, call, highlight)
+    voice = "dim italic" if name == "thinking" else "ink"
+    return Content(markdown.lines(safe_text.lines(text), voice, highlight), total)
+
+
+def _result(text: str, total: int, call: Reading | None, highlight: Highlight | None) -> Content:
+    hint = path_of(call) if call else ""
+    if code_text.is_numbered(text):
+        return Content(code_text.numbered(text, hint, highlight), total, hang=4)
+    if text[:1] in "{[" and len(text) <= _LAID_OUT:
+        laid_out = _json(text)
+        if laid_out is not None:
+            return laid_out
+    if text.startswith(("diff --git ", "--- a/", "Index: ")):
+        hint = "diff"
+    if not hint or highlight is None:
+        return Content((safe_text.spans(line, "ink") for line in safe_text.lines(text)), total)
+    return Content(code_text.plain(text, hint, highlight), total)
+
+
+def _json(text: str) -> Content | None:
+    try:
+        value = loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return Content(json_text.lines(value)) if isinstance(value, Mapping | list) else None
+
+
+def path_of(call: Reading) -> str:
+    """The file that a call is about, "" where it names none."""
+    given = arguments_value(call) if call.arguments else None
+    if not isinstance(given, Mapping):
+        return ""
+    return next((str(given[key]) for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
+
+
+def _arguments(got: Reading, highlight: Highlight | None) -> Iterator[Spans]:
+    """A call's input by name: short values beside their names, long texts below, as what they are."""
+    given = arguments_value(got) if got.arguments else {}
+    if isinstance(given, str):
+        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(given))
+        return
+    if not isinstance(given, Mapping):
+        yield from json_text.lines(given)
+        return
+    hint = path_of(got)
+    for key, item in given.items():
+        name = Span(safe_text.line(str(key)) + "  ", "cat-call")
+        if isinstance(item, str) and "\n" not in item:
+            yield [name, *safe_text.spans(safe_text.line(item), "ink")]
+        elif isinstance(item, str):
+            yield [name]
+            yield from _long(str(key), item, hint, highlight)
+        elif isinstance(item, Mapping | list) and item:
+            yield [name]
+            yield from ([Span("  "), *line] for line in json_text.lines(item))
+        else:
+            yield [name, *json_text.scalar(item)]
+    if not given:
+        yield [Span("(no input)", "dim")]
+
+
+def _long(key: str, text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
+    if key in _REMOVED or key in _ADDED:
+        sign, style = ("-", "del on-del-bg") if key in _REMOVED else ("+", "add on-add-bg")
+        yield from ([Span(f"  {sign} ", style.split()[0]), Span(line, style)] for line in safe_text.lines(text))
+        return
+    language = hint or ("bash" if key in ("command", "cmd") else "")
+    if highlight and language:
+        yield from ([Span("  "), *line] for line in code_text.plain(text, language, highlight))
+    else:
+        yield from ([Span("  "), *line] for line in markdown.lines(safe_text.lines(text), "ink", highlight))
+
+
+def _tool(value: Json) -> Content:
+    """A tool's definition: its description as text, then the schema."""
+    inner = value.get("function", value) if isinstance(value, Mapping) else value
+    if not isinstance(inner, Mapping) or not isinstance(inner.get("description"), str):
+        return Content(json_text.lines(value))
+    about = markdown.lines(safe_text.lines(inner["description"]))
+    rest = {key: item for key, item in inner.items() if key != "description"}
+    return Content(chain(about, json_text.lines(rest)))
+
+
+def excerpt(text: str, at: int) -> Content:
+    """The lines of `text` from character `at` on, as they are, below how many stand above."""
+    above = text.count("\n", 0, at)
+    told: list[Spans] = [[Span(f"⋯ {above:,} line{'s' if above != 1 else ''} above", "dim")]] if above else []
+    below = text.count("\n", at) + (not text.endswith("\n"))
+    return Content(chain(told, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(told) + below)
+
+
+def under(head: list[Spans], rest: Content) -> Content:
+    """`rest` below the lines of `head`."""
+    if not head:
+        return rest
+    total = None if rest.total is None else rest.total + len(head)
+    return Content(chain(head, rest.lines), total, rest.hang, len(head))
+
+
+def coming() -> Content:
+    """While a large block is read."""
+    line: Spans = [Span("·", "faint")]
+    return Content(iter([line]), 1)
+
+
+def missing(tokens: int, low: int, high: int) -> Content:
+    """What is said of the part of a context that the recording lacks."""
+    kind = NOT_RECORDED.replace("_", " ")
+    told = (
+        f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
+        "Inferred once per epoch: the input that the provider reported for its first call, less the blocks on record.",
+    )
+    lines: list[Spans] = [[Span(line, "dim")] for line in told]
+    return Content(iter(lines), len(lines))
+
+
+_HEAD = 512 * 1024
+"""Base64 characters looked at for the size in pixels."""
+
+
+def facts(got: Reading, scene: Scene, node: int, ledger: Ledger | None) -> tuple[str, ...]:
+    """A line for each of the block's images and files; the block's tokens and cost stand on the last one."""
+    lines = [_line(media) for media in got.media]
+    if scene.running.counted(node):
+        tokens = scene.running.own(node)
+        usd = ledger.block(node, tokens, scene.number) if ledger else None
+        lines[-1] += f" · {numbers.tokens(tokens)} tokens"
+        if usd is not None:
+            lines[-1] += f" · {numbers.money(usd)} so far"
+    return tuple(lines)
+
+
+def _line(media: Media) -> str:
+    size = image_size(_bytes(media.data[:_HEAD])) if media.data else None
+    return media_line(media) + (f", {size[1]} × {size[2]} pixels" if size else "")
+
+
+def _bytes(data: str) -> bytes:
+    try:
+        return base64.b64decode(data[: len(data) - len(data) % 4])
+    except (binascii.Error, ValueError):
+        return b""

@@ -1,0 +1,78 @@
+"""JSON laid out over lines, made as far as it is asked for; keys and number literals as they were recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ctxtui.core.canonical import Json, text_of
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, merged
+
+_DEEPEST: Final = 40
+"""Levels that are laid out; what lies deeper stands on one line."""
+_SHORT: Final = 60
+"""A list or object of so few characters stands on one line."""
+
+KEY, TEXT, NUMBER, SIGN = "cat-call", "cat-summary", "cat-image", "dim"
+
+
+def lines(value: Json, indent: int = 2) -> Iterator[list[Span]]:
+    """`value` as styled lines."""
+    yield from _lines(value, 0, indent, [], "")
+
+
+def _lines(value: Json, depth: int, indent: int, lead: list[Span], comma: str) -> Iterator[list[Span]]:
+    pad = Span(" " * (depth * indent))
+    children = _children(value) if depth < _DEEPEST else None
+    if not children or (len(children) < 8 and _is_short(value)):
+        yield merged([pad, *lead, *scalar(value), Span(comma, SIGN)])
+        return
+    opens, closes = ("{", "}") if isinstance(value, Mapping) else ("[", "]")
+    yield merged([pad, *lead, Span(opens, SIGN)])
+    for number, (key, item) in enumerate(children, 1):
+        label = [Span(f"{_quoted(key)}", KEY), Span(": ", SIGN)] if key is not None else []
+        yield from _lines(item, depth + 1, indent, label, "," if number < len(children) else "")
+    yield merged([pad, Span(closes + comma, SIGN)])
+
+
+def _children(value: Json) -> list[tuple[str | None, Json]] | None:
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, list):
+        return [(None, item) for item in value]
+    return None
+
+
+def _is_short(value: Json) -> bool:
+    for item in value.values() if isinstance(value, Mapping) else value:
+        if (isinstance(item, Mapping | list) and item) or (isinstance(item, str) and len(item) > _SHORT):
+            return False
+    return len(text_of(value)) <= _SHORT
+
+
+def _quoted(text: str) -> str:
+    return safe_text.line(json.dumps(text, ensure_ascii=False))
+
+
+def scalar(value: Json) -> list[Span]:
+    """A value that stands on one line."""
+    if isinstance(value, str):
+        return safe_text.spans(_quoted(value), TEXT)
+    if isinstance(value, Mapping | list):
+        return _flat(value)
+    return [Span(safe_text.line(text_of(value)), NUMBER)]
+
+
+def _flat(value: Json) -> list[Span]:
+    children = _children(value) or []
+    opens, closes = ("{", "}") if isinstance(value, Mapping) else ("[", "]")
+    if any(isinstance(item, Mapping | list) for _, item in children):
+        return safe_text.spans(safe_text.line(text_of(value)), "ink")
+    out = [Span(opens, SIGN)]
+    for number, (key, item) in enumerate(children):
+        out += [Span(", ", SIGN)] if number else []
+        out += [Span(_quoted(key), KEY), Span(": ", SIGN)] if key is not None else []
+        out += scalar(item)
+    return [*out, Span(closes, SIGN)]

@@ -1,0 +1,91 @@
+"""Markdown as it was written, styled line by line: what the model read stays letter for letter, only easier to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, merged
+
+Highlight = Callable[[str, str], Iterator[list[Span]]]
+"""Gives the lines of a source text as spans: (safe text, language or file name). For one line of text one list."""
+
+_FENCE: Final = re.compile(r"^\s*(```+|~~~+)\s*([\w+#.-]*)")
+_HEAD: Final = re.compile(r"^#{1,6} ")
+_ITEM: Final = re.compile(r"^(\s*)([-*+]|\d+[.)])(\s+)(\[[ xX]\] )?")
+_QUOTE: Final = re.compile(r"^\s*>+ ?")
+_RULE: Final = re.compile(r"^\s*([-*_])(\s*\1){2,}\s*$")
+_TABLE: Final = re.compile(r"^\s*\|")
+_INLINE: Final = re.compile(
+    r"(?P<code>`+[^`\n]+`+)|(?P<bold>\*\*[^*\n]+\*\*|__[^_\n]+__)|(?P<italic>(?<![\w*])\*[^*\s][^*\n]*\*(?!\w))"
+    r"|(?P<link>\[[^\]\n]+\]\([^)\n]+\))|(?P<tag></?[A-Za-z][\w:.-]*(?:\s[^<>\n]*)?/?>)"
+)
+_STYLE: Final = {"code": "cat-call", "bold": "ink bold", "italic": "ink italic", "link": "accent", "tag": "dim"}
+
+
+def lines(texts: Iterable[str], voice: str = "ink", highlight: Highlight | None = None) -> Iterator[list[Span]]:
+    """The safe lines `texts` (see `safe_text.lines`) styled one by one; `voice` is the style of plain words.
+
+    Fenced code goes through `highlight` with the fence's language, once it is asked for.
+    """
+    given = iter(texts)
+    for text in given:
+        fence = _FENCE.match(text)
+        if fence is None:
+            yield _line(text, voice)
+            continue
+        yield [Span(text, "faint")]
+        yield from _fenced(given, fence[1], fence[2], highlight)
+
+
+def _fenced(given: Iterator[str], fence: str, language: str, highlight: Highlight | None) -> Iterator[list[Span]]:
+    code: list[str] = []
+    closing: str | None = None
+    for text in given:
+        if text.strip().startswith(fence[:3]) and not text.strip().strip(fence[0]):
+            closing = text
+            break
+        code.append(text)
+    styled: Iterator[list[Span]] = iter(())
+    if highlight and language and code:
+        styled = highlight("\n".join(code), language)
+    for text in code:
+        yield next(styled, []) or safe_text.spans(text, "cat-call")
+    if closing is not None:
+        yield [Span(closing, "faint")]
+
+
+def _line(text: str, voice: str) -> list[Span]:
+    if _HEAD.match(text):
+        return [Span(text, "accent bold")]
+    if _RULE.match(text):
+        return [Span(text, "faint")]
+    if _TABLE.match(text):
+        return merged(_table(text, voice))
+    quote = _QUOTE.match(text)
+    if quote:
+        return merged([Span(quote[0], "faint"), *_inline(text[quote.end() :], "dim italic")])
+    item = _ITEM.match(text)
+    if item:
+        return merged([Span(item[0], "accent"), *_inline(text[item.end() :], voice)])
+    return merged(_inline(text, voice))
+
+
+def _table(text: str, voice: str) -> Iterator[Span]:
+    for at, cell in enumerate(text.split("|")):
+        if at:
+            yield Span("|", "faint")
+        yield Span(cell, "faint" if cell and not cell.strip(" :-") else voice)
+
+
+def _inline(text: str, voice: str) -> Iterator[Span]:
+    at = 0
+    for found in _INLINE.finditer(text):
+        if found.start() > at:
+            yield from safe_text.spans(text[at : found.start()], voice)
+        yield from safe_text.spans(found[0], _STYLE[found.lastgroup or ""])
+        at = found.end()
+    if at < len(text) or not text:
+        yield from safe_text.spans(text[at:], voice)

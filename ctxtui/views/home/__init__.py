@@ -1,0 +1,1 @@
+"""Home: summary, columns, rows, totals."""

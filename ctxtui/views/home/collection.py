@@ -1,0 +1,103 @@
+"""The sessions that Home knows: glimpses come and go, figures arrive one by one, totals follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.views.home.list import Entry, Wanted, arrange
+from ctxtui.views.home.summary import SAMPLES, CallSpent, SessionSummary
+from ctxtui.views.home.totals import Ledger, Totals
+
+AGAIN: Final = 20.0
+"""Seconds between two readings of a session that grows."""
+
+_OF_THE_FILE: Final = ("mtime", "size", "live", "stored", "own_title", "tags", "archived", "subscription")
+
+
+@dataclass(slots=True)
+class Collection:
+    """All sessions by key. `directory` is where ctxtui was started, `name` how that is written on screen."""
+
+    directory: str = ""
+    name: str = ""
+    archived: bool = False
+    """Whether archived sessions are listed."""
+    sessions: dict[str, SessionSummary] = field(default_factory=dict)
+    stale: set[str] = field(default_factory=set)
+    """Sessions whose file changed since their figures were made."""
+    _read_at: dict[str, float] = field(default_factory=dict)
+    _ledger: Ledger = field(default_factory=Ledger)
+
+    def see(self, glimpses: Iterable[SessionSummary]) -> bool:
+        """Take what is there now; sessions that are not among `glimpses` are gone. Figures known before are kept,
+        those of a file that changed until new ones come. Whether anything changed."""
+        seen = {one.key: self._merged(one) for one in glimpses}
+        if seen == self.sessions:
+            return False
+        for key in self.sessions.keys() - seen.keys():
+            self._ledger.drop(key)
+            self.stale.discard(key)
+        for key, one in seen.items():
+            if one.known and (one.spent or not one.path) and one != self.sessions.get(key):
+                self._count(one)
+        self.sessions = seen
+        return True
+
+    def _merged(self, one: SessionSummary) -> SessionSummary:
+        old = self.sessions.get(one.key)
+        if old is None or one.known:
+            return one
+        if not old.known:
+            return one if one.cwd or not old.cwd else replace(one, cwd=old.cwd, group=old.group)
+        untitled = old.own_title and not one.own_title
+        if (old.size, old.mtime) != (one.size, one.mtime) or untitled:
+            self.stale.add(one.key)
+        if untitled:
+            self._read_at.pop(one.key, None)
+        kept = {name: getattr(one, name) for name in _OF_THE_FILE}
+        return replace(old, title=one.own_title or old.title, **kept)
+
+    def touch(self, one: SessionSummary) -> None:
+        """The file of one session changed, or it is no longer live."""
+        if one.key in self.sessions:
+            self.sessions[one.key] = self._merged(replace(one, known=False))
+
+    def put(self, filled: SessionSummary, at: float = 0.0) -> None:
+        """Figures of one session, there at `at` (seconds of any clock); those of a session that is gone are dropped."""
+        now = self.sessions.get(filled.key)
+        if now is None:
+            return
+        self._read_at[filled.key] = at
+        if (now.size, now.mtime) == (filled.size, filled.mtime):
+            self.stale.discard(filled.key)
+        # Calls are kept by the ledger alone: there may be a million of them.
+        self.sessions[filled.key] = replace(filled, mtime=now.mtime, size=now.size, live=now.live, spent=())
+        self._count(filled)
+
+    def _count(self, one: SessionSummary) -> None:
+        if one.group == SAMPLES:
+            return
+        # A session that only the database holds is known by its sums.
+        whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=one.cost_usd)
+        self._ledger.put(one.key, one.spent or ((whole,) if one.stored and not one.path else ()))
+
+    def totals(self) -> Totals:
+        """Sums over the user's own sessions: the samples are nobody's money."""
+        return self._ledger.totals(sum(one.group != SAMPLES for one in self.sessions.values()))
+
+    def progress(self) -> tuple[int, int]:
+        """How many sessions have figures, of how many."""
+        return sum(one.known for one in self.sessions.values()), len(self.sessions)
+
+    def wanting(self, now: float) -> list[str]:
+        """Keys of the sessions that have no figures yet, then of those whose figures are stale; a session that is
+        being written is not read again before `AGAIN` seconds have passed."""
+        new = [key for key, one in self.sessions.items() if not one.known]
+        return new + [key for key in self.stale if now - self._read_at.get(key, -AGAIN) >= AGAIN]
+
+    def entries(self, wanted: Wanted) -> tuple[Entry, ...]:
+        """The list as shown."""
+        shown = (one for one in self.sessions.values() if self.archived or not one.archived)
+        return arrange(shown, wanted, self.directory, self.name)

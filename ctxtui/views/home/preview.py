@@ -1,0 +1,196 @@
+"""Home's preview of one session: what its largest context was made of, how it grew, what was said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from ctxtui.views.home.row import short_model, shortened_home, tagged, trouble
+from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.inspector import strip_columns
+from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, category
+from ctxtui.views.text.span import Span, Spans, merged, padded
+
+AXIS: Final = 5
+"""Cells of the growth strip's axis, its blank not counted."""
+_NAME: Final = 12
+_FIGURE: Final = 7
+_LONGEST: Final = 40
+"""Cells of the longest bar."""
+_BOLD_SHARE: Final = 0.2
+_REST: Final = ("not recorded", "residual")
+_ROOMY: Final = 8
+"""Lines from which the residual has one."""
+
+
+def composition_notes(s: SessionSummary) -> list[Span]:
+    """For the rule: which call had the largest context."""
+    return [Span(f"call {s.peak_call:,}", "dim")] if s.peak_call else []
+
+
+def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
+    """Categories at the peak in prompt order, with bars; the smallest share a row where `height` is too small."""
+    if not s.known:
+        return [[Span(f" {numbers.NONE} ", "faint")]]
+    parts = [part for part in s.composition_at_peak if part[1]]
+    if not parts:
+        return [[Span(" No context recorded." if not s.error else "", "dim")]]
+    total = s.peak_tokens or sum(tokens for _, tokens in parts)
+    rest = [part for part in parts if part[0] in _REST and (part[0] != "residual" or height >= _ROOMY)]
+    kept, folded = _fold([part for part in parts if part[0] not in _REST], height - len(rest))
+    scale = max(tokens for _, tokens in parts)
+    lines: list[Spans] = [_category(name, tokens, scale, total, room) for name, tokens in kept]
+    if folded:
+        lines.append(_folded(folded, total, room))
+    lines += [_category(name, tokens, scale, total, room) for name, tokens in rest]
+    return lines[:height]
+
+
+Part = tuple[str, int]
+
+
+def _fold(parts: Sequence[Part], height: int) -> tuple[list[Part], list[Part]]:
+    if len(parts) <= height:
+        return list(parts), []
+    kept = set(sorted(parts, key=lambda part: -abs(part[1]))[: max(0, height - 1)])
+    return [p for p in parts if p in kept], [p for p in parts if p not in kept]
+
+
+def _category(name: str, tokens: int, scale: int, total: int, room: int) -> list[Span]:
+    sign = CATEGORY[NOT_RECORDED] if name in _REST else category(name)
+    faint = name in _REST
+    figure = numbers.signed(tokens) if name == "residual" else numbers.tokens(tokens)
+    figure = numbers.guessed(tokens) if name == "not recorded" else figure
+    bold = " bold" if tokens >= _BOLD_SHARE * total and not faint else ""
+    glyph = Span(" ") if name == "residual" else sign.span
+    share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
+    label = name if faint else sign.name
+    bar = min(_LONGEST, max(0, room - 3 - _NAME - _FIGURE - 1 - 8 - 2))
+    return [
+        Span(" "),
+        glyph,
+        Span(" "),
+        Span(cells.left(label, _NAME), "faint" if faint else "ink"),
+        Span(cells.right(figure, _FIGURE), "faint" if faint else f"ink{bold}"),
+        Span(" "),
+        Span(cells.left(bars.line(max(0, tokens), scale, bar), bar), "faint" if faint else sign.style),
+        Span(cells.right(share[:-2], room - 3 - _NAME - _FIGURE - 1 - bar - 3), "faint" if faint else "dim"),
+        Span(" % ", "faint"),
+    ]
+
+
+def _folded(parts: Sequence[Part], total: int, room: int) -> list[Span]:
+    tokens = sum(tokens for _, tokens in parts)
+    glyphs = [span for name, _ in parts for span in (category(name).span, Span(" "))]
+    left = padded([Span(" "), *glyphs], 3 + _NAME)
+    share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
+    figure = Span(cells.right(numbers.tokens(tokens), _FIGURE), "ink")
+    return [*left, figure, Span(cells.right(share[:-2], room - 3 - _NAME - _FIGURE - 3), "dim"), Span(" % ", "faint")]
+
+
+def growth_notes(s: SessionSummary) -> list[Span]:
+    """For the rule: calls, misses, compactions, changes of model."""
+    if not s.known or s.error:
+        return []
+    spans = [Span(f"{s.calls:,} {'call' if s.calls == 1 else 'calls'}", "dim")]
+    if s.misses:
+        spans += [Span("   "), MARK["miss"].span, Span(f" {s.misses} {'miss' if s.misses == 1 else 'misses'}", "dim")]
+    for mark, count in (("compaction", s.compactions), ("model", s.model_changes)):
+        if count:
+            spans += [Span("   "), MARK[mark].span, Span(f" {count}", "dim")]
+    return spans
+
+
+def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
+    """The strip of all calls with its marks, then what the session says of itself; `height` lines at most."""
+    if not s.known:
+        return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]
+    if s.error:
+        return [[Span(f" ▲ {trouble(s)}", "warn")], *_place(s, room, home)][:height]
+    texts = _texts(s, room, home)
+    tall = height - len(texts)
+    if tall < 2 and height > 2:
+        # A low pane keeps the strip, the sentence and the place.
+        texts, tall = texts[: max(0, height - 1)], 1
+    return [*_strip(s, room, tall, colour), *texts][:height]
+
+
+def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Spans]:
+    if not s.growth or height < 1:
+        return [[Span(" No calls recorded.", "dim")]] if height > 0 else []
+    wide = max(1, room - AXIS - 3)
+    calls = [strip_columns.Column(c.read, c.write, c.fresh, c.marks) for c in s.growth]
+    columns = strip_columns.bucketed(calls, wide)
+    per = min(4, max(1, wide // len(columns)))
+    marked = height >= 3
+    rows = height - marked
+    top = _top(max(column.total for column in calls))
+    drawn = strip_columns.rows(columns, rows, top, per=per, colour=colour)
+    lines: list[Spans] = [
+        [Span(" "), *axis, *line] for axis, line in zip(strip_columns.axis(rows, top, AXIS), drawn, strict=True)
+    ]
+    if marked:
+        lines.append([Span(" " * (AXIS + 2)), *strip_columns.marks(columns, per=per)])
+    return lines
+
+
+def _top(tokens: float) -> float:
+    """The axis' end: three digits, never less than what is drawn."""
+    unit = 10 ** max(0, len(str(int(tokens))) - 3)
+    return float(max(1, math.ceil(tokens / unit) * unit))
+
+
+def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
+    out: list[Spans] = []
+    if s.refused:
+        out.append(_said(Span("✗", "crit"), f"ends refused, `ctxtui repair` mends it: {s.refused}", "warn", room))
+    if s.sentence:
+        out.append(_said(Span("▼" if s.misses else " ", "crit"), s.sentence, "ink", room))
+    if s.first_user_text:
+        out.append(_said(category("user").span, s.first_user_text, "ink bold", room))
+    if s.last_answer:
+        out.append(_said(category("assistant").span, s.last_answer, "dim", room))
+    models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
+    facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
+    if s.subscription:
+        facts.append(f"subscription, {numbers.money(s.cost_usd)} list price")
+    if s.tags:
+        facts.insert(0, tagged(s))
+    if models or facts:
+        out.append(_two(models, "   ".join(facts), "dim", room))
+    return [*out, *_place(s, room, home)]
+
+
+def _place(s: SessionSummary, room: int, home: str) -> list[Spans]:
+    facts = ([f"{s.lines:,} lines"] if s.lines else []) + ([f"{s.skipped:,} skipped"] if s.known else [])
+    line = _two(shortened_home(s.path, home) or s.stored, "   ".join(facts), "faint", room)
+    if s.skipped:
+        line = [Span(span.text, "warn") if "skipped" in span.text else span for span in line]
+    return [line]
+
+
+def _said(glyph: Span, text: str, style: str, room: int) -> list[Span]:
+    words = cells.fit(safe_text.one_line(text), max(0, room - 4))
+    return [Span(" "), glyph, Span(" "), *safe_text.spans(words, style)]
+
+
+def _two(left: str, right: str, style: str, room: int) -> list[Span]:
+    """A line with two ends; the left one is cut, a path in its middle."""
+    free = max(0, room - 3 - cells.width(right))
+    left = safe_text.one_line(left)
+    if "/" in left and cells.width(left) > free - 2:
+        left = shortened(left, free - 2)
+    return merged([Span(" "), Span(cells.left(left, free), style), Span(f" {right} ", "faint" if right else style)])
+
+
+def shortened(path: str, room: int) -> str:
+    """A path in at most `room` cells: its beginning, ``…``, its end."""
+    if cells.width(path) <= room or room < 8:
+        return cells.fit(path, room)
+    name = path.rpartition("/")[2]
+    if len(name) > room - 4:
+        half = max(2, (room - 1) // 2)
+        return cells.cut(path, half) + "…" + path[-(room - half - 1) :]
+    return cells.cut(path, max(0, room - len(name) - 3)) + "…/" + name

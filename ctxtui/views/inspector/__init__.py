@@ -1,0 +1,1 @@
+"""The panes round the transcript."""

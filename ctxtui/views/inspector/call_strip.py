@@ -1,0 +1,145 @@
+"""The strip of a thread's calls: which of them are in view, their columns, marks and scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ctxtui.analysis.session_events import CallEvent
+from ctxtui.core.call import Call
+from ctxtui.views.inspector import strip_columns
+from ctxtui.views.inspector.strip_columns import Column, Window
+from ctxtui.views.text import scale
+from ctxtui.views.text.signs import GUTTER, MARK
+from ctxtui.views.text.span import Span, Spans
+
+AXIS: Final = 4
+"""Cells of the figures at the left of a strip of more than one line."""
+_MARK_OF: Final = {
+    "miss": "miss",
+    "compaction": "compaction",
+    "microcompaction": "compaction",
+    "model": "model",
+    "client": "model",
+    "error": "error",
+    "turn": "turn",
+}
+
+
+class Columns:
+    """One column per call of a thread, made once: only calls that are new or were replaced get another one."""
+
+    def __init__(self) -> None:
+        self._calls: Sequence[Call] = ()
+        self._events: Sequence[CallEvent] = ()
+        self.columns: list[Column] = []
+        self.top = 0.0
+
+    def show(self, calls: Sequence[Call], events: Sequence[CallEvent], by_pause: frozenset[int]) -> list[Column]:
+        """The columns of `calls`; `by_pause` are the numbers of misses that a pause caused."""
+        if calls is not self._calls:
+            same = min(len(calls), len(self._calls), len(self.columns))
+            while same and calls[same - 1] is not self._calls[same - 1]:
+                same -= 1
+            del self.columns[same:]
+            self.columns += [_column(call, ()) for call in calls[same:]]
+            self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
+            self._calls = calls
+        if events is not self._events:
+            self._mark(events, by_pause)
+            self._events = events
+        return self.columns
+
+    def count(self, sizes: Sequence[int | None]) -> None:
+        """Give the calls that have no report the size that was counted (None: not yet)."""
+        for number, (call, size) in enumerate(zip(self._calls, sizes, strict=False)):
+            if call.usage is None and size and self.columns[number].total != size:
+                self.columns[number] = _column(call, self.columns[number].marks, size)
+        self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
+
+    def _mark(self, events: Sequence[CallEvent], by_pause: frozenset[int]) -> None:
+        marks: dict[int, tuple[str, ...]] = {}
+        for event in events:
+            name = _MARK_OF.get(event.kind)
+            name = "ttl miss" if name == "miss" and event.number in by_pause else name
+            if name:
+                marks[event.number] = (*marks.get(event.number, ()), name)
+        for number, names in marks.items():
+            if number <= len(self.columns) and self.columns[number - 1].marks != names:
+                self.columns[number - 1] = replace(self.columns[number - 1], marks=names)
+
+
+def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> Column:
+    usage = call.usage
+    if usage is None:
+        return Column(counted or 0, marks=marks)
+    if not usage.has_cache:
+        # Without figures of the cache nothing can be said of it: all in the colour of what is plainly there.
+        return Column(usage.input, marks=marks)
+    return Column(usage.cache_read, usage.cache_write, usage.fresh, marks)
+
+
+def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
+    """The calls in view: all if they fit, two columns each if there is room. A window that is there already
+    moves by one column while one travels out of it, so that nothing jumps; a `cursor` far from it comes to its middle.
+    """
+    fresh = strip_columns.window(count, count - 1, room)
+    if fresh.first == 0 and fresh.last == count - 1:
+        return fresh
+    size = min(room, count)
+    first = before.first if before and before.per == 1 and before.last - before.first + 1 == size else count - size
+    if cursor in (first - 1, first + size):
+        first += 1 if cursor > first else -1
+    elif not first <= cursor < first + size:
+        first = cursor - size // 2
+    first = min(max(0, first), count - size)
+    return Window(first, first + size - 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CallStrip:
+    """What the strip draws: the columns in view, the call shown (index in them), the top of its scale in tokens."""
+
+    columns: tuple[Column, ...]
+    per: int
+    here: int
+    top: float
+    usable: float
+
+
+def lines(what: CallStrip, room: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
+    """The body: `height` lines of columns in `room` cells (with the axis), and below them the line of marks."""
+    axis = strip_columns.axis(height, what.top, AXIS) if height > 1 else [[]]
+    lead = [Span(" ")]
+    columns = [replace(column, forecast=number == what.here) for number, column in enumerate(what.columns)]
+    rows = strip_columns.rows(columns, height, what.top, per=what.per, colour=colour)
+    used, free = len(columns) * what.per, room - 2 - (AXIS + 1 if height > 1 else 0)
+    ahead = strip_columns.ahead(used, free, height, what.top, what.usable, 0, 0)
+    out: list[Spans] = [[*lead, *axis[y], *rows[y], *ahead[y]] for y in range(height)]
+    if marked:
+        pad = Span(" " * (1 + (AXIS + 1 if height > 1 else 0)))
+        out.append([pad, *strip_columns.marks(what.columns, what.here, per=what.per)])
+    return out
+
+
+def room_for(width: int, height: int) -> int:
+    """Columns for calls in a strip of `width` x `height` cells."""
+    return max(1, width - 2 - (AXIS + 2 if height > 1 else 0))
+
+
+def legend(misses: int, compactions: int, errors: int, room: int) -> list[Span]:
+    """What the colours and marks mean, for the rule, with their counts; short on narrow screens."""
+    counted = [
+        [MARK["miss"].span, Span(f" miss {misses}", "dim")] if misses else [],
+        [MARK["compaction"].span, Span(f" compaction {compactions}", "dim")] if compactions else [],
+        [MARK["error"].span, Span(f" error {errors}", "dim")] if errors else [],
+    ]
+    parts = [part for part in counted if part]
+    if room >= 100:
+        states = [[GUTTER[name].span, Span(f" {name}", "dim")] for name in ("read", "write", "fresh")]
+        parts = [*states, *parts, [MARK["turn"].span, Span(" turn", "dim")]]
+    out: list[Span] = []
+    for part in parts:
+        out += [Span("  "), *part] if out else part
+    return out

@@ -1,0 +1,140 @@
+"""The context pane: what a context is made of, by category in prompt order; what is not recorded; the residual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ctxtui.analysis.figures import CallFigures
+from ctxtui.core.category import CATEGORIES
+from ctxtui.views.inspector import composition_row
+from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, Part
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import numbers
+from ctxtui.views.text.signs import NOT_RECORDED
+from ctxtui.views.text.span import Span, Spans
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What the context shown is made of. `residual` is what the report holds beyond our figures, `half_width` the
+    half of the 90 % interval of our figures as a share; `parts` is empty while tokens are being counted. `after` is
+    what the total comes to under staged edits, None where nothing is staged."""
+
+    total: int
+    reported: bool
+    half_width: float
+    parts: tuple[Part, ...]
+    residual: int
+    after: int | None = None
+
+
+def staged(what: Composition, changes: Mapping[int, int]) -> Composition:
+    """`what` under edits that give each category (by index) so many tokens more, or less."""
+    if not what.parts:
+        return what
+    known = {part.category: part for part in what.parts}
+    known |= {index: Part(index, 0, 0.0) for index in changes if index not in known}
+    total = max(1, what.total + sum(changes.values()))
+    parts = []
+    for index in sorted(known):
+        part = known[index]
+        after = max(0, part.tokens + changes.get(index, 0))
+        parts.append(replace(part, after=after, share=after / total))
+    return replace(what, parts=tuple(parts), after=total)
+
+
+def composition(
+    scene: Scene,
+    before: CallFigures | None = None,
+    money: tuple[Sequence[float], Sequence[float]] | None = None,
+    shown: Sequence[str] = (),
+) -> Composition:
+    """The composition of the call shown. `before` are the figures of the call before it, `money` the USD by category
+    index (last: not recorded) in this call and so far, `shown` how the transcript shows each category."""
+    got = scene.figures
+    total = got.context_tokens
+    weights = scene.book.weights(scene.call.model)
+    if not got.counted:
+        return Composition(total, got.reported is not None, weights.half_width, (), 0)
+    known = dict(enumerate(got.categories.get(name, 0) for name in CATEGORIES)) | {NOT_RECORDED: scene.missing}
+    was = before.categories if before and before.counted else None
+    parts = [
+        Part(
+            category,
+            tokens,
+            tokens / total if total else 0.0,
+            None if was is None or category == NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
+            money[0][category] if money else None,
+            money[1][category] if money else None,
+            shown[category] if category < len(shown) else "line",
+        )
+        for category, tokens in known.items()
+        if tokens or (category < len(shown) and shown[category] != "line")
+    ]
+    return Composition(total, got.reported is not None, weights.half_width, tuple(parts), got.residual)
+
+
+def notes(what: Composition, room: int) -> list[Span]:
+    """The exact total for the rule, and how it was obtained; the share of the interval belongs to our own figures."""
+    exact = numbers.exact(what.total)
+    if not what.parts:
+        return [Span(exact if what.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
+    sure = f"±{100 * what.half_width:.0f} %" if what.half_width else ""
+    if what.after is not None:
+        before = Span(f"{numbers.tokens(what.total)} → ", "dim")
+        return [
+            before,
+            Span(numbers.tokens(what.after), "ink bold"),
+            Span(f" {sure}" if room >= BAR_FROM else "", "dim"),
+        ]
+    if room < BAR_FROM:
+        return [Span(numbers.tokens(what.total), "ink bold"), Span(f" {sure}", "dim")]
+    if not what.reported:
+        return [Span(exact, "ink bold"), Span(f" {sure or 'counted'}", "dim")]
+    told = f" reported, blocks {sure}" if sure else " reported"
+    if room >= HEADS_FROM:
+        rest = [Span("  residual ", "dim"), Span(numbers.signed(what.residual), "ink")]
+        return [Span(exact, "ink bold"), Span(told, "dim"), *rest]
+    return [Span(exact, "ink bold"), Span(told, "dim")]
+
+
+def lines(what: Composition, room: int, height: int) -> list[Spans]:
+    """The pane's body: heads where there is room for them, the categories, not recorded, the residual. What does not
+    fit in `height` is folded into one row of glyphs with their sum, smallest first."""
+    out: list[Spans] = [composition_row.heads(room)] if room >= HEADS_FROM else []
+    free = height - len(out)
+    rest = bool(what.residual)
+    kept, folded = fold(what.parts, free - rest)
+    scale = max((part.tokens for part in what.parts), default=0)
+    last = [part for part in kept if part.category == NOT_RECORDED]
+    out += [composition_row.draw(part, scale, room) for part in kept if part.category != NOT_RECORDED]
+    if folded:
+        out.append(composition_row.folded(folded, what.total, room))
+    out += [composition_row.draw(part, scale, room) for part in last]
+    if rest:
+        out.append(composition_row.extra("residual", numbers.signed(what.residual)))
+    if not what.parts:
+        out.append([Span(" · counting tokens", "faint")])
+    return out[: max(0, height)]
+
+
+def fold(parts: Sequence[Part], room: int) -> tuple[list[Part], list[Part]]:
+    """The parts that get a row of their own in `room` rows, and the smallest ones, which share one."""
+    if len(parts) <= room:
+        return list(parts), []
+    by_size = sorted(parts, key=lambda part: part.tokens, reverse=True)
+    kept = set(by_size[: max(0, room - 1)])
+    return [part for part in parts if part in kept], [part for part in parts if part not in kept]
+
+
+def rows_wanted(what: Composition, room: int) -> int:
+    """How many lines the pane would fill without folding."""
+    return max(1, len(what.parts)) + bool(what.residual) + (room >= HEADS_FROM)
+
+
+def part_at(what: Composition, room: int, height: int, line: int) -> Part | None:
+    """The category in body line `line`, for a click on it."""
+    kept, _ = fold(what.parts, height - (room >= HEADS_FROM) - bool(what.residual))
+    line -= room >= HEADS_FROM
+    return kept[line] if 0 <= line < len(kept) else None

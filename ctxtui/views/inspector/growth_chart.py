@@ -1,0 +1,65 @@
+"""The growth of a thread's context as a curve, with the limit it grows towards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxtui.views.text import braille, numbers, scale
+from ctxtui.views.text.span import Span, Spans, merged
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthChart:
+    """`tokens` of each call's context in order, the `usable` limit, the index of the call shown."""
+
+    tokens: tuple[float, ...]
+    usable: float
+    here: int
+
+    @property
+    def per_call(self) -> float:
+        """Tokens by which the context grew from call to call, on average since it last shrank."""
+        start = len(self.tokens) - 1
+        while start > 0 and self.tokens[start - 1] <= self.tokens[start] * 1.2 and self.tokens[start - 1] > 0:
+            start -= 1
+        steps = len(self.tokens) - 1 - start
+        return (self.tokens[-1] - self.tokens[start]) / steps if steps > 0 else 0.0
+
+
+def notes(what: GrowthChart) -> list[Span]:
+    """How fast it grows, for the rule."""
+    if len(what.tokens) < 2:
+        return []
+    return [Span(numbers.signed(what.per_call), "ink bold"), Span(" per call", "dim")]
+
+
+def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:
+    """The body: the curve in ink, the limit ``┄``, its figure and zero at the left."""
+    if len(what.tokens) < 2 or height < 3:
+        sentence: Spans = [Span(" One call: nothing grew yet.", "dim")]
+        return [sentence][:height]
+    top = scale.ceiling(max(*what.tokens, what.usable * 1.05))
+    wide = max(1, room - 8)
+    points = [(float(number), tokens) for number, tokens in enumerate(what.tokens)]
+    mask = braille.curve(points, wide, height, (0, len(points) - 1), (0, top))
+    limit = height - 1 - int(what.usable * height / top) if what.usable else -1
+    out: list[Spans] = []
+    drawn = braille.rows([(mask, "ink")])
+    for y in range(height):
+        label = scale.short(what.usable) if y == limit else "0" if y == height - 1 else ""
+        spans = _limited(drawn[y]) if y == limit else drawn[y]
+        out.append([Span(f" {label:>5} ", "warn" if y == limit else "faint"), *spans])
+    return out
+
+
+def _limited(line: Spans) -> list[Span]:
+    """A line of the chart with the limit drawn where the curve leaves room."""
+    return merged(Span("┄", "warn") if char == " " else Span(char, style) for text, style in line for char in text)
+
+
+def thinned(values: Sequence[float], most: int) -> tuple[float, ...]:
+    """At most `most` of `values`, of each stretch its largest: more points than dots would only cost time."""
+    if len(values) <= most:
+        return tuple(values)
+    return tuple(max(values[i * len(values) // most : (i + 1) * len(values) // most]) for i in range(most))

@@ -1,0 +1,145 @@
+"""The header: which session, which call, in what state, how full the window is, what it cost so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.analysis.short_names import short_model
+from ctxtui.views.model.scene import Limits, Scene
+from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span, width
+
+_TITLE: Final = 24
+"""Cells that a title gets before anything that can go takes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
+    asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it,
+    or how many calls the view is `behind` a live recording. `record`: how many forecasts of the calls so far were
+    right, and how many there were. `after` is what the context comes to under staged edits, in tokens."""
+
+    title: str
+    model: str = ""
+    call: int = 0
+    state: str = "recorded"
+    fidelity: str = ""
+    used: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    cost: float | None = None
+    priced: bool = False
+    thread: str = ""
+    behind: int = 0
+    record: tuple[int, int] = (0, 0)
+    spent: int | None = None
+    """Tokens in and out of the thread's calls so far, where a subscription paid: they lead then."""
+    after: int | None = None
+
+
+def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscription: bool = False) -> Header:
+    """The header of a scene; `cost` is what the thread cost up to the call shown, in USD."""
+    about, call = scene.session.about, scene.call
+    used = scene.figures.context_tokens if scene.figures.reported or scene.figures.counted else None
+    thread = scene.session.threads.get(scene.thread)
+    label = safe_text.one_line(thread.label, 80) if thread and thread.parent else ""
+    return Header(
+        safe_text.one_line(about.title, 200) or safe_text.one_line(about.id, 80),
+        safe_text.one_line(short_model(call.model), 40),
+        scene.number if call.id and not scene.partial else 0,
+        state,
+        str(call.fidelity),
+        used,
+        scene.limits,
+        cost,
+        priced,
+        label,
+        spent=_spent(scene) if subscription else None,
+    )
+
+
+def _spent(scene: Scene) -> int:
+    return sum(call.usage.input + call.usage.output for call in scene.calls[: scene.number] if call.usage)
+
+
+def draw(what: Header, room: int) -> list[Span]:
+    """The header in exactly `room` cells: the figures at the right are whole, the title takes what is left."""
+    right = _figures(what, room)
+    badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
+    name = f"{what.thread} ‹ {what.title}" if what.thread else what.title
+    state, fidelity = _state(what, room)
+    call = [Span(f"  call {what.call:,}", "ink")] if what.call else []
+    model = [Span(f"  {what.model}", "dim")] if what.model and room >= 100 else []
+    record = _record(what) if room >= 100 else []
+    free = room - width(badge) - width(right) - 1
+    # The title needs its room more than the record and the fidelity do, then more than the model's name; on a tiny
+    # screen the figures need theirs more than anything.
+    long = min(cells.width(name), _TITLE)
+    if free - width([*model, *call, *state, *fidelity, *record]) < long:
+        record = record[1:] and [Span(f"  {record[1].text} right".replace(" of ", "/"), "dim")]
+    for part, title in ((record, long), (fidelity, long), (model, _TITLE // 2), (state, 0), (call, 0)):
+        if free - width([*model, *call, *state, *fidelity, *record]) < title:
+            part.clear()
+    middle = [*model, *call, *state, *fidelity, *record]
+    left = [*badge, Span(" " + cells.fit(name, max(0, free - width(middle))), "ink bold"), *middle]
+    gap = room - width(left) - width(right)
+    return [*(left if gap >= 0 else []), Span(" " * max(0, gap)), *right]
+
+
+def _record(what: Header) -> list[Span]:
+    right, of = what.record
+    return [Span("  forecast right ", "dim"), Span(f"{right:,} of {of:,}", "ink")] if of else []
+
+
+def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
+    """The state, and the fidelity that may follow it."""
+    if what.state == "reading":
+        return [Span("  reading", "dim")], []
+    if what.state == "following":
+        return [Span("  "), MARK["replay"].span, Span(" following", "accent bold")], []
+    sign = MARK[what.state]
+    if what.behind:
+        held = [Span("  "), sign.span, Span(f" {what.state}", sign.style), Span(f" +{what.behind:,}", "warn bold")]
+        return held, []
+    fidelity = what.fidelity if what.state == "recorded" and room >= 100 else ""
+    return [Span("  "), sign.span, Span(f" {what.state}", sign.style)], [
+        Span(f" {fidelity}", "faint")
+    ] if fidelity else []
+
+
+def _figures(what: Header, room: int) -> list[Span]:
+    bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
+    usable, window = what.limits.usable, what.limits.window
+    cost = numbers.money(what.cost) if what.priced else numbers.NONE
+    used = numbers.NONE if what.used is None else numbers.tokens(what.used)
+    out = [Span("  ")]
+    if bar and window:
+        out += [*bars.budget(what.used or 0, usable, window, bar, what.after), Span(" ")]
+    if what.after is not None and what.used is not None:
+        out += _falling(what.used, what.after, usable, room)
+    else:
+        out.append(Span(f"{used:>6}", "ink bold"))
+    if room >= 100 and usable and what.after is None:
+        out.append(Span(f" of {numbers.tokens(usable).replace('.0k', 'k')}", "dim"))
+    if usable and what.used is not None:
+        level = what.used if what.after is None else what.after
+        style = bars.budget_style(level, usable)
+        share = f"{100 * level / usable:.0f} %"
+        out.append(
+            Span(f"{share:>7}" if room >= 100 else f"{share:>6}", "ink" if style == "readtx" else f"{style} bold")
+        )
+    out.append(Span("  " if room >= 100 else " "))
+    if what.spent is not None:
+        out.append(Span(numbers.tokens(what.spent), "ink bold"))
+        out += [Span(" tokens", "dim"), Span(f"  {cost} list", "faint")] if room >= 100 else []
+    else:
+        out.append(Span(cost, "ink bold" if what.cost is not None else "dim"))
+    return [*out, Span(" " if room >= 100 else "")]
+
+
+def _falling(used: int, after: int, usable: int, room: int) -> list[Span]:
+    """What the context comes to under staged edits: ``154.0k → 107.3k``."""
+    before = [Span(numbers.tokens(used), bars.budget_style(used, usable)), Span(" → ", "dim")] if room >= 70 else []
+    return [*before, Span(numbers.tokens(after), f"{bars.budget_style(after, usable)} bold")]

@@ -1,0 +1,86 @@
+"""The heaviest blocks of a context, with what each has cost since it entered."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.tree import ROOT
+from ctxtui.tokens.cumulate import is_read
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import bars, cells, numbers
+from ctxtui.views.text.grid import fitted
+from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.span import Span
+
+KEEP: Final = 64
+"""How many blocks are kept in order: more than any pane shows."""
+_BAR = 5
+
+
+class Heaviest:
+    """The heaviest blocks on a path, kept while the path grows: going to the next call looks at its new blocks only."""
+
+    def __init__(self) -> None:
+        self._top: list[tuple[int, int]] = []
+        self._head = ROOT
+        self._running: object = None
+
+    def show(self, scene: Scene, path: Sequence[int]) -> list[int]:
+        """The nodes of the heaviest blocks of the context shown, whose nodes are `path`, heaviest first; none while
+        tokens are not counted."""
+        if not scene.counted:
+            return []
+        tree, head = scene.session.tree, scene.head
+        # What is not read changes with the turn, so another turn or branch is looked at from the start.
+        seen = tree[self._head].depth
+        on_path = seen == 0 or (seen <= len(path) and path[seen - 1] == self._head)
+        grows = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
+        if not grows:
+            self._top, seen = [], 0
+        strips, own = scene.running.strips_thinking, scene.running.own
+        for node in path[seen:]:
+            tokens = own(node)
+            heavy = tokens and (len(self._top) < KEEP or -tokens < self._top[-1][0])
+            if heavy and is_read(tree, head, node, strips_thinking=strips):
+                insort(self._top, (-tokens, node))
+                del self._top[KEEP:]
+        self._head, self._running = head, scene.running
+        return [node for _, node in self._top]
+
+
+@dataclass(frozen=True, slots=True)
+class Heavy:
+    """One row: `usd` is what the block has cost since it entered, None where that is not known (yet)."""
+
+    node: int
+    category: int
+    says: Preview
+    tokens: int
+    usd: float | None
+
+
+def draw(row: Heavy, most: int, room: int, *, here: bool, money: bool) -> list[Span]:
+    """A row of the pane in `room` cells; `most` are the tokens of the heaviest block."""
+    sign = CATEGORY[row.category]
+    words = [Span(row.says.label + " ", sign.style)] if row.says.label else []
+    words.append(Span(row.says.text, "ink" if row.says.loud else "dim"))
+    right = 10 if money else 1
+    bar = bars.line(row.tokens, most, _BAR)
+    line = [
+        Span("▸" if here else " ", "accent"),
+        sign.span,
+        Span(" "),
+        *fitted(words, room - 3 - 7 - 1 - _BAR - right),
+        Span(cells.right(numbers.tokens(row.tokens), 7), "ink bold" if row.tokens >= 1000 else "ink"),
+        Span(" "),
+        Span(bar.ljust(_BAR), sign.style),
+    ]
+    if not money:
+        return line
+    usd = numbers.NONE if row.usd is None else numbers.money(row.usd)
+    style = "faint" if not row.usd or usd == "$0.000" else "ink bold" if row.usd >= 1 else "dim"
+    return [*line, Span(f"{usd:>{right - 1}}", style), Span(" ")]

@@ -1,0 +1,112 @@
+"""The pane of the next call: what it will read, write and send fresh, what that costs, how long the cache lives."""
+
+from __future__ import annotations
+
+from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.views.text import bars, cells, numbers
+from ctxtui.views.text.signs import GUTTER, MARK
+from ctxtui.views.text.span import Span, Spans
+
+FULL: int = 7
+"""Lines of the whole pane."""
+SOON: float = 60.0
+"""Seconds from which what is left of the lifetime is told in amber."""
+_TOKENS_END = 17
+
+
+def notes(what: Coming, room: int) -> list[Span]:
+    """For the rule: that these figures are foretold, and whether the client's markers were inferred."""
+    return [Span("forecast, markers inferred" if what.inferred and room >= 40 else "forecast", "dim")]
+
+
+def lines(what: Coming, now: float, room: int, height: int) -> list[Spans]:
+    """The body in at most `height` lines: all of it, or the figures in one line, the total, the lifetime."""
+    if height < FULL:
+        return [_in_one(what), _total(what, room), _life(what, now, room)][: max(1, height)]
+    most = max(what.read, what.write, what.fresh, what.answer, 1)
+    parts = (
+        ("read", GUTTER["read"].span, "readtx", "read", what.read),
+        ("write", GUTTER["write"].span, "write", "write", what.write),
+        ("fresh", GUTTER["fresh"].span, "fresh", "fresh", what.fresh),
+    )
+    out: list[Spans] = [
+        _line(name, sign, style, bar, numbers.tokens(n), n, most, usd, room)
+        for (name, sign, style, bar, n), usd in zip(parts, what.usd[:3], strict=True)
+    ]
+    answer = numbers.typical(what.answer) if what.answer else numbers.NOT_YET
+    out.append(_line("answer", Span("›", "dim"), "dim", "dim", answer, what.answer, most, what.usd[3], room))
+    out.append([Span(" "), Span("─" * max(0, room - 2), "hair")])
+    return [*out, _total(what, room), _life(what, now, room)]
+
+
+def _line(
+    name: str, sign: Span, style: str, bar_style: str, figure: str, n: int, most: int, usd: float | None, room: int
+) -> Spans:
+    bar = max(0, room - _TOKENS_END - 11)
+    money = numbers.money(usd)
+    bold = " bold" if n >= 1000 and name != "answer" else ""
+    return [
+        Span(" "),
+        sign,
+        Span(f" {name:<7}", "ink"),
+        Span(cells.right(figure, _TOKENS_END - 10), style + bold),
+        Span(" "),
+        Span(bars.line(n, most, bar).ljust(bar), bar_style),
+        Span(f"{money:>9}", "faint" if money == "$0.000" else "ink"),
+    ]
+
+
+def _in_one(what: Coming) -> Spans:
+    spans = [Span(" ")]
+    for name, n in (("read", what.read), ("write", what.write), ("fresh", what.fresh)):
+        spans += [GUTTER[name].span, Span(numbers.tokens(n) + " ", name)]
+    return [*spans, Span("› ", "dim"), Span(numbers.typical(what.answer), "dim")]
+
+
+def _total(what: Coming, room: int) -> Spans:
+    spans = [Span(" ≈ ", "dim"), Span(numbers.money(what.total), "ink bold")]
+    half = (what.hi - what.lo) / 2
+    if what.input and half:
+        spans.append(Span(f" ±{max(1, round(100 * half / what.input))} %", "dim"))
+    if what.uncached and what.total is not None:
+        saved = 1 - what.total / what.uncached
+        told = f"   uncached {numbers.money(what.uncached)}" if room >= 40 else ""
+        spans.append(Span(told, "dim"))
+        if saved > 0.005:
+            spans += [Span("   saves ", "dim"), Span(f"{100 * saved:.0f} %", "ok bold")]
+    return spans
+
+
+def _life(what: Coming, now: float, room: int) -> Spans:
+    marks = [Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marks, "accent")]
+    life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
+    lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
+    if what.expires is None:
+        known = "nothing of it is cached" if not what.read else "when that expires is not known"
+        return [*lead, Span(f"  {known}", "dim")]
+    left = what.expires - now
+    if left <= 0:
+        return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]
+    style = "warn bold" if left < SOON else "ink bold"
+    told = [*lead, Span("  expires in ", "dim"), Span(_clock(left), style), Span(" ")]
+    bar = max(0, room - sum(cells.width(span.text) for span in told) - 1)
+    return [*told, *(bars.level(left, what.life or left, bar, "warn" if left < SOON else "readtx") if bar > 3 else ())]
+
+
+def _clock(seconds: float) -> str:
+    whole = int(seconds)
+    return (
+        f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
+    )
+
+
+def sentence(what: Coming, now: float) -> list[Spans]:
+    """The same in two lines, for plain output."""
+    figures = [
+        Span("next call  ", "bold"),
+        Span(f"read {numbers.tokens(what.read)}", "read"),
+        Span(f"  write {numbers.tokens(what.write)}", "write"),
+        Span(f"  fresh {numbers.tokens(what.fresh)}", "fresh"),
+        Span(f"  answer {numbers.typical(what.answer)}", "dim"),
+    ]
+    return [[], [*figures, *_total(what, 80)], [Span("          "), *_life(what, now, 60)]]

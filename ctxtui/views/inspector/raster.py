@@ -1,0 +1,172 @@
+"""The map: a context as a raster of pixels in prompt order, its cache track and its scale."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, TRACK
+from ctxtui.views.text.span import Span, merged
+
+
+class Cell(NamedTuple):
+    """One cell of the map: its glyph and the category indices of its upper and lower pixel, None where it is free."""
+
+    glyph: str
+    fg: int | None
+    bg: int | None
+
+
+_FREE: Final = Cell(" ", None, None)
+_RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
+
+
+def pixels(blocks: Sequence[tuple[int, float]], count: int, scale: float) -> list[int | None]:
+    """The category index at each of `count` pixels of equal size over `scale` tokens; None behind the last block.
+
+    `blocks` are (category index, tokens) in prompt order. Pixel i shows the block at token (i + ½)·scale/count.
+    """
+    ends = list(accumulate(tokens for _, tokens in blocks))
+    total = ends[-1] if ends else 0
+    shown: list[int | None] = [None] * count
+    at = 0
+    for pixel in range(count):
+        token = (pixel + 0.5) * scale / count
+        if token >= total:
+            break
+        at = bisect_right(ends, token, at)
+        shown[pixel] = blocks[at][0]
+    return shown
+
+
+def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = False) -> list[list[Cell]]:
+    """The map as `height` rows of `width` cells, filled top to bottom, then left to right.
+
+    `shown` is the category index at each pixel, None where it is free: two pixels per cell, one over the other; with
+    `whole` one, drawn with a glyph, for terminals without colour.
+    """
+    per_cell = 1 if whole else 2
+    rows: list[list[Cell]] = [[] for _ in range(height)]
+    for column in range(width):
+        for row in range(height):
+            at = (column * height + row) * per_cell
+            rows[row].append(_whole(shown[at]) if whole else _half(shown[at], shown[at + 1]))
+    return rows
+
+
+def _half(top: int | None, bottom: int | None) -> Cell:
+    if top is None:
+        return _FREE
+    if top == bottom:
+        return Cell("░" if top == NOT_RECORDED else "█", top, bottom)
+    return Cell("▀", top, bottom)
+
+
+def _whole(category: int | None) -> Cell:
+    if category is None:
+        return _FREE
+    glyph = {_RESULT: "░", _CALL: "▒"}.get(category, CATEGORY[category].glyph)
+    return Cell(glyph, category, category)
+
+
+def _letter(category: int) -> str:
+    # Results and calls are nine tenths of most contexts: in small letters they stay quiet.
+    letter = CATEGORY[category].letter
+    return letter.lower() if category in (_RESULT, _CALL) else letter
+
+
+def _style(cell: Cell, letters: bool, whole: bool) -> str:
+    if cell.fg is None:
+        return "hair"
+    style = CATEGORY[cell.fg].style
+    if whole or letters:
+        quiet, loud = cell.fg in (_RESULT, _CALL), _FIRST_WORD <= cell.fg <= _LAST_WORD
+        return style + (" quiet" if quiet and letters else " bold" if loud else "")
+    if cell.bg is None or cell.bg == cell.fg:
+        return style
+    return f"{style} on-{CATEGORY[cell.bg].style}"
+
+
+def pixel_count(width: int, height: int, *, colour: bool = True, letters: bool = False) -> int:
+    """How many pixels the map has that `rows_of` draws."""
+    return width * height * (1 if letters or not colour else 2)
+
+
+def rows(
+    blocks: Sequence[tuple[int, float]],
+    width: int,
+    height: int,
+    scale: float,
+    *,
+    colour: bool = True,
+    letters: bool = False,
+) -> list[list[Span]]:
+    """The map of `blocks` (category index, tokens), ready to paint: `pixels`, then `rows_of`.
+
+    `scale` is the tokens that the whole raster stands for: max(usable, context).
+    """
+    shown = pixels(blocks, pixel_count(width, height, colour=colour, letters=letters), scale)
+    return rows_of(shown, width, height, colour=colour, letters=letters)
+
+
+def rows_of(
+    shown: Sequence[int | None], width: int, height: int, *, colour: bool = True, letters: bool = False
+) -> list[list[Span]]:
+    """The map as `height` lines of `width` cells from the category index at each pixel.
+
+    Half blocks in two colours; without `colour` a glyph per cell (``░`` result, ``▒`` call, conversation bold); with
+    `letters` an ASCII letter per cell. Free room is blank but for dots in the last line (in every line of glyphs).
+    """
+    whole = letters or not colour
+    out = []
+    for number, row in enumerate(cells(shown, width, height, whole)):
+        free = "." if letters else "·"
+        dotted = number == height - 1 or not colour
+        spans = []
+        for cell in row:
+            glyph = cell.glyph
+            if cell.fg is None:
+                glyph = free if dotted else " "
+            elif letters:
+                glyph = _letter(cell.fg)
+            spans.append(Span(glyph, _style(cell, letters, whole)))
+        out.append(merged(spans))
+    return out
+
+
+def token_at(column: int, row: float, width: int, height: int, scale: float) -> float:
+    """The token under a point of the map: `column` from 0, `row` from 0 in cells (½ is the middle of the first)."""
+    return (column * height + min(max(row, 0.0), float(height))) * scale / max(1, width * height)
+
+
+def column_of(token: float, width: int, scale: float) -> int:
+    """The map's column that shows `token`, within 0 .. width - 1."""
+    return min(max(0, width - 1), max(0, int(token * width / scale))) if scale > 0 else 0
+
+
+def track(
+    segments: Sequence[tuple[str, float]],
+    width: int,
+    scale: float,
+    breakpoints: Sequence[tuple[float, bool]] = (),
+    break_at: float | None = None,
+) -> list[Span]:
+    """The line below the map: what of the context is read (``━``), written (``╍``) and fresh (``┄``), `width` cells.
+
+    `segments` are (``read`` | ``write`` | ``fresh`` | "", tokens) in prompt order. `breakpoints` are (token,
+    automatic): ``◆``, and ``◇`` where automatic or inferred. `break_at` is the token where the prefix ends: ``╳``.
+    """
+    ends = list(accumulate(tokens for _, tokens in segments))
+    total = ends[-1] if ends else 0
+    spans = []
+    for column in range(width):
+        token = (column + 0.5) * scale / width
+        state = segments[bisect_right(ends, token)][0] if token < total else ""
+        spans.append(TRACK[state].span if state in TRACK else Span(" "))
+    for token, automatic in sorted(breakpoints, key=lambda mark: not mark[1]):
+        spans[column_of(token, width, scale)] = MARK["automatic breakpoint" if automatic else "breakpoint"].span
+    if break_at is not None:
+        spans[column_of(break_at, width, scale)] = MARK["break"].span
+    return merged(spans)

@@ -1,0 +1,190 @@
+"""The strip of calls: one column per call, read at the bottom, then write, then fresh, in eighths of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ctxtui.views.text.scale import short
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span, merged
+
+EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
+"""The lower part of a cell, by eighths."""
+
+MARKS_BY_RANK: Final = ("here", "error", "miss", "ttl miss", "compaction", "model", "edit", "bookmark", "turn")
+"""Of the marks of one column the first of these is shown."""
+
+# What a token costs beside a fresh one, for calls without a price: a read a tenth, a write a quarter more (facts §5).
+_WEIGHT: Final = (0.1, 1.25, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One call in the strip: `read`, `write`, `fresh` in tokens, its `marks` by name (`MARKS_BY_RANK`).
+
+    `forecast` marks the call that is not yet made, drawn in accent. `usd` is what it cost, None where unknown.
+    """
+
+    read: float
+    write: float = 0
+    fresh: float = 0
+    marks: tuple[str, ...] = ()
+    forecast: bool = False
+    usd: float | None = None
+
+    @property
+    def total(self) -> float:
+        """All input tokens."""
+        return self.read + self.write + self.fresh
+
+    @property
+    def dearness(self) -> float:
+        """What buckets compare: the price, or a figure that stands for it."""
+        parts = zip(_WEIGHT, (self.read, self.write, self.fresh), strict=True)
+        return self.usd if self.usd is not None else sum(weight * part for weight, part in parts) * 1e-9
+
+
+class Window(NamedTuple):
+    """Which calls a strip shows: indices `first` to `last` (0-based, both shown), `per` columns for each."""
+
+    first: int
+    last: int
+    per: int
+
+    def column_of(self, call: int) -> int:
+        """The first column of `call` (0-based index)."""
+        return (call - self.first) * self.per
+
+    def call_at(self, column: int) -> int:
+        """The call drawn in `column`, the last one for columns behind it."""
+        return min(self.last, self.first + max(0, column) // self.per)
+
+
+def window(count: int, cursor: int, room: int) -> Window:
+    """The calls that `room` columns show of `count`: a window that ends at `cursor`, two columns per call if room."""
+    if count <= 0 or room <= 0:
+        return Window(0, -1, 1)
+    if room >= 2 * count:
+        return Window(0, count - 1, 2)
+    last = min(count - 1, max(cursor, room - 1))
+    return Window(max(0, last - room + 1), last, 1)
+
+
+def bucketed(columns: Sequence[Column], room: int) -> list[Column]:
+    """All calls in at most `room` columns, for overviews: of each bucket its dearest call, with the marks of all."""
+    count = len(columns)
+    if count <= room or room <= 0:
+        return list(columns)
+    out = []
+    for bucket in range(room):
+        group = columns[bucket * count // room : (bucket + 1) * count // room]
+        dearest = max(group, key=lambda column: column.dearness)
+        marks = tuple(name for name in MARKS_BY_RANK if any(name in column.marks for column in group))
+        out.append(Column(dearest.read, dearest.write, dearest.fresh, marks, dearest.forecast, dearest.usd))
+    return out
+
+
+def _levels(column: Column, height: int, top: float) -> list[tuple[int, str]]:
+    """Where each part of the column ends, in eighths from the bottom, with its style."""
+    parts = (("read", column.read), ("write", column.write), ("fresh", column.fresh))
+    ends, sum_ = [], 0.0
+    for style, part in parts:
+        sum_ += max(0.0, part)
+        end = min(8 * height, int(sum_ * 8 * height / top + 0.5)) if top > 0 else 0
+        if sum_ > 0 and end == 0:
+            end = 1
+        ends.append((end, "accent" if column.forecast and style == "read" else style))
+    return ends
+
+
+def _cell(levels: list[tuple[int, str]], row: int) -> Span:
+    """One cell of a column, `row` counted from the bottom: at most two parts; the smallest of more goes."""
+    parts: list[tuple[int, str]] = []
+    at = 8 * row
+    for end, style in [*levels, (8 * row + 8, "")]:
+        eighths = min(end, 8 * row + 8) - at
+        if eighths > 0:
+            parts.append((eighths, style))
+            at += eighths
+    while len(parts) > 2:
+        least = min(range(len(parts)), key=lambda i: parts[i][0])
+        gone, heir = parts.pop(least)[0], max(least - 1, 0)
+        parts[heir] = (parts[heir][0] + gone, parts[heir][1])
+    (size, lower), upper = parts[0], parts[1][1] if len(parts) > 1 else ""
+    if len(parts) == 1:
+        return Span("█", lower) if lower else Span(" ")
+    return Span(EIGHTHS_UP[size], f"{lower} on-{upper}" if upper else lower)
+
+
+def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
+    """As `_cell` for terminals without colour: one part, the largest, as high as all of them."""
+    bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
+    if top <= bottom:
+        return Span(" ")
+    start, found = 0, (0, "")
+    for end, style in levels:
+        found = max(found, (min(end, top) - max(start, bottom), style), key=lambda part: part[0])
+        start = end
+    return Span(EIGHTHS_UP[top - bottom], found[1])
+
+
+def rows(columns: Sequence[Column], height: int, top: float, *, per: int = 1, colour: bool = True) -> list[list[Span]]:
+    """The strip as `height` lines, the first one uppermost, `per` columns for each call; not padded.
+
+    `top` is the tokens that the whole height stands for. Two colours share a cell, one as ground of the other;
+    without `colour` a cell has the style of its largest part.
+    """
+    levels = [_levels(column, height, top) for column in columns]
+    draw = _cell if colour else _plain_cell
+    out = []
+    for row in range(height - 1, -1, -1):
+        spans = [draw(level, row) for level in levels]
+        out.append(merged(Span(text * per, style) for text, style in spans))
+    return out
+
+
+def marks(columns: Sequence[Column], here: int | None = None, *, per: int = 1) -> list[Span]:
+    """The line under the strip: each call's foremost mark, and ``▲`` under the call `here` (index in `columns`)."""
+    spans = []
+    for number, column in enumerate(columns):
+        names = (*column.marks, "here") if number == here else column.marks
+        shown = next((MARK[name].span for name in MARKS_BY_RANK if name in names), Span(" "))
+        spans.append(Span(shown.text + " " * (per - 1), shown.style))
+    return merged(spans)
+
+
+def ahead(used: int, room: int, height: int, top: float, usable: float, growth: float, last: float) -> list[list[Span]]:
+    """What runs on to the right of `used` columns, one list per line: the usable limit ``┄``, the projection ``·``.
+
+    `growth` is tokens per column, `last` the tokens of the last call; drawn in strips of 6 lines and more. Each list
+    fills `room` - `used` cells.
+    """
+    free = max(0, room - used)
+    grid = [[Span(" ")] * free for _ in range(height)]
+
+    def row_of(tokens: float) -> int:
+        return height - 1 - int(tokens * height / top) if top > 0 else -1
+
+    if height >= 6:
+        limit = row_of(usable)
+        if 0 <= limit < height:
+            grid[limit] = [Span("┄", "warn")] * free
+        for column in range(free):
+            tokens = last + growth * (column + 1)
+            row = row_of(tokens)
+            if growth > 0 and 0 <= row < height and tokens <= top:
+                grid[row][column] = Span("·", "accent")
+    return [merged(line) for line in grid]
+
+
+def axis(height: int, top: float, room: int) -> list[list[Span]]:
+    """The y axis, one list per line, right-aligned in `room` cells and a blank: `top`, its half from 8 lines on, 0."""
+    figures = dict.fromkeys(range(height), "")
+    figures[0] = short(top)
+    if height >= 8:
+        figures[height // 2] = short(top / 2)
+    if height > 1:
+        figures[height - 1] = "0"
+    return [[Span(f"{figures[row]:>{room}} "[-room - 1 :], "faint")] for row in range(height)]

@@ -1,0 +1,197 @@
+"""The pane of this call: what was read, written and fresh, its answer, the money, and what the record says of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxtui.analysis.session_events import Miss, miss, told
+from ctxtui.core.call import Call
+from ctxtui.core.usage import Usage
+from ctxtui.pricing.price import Cost
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import bars, cells, numbers
+from ctxtui.views.text.signs import GUTTER
+from ctxtui.views.text.span import Span, Spans
+
+FULL: int = 7
+"""Lines of the whole pane: four figures, a rule, the total, the facts."""
+COMPACT: int = 3
+"""Lines of the folded pane: figures in one line, the total, the facts."""
+_TOKENS_END = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One part of the call: `tokens` None where the report does not tell."""
+
+    name: str
+    sign: Span
+    style: str
+    tokens: int | None
+    usd: float | None
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThisCall:
+    """What is known of the call shown. `cost` None: no price is known; `priced` False: not asked yet.
+
+    `uncached` is what the same call would have cost without a cache, `facts` are short texts about time and end,
+    `missed` says in words what the cache lost; `record` is how many forecasts of the calls so far were right, of how
+    many.
+    """
+
+    reported: bool
+    lines: tuple[Line, ...]
+    total: float | None
+    priced: bool
+    uncached: float | None
+    facts: tuple[str, ...]
+    missed: str = ""
+    by_pause: bool = False
+    error: str = ""
+    record: tuple[int, int] = (0, 0)
+
+
+def this_call(scene: Scene) -> ThisCall:
+    """The pane's content for the call shown."""
+    call, usage = scene.call, scene.call.usage
+    before = scene.calls[scene.index - 1] if scene.index else None
+    missed = miss(before, call, scene.number) if before else None
+    cost = scene.costs.get(call.id)
+    lost = told(missed) if missed else ""
+    by_pause = missed is not None and missed.cause == "pause"
+    if usage is None:
+        return ThisCall(False, (), None, call.id in scene.costs, None, _facts(before, call), lost, by_pause, call.error)
+    total = cost.usd if cost else usage.cost or None
+    return ThisCall(
+        True,
+        _lines(usage, cost),
+        total,
+        call.id in scene.costs,
+        scene.uncached.get(call.id) if usage.has_cache else None,
+        _facts(before, call, missed),
+        lost,
+        by_pause,
+        call.error,
+    )
+
+
+def _lines(usage: Usage, cost: Cost | None) -> tuple[Line, ...]:
+    cached = usage.has_cache
+    return (
+        Line("read", GUTTER["read"].span, "readtx", usage.cache_read if cached else None, cost.read if cost else None),
+        Line(
+            "write", GUTTER["write"].span, "write", usage.cache_write if cached else None, cost.write if cost else None
+        ),
+        Line("fresh", GUTTER["fresh"].span, "fresh", usage.fresh, cost.fresh if cost else None),
+        Line(
+            "answer",
+            Span("›", "dim"),
+            "ink",
+            usage.output,
+            cost.output if cost else None,
+            partial=not usage.output_final,
+        ),
+    )
+
+
+def _facts(before: Call | None, call: Call, missed: Miss | None = None) -> tuple[str, ...]:
+    facts = []
+    if before and before.started is not None and call.started is not None:
+        pause = call.started - (before.ended or before.started)
+        if pause >= 1:
+            facts.append(f"after {numbers.ago(pause)}")
+    if call.started is not None and call.ended is not None and call.ended > call.started:
+        facts.append(f"took {numbers.ago(call.ended - call.started)}")
+    if call.stop_reason:
+        facts.append(call.stop_reason.replace("_", " "))
+    return tuple(facts)
+
+
+def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
+    """The body in at most `height` lines: all of it, or folded to `COMPACT`; the total is always there."""
+    if not what.reported:
+        told = " No usage recorded for this call." if room >= 35 else " No usage recorded."
+        out: list[Spans] = [[Span(told, "dim")], _facts_line(what, room)]
+        return out[: max(0, height)]
+    if height < FULL:
+        out = [_in_one(what), _total(what, room), _facts_line(what, room)]
+        return out[: max(1, height)] if height >= 2 else [out[1]]
+    most = max((line.tokens or 0 for line in what.lines), default=0)
+    out = [_full(line, most, room, what.priced) for line in what.lines]
+    out.append([Span(" "), Span("─" * (room - 2), "hair")])
+    return [*out, _total(what, room), _facts_line(what, room)]
+
+
+def _full(line: Line, most: int, room: int, priced: bool) -> list[Span]:
+    bar = max(0, room - _TOKENS_END - 11)
+    shown = _tokens(line)
+    usd = "" if line.tokens is None else numbers.money(line.usd) if priced else numbers.NONE
+    faint = usd == "$0.000" or not priced
+    name = [Span(" "), line.sign, Span(f" {line.name:<7}", "ink")]
+    style = line.style if line.name != "answer" else "dim"
+    if line.tokens and line.tokens >= 1000 and line.name != "answer":
+        style += " bold"
+    drawn = bars.line(line.tokens or 0, most, bar)
+    bar_style = line.name if line.name in GUTTER else "dim"
+    return [
+        *name,
+        Span(cells.right(shown, _TOKENS_END - 10), style),
+        Span(" "),
+        Span(drawn.ljust(bar), bar_style),
+        Span(f"{usd:>9}", "faint" if faint else "ink"),
+    ]
+
+
+def _tokens(line: Line) -> str:
+    if line.tokens is None:
+        return numbers.NOT_YET
+    return f"≥{numbers.tokens(line.tokens)}" if line.partial else numbers.tokens(line.tokens)
+
+
+def _in_one(what: ThisCall) -> list[Span]:
+    spans = [Span(" ")]
+    for line in what.lines:
+        spans += [line.sign, Span(_tokens(line) + " ", line.style if line.name in GUTTER else "dim")]
+    return spans
+
+
+def _total(what: ThisCall, room: int) -> list[Span]:
+    if not what.priced:
+        return [Span(f" {numbers.NONE}", "faint")]
+    spans = [Span(f" {numbers.money(what.total)}", "ink bold")]
+    if what.total is None:
+        return [*spans, Span(" no list price for this model" if room >= 38 else " no list price", "dim")]
+    if what.uncached is None or what.uncached <= 0:
+        return spans
+    saved = 1 - what.total / what.uncached
+    saves = [
+        Span("saves " if saved >= 0 else "costs ", "dim"),
+        Span(numbers.share(abs(saved), 0), "ok bold" if saved >= 0 else "warn bold"),
+    ]
+    spans += [Span("  uncached ", "dim"), Span(numbers.money(what.uncached), "ink")] if room >= 40 else []
+    if saved < 0:
+        saves.append(Span(" more", "dim"))
+    gap = room - 1 - sum(cells.width(span.text) for span in (*spans, *saves))
+    return [*spans, Span(" " * max(2, gap)), *saves]
+
+
+def _facts_line(what: ThisCall, room: int) -> list[Span]:
+    if what.error:
+        return [Span(" ✗ ", "crit"), Span(cells.fit(what.error, room - 4), "crit")]
+    if what.missed:
+        style = "warn" if what.by_pause else "crit"
+        return [Span(" ▼ ", style), Span(cells.fit(what.missed, room - 4), style)]
+    return [Span(cells.fit(" " + " · ".join(what.facts), room - 1), "dim")]
+
+
+def notes(what: ThisCall, room: int) -> list[Span]:
+    """How forecasts have fared and where the figures are from, for the rule."""
+    right, of = what.record
+    record = f"forecast right {right:,} of {of:,}" if of else ""
+    whole = f"{record} · reported" if record and what.reported else ""
+    for words in (whole, record, "reported" if what.reported else ""):
+        if words and len(words) + 18 <= room:
+            return [Span(words, "dim")]
+    return []

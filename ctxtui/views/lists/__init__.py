@@ -1,0 +1,1 @@
+"""Tables for list screens and CLI (on one Table[Row])."""

@@ -1,0 +1,292 @@
+"""The bill on a screen and as text, section by section: parts, rewrites, dearest blocks and tools, cures, times.
+
+The bill in words: the sum in one sentence, what a cure would have saved, whose price it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.latency import Latency
+from ctxtui.analysis.money import savings as kinds
+from ctxtui.analysis.money.bill import (
+    CARRY,
+    FIRST,
+    OTHER,
+    OUTPUT,
+    PARTS,
+    RECORDED,
+    REWRITES,
+    Bill,
+    Rewrite,
+    dearest,
+    to_the_cent,
+)
+from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.spending import CONVERSATION
+from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.session_events import duration, thousands
+from ctxtui.core.category import INDEX
+from ctxtui.core.session import MAIN
+from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.span import Span
+
+REWRITES_SHOWN: Final = 5
+BLOCKS_SHOWN: Final = 6
+CURES_SHOWN: Final = 4
+TOOLS_SHOWN: Final = 5
+
+_NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
+_MEANS: Final = {
+    CARRY: "sent before and sent again",
+    REWRITES: "lost by the cache, paid in full again",
+    FIRST: "sent for the first time",
+    OUTPUT: "answers, thinking with them",
+    OTHER: "web searches, the provider's own passes",
+    RECORDED: "calls without a list price, as their record says",
+}
+_STYLE: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: "cat-assistant"}
+_CAUSES: Final = {
+    "pause": "after a pause",
+    "model": "at a change of model",
+    "compaction": "at a compaction",
+    "changed": "something before it was changed",
+    "": "the record does not say why",
+}
+
+
+class Line(NamedTuple):
+    """One line: its spans, and the call (thread, number from 1) that it leads to, if any."""
+
+    spans: list[Span]
+    call: tuple[str, int] | None = None
+
+
+def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
+    """The parts as rows: tokens, share, bar, money, what it means."""
+    bill = what.bill
+    whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
+    bar = min(20, room - 84) if room >= 90 else 0
+    amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
+    for name, usd in amounts.items():
+        share = numbers.share(bill.parts[name].usd / whole) if whole else numbers.NOT_APPLICABLE
+        yield [
+            Span(f" {name:<13}", "ink"),
+            Span(f"{numbers.tokens(bill.parts[name].tokens):>8}", "dim"),
+            Span(f"{share:>8} ", "dim"),
+            Span(bars.line(usd, most, bar).ljust(bar), _STYLE.get(name, "dim")),
+            Span(f"{f'${usd:,.{decimals}f}':>10}  ", "ink bold"),
+            Span(cells.fit(_meaning(name, bill), max(1, room - 44 - bar)), "dim"),
+        ]
+    if bill.unpriced:
+        models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
+        yield [
+            Span(f" {'unknown':<13}", "warn"),
+            Span(f"{many(sum(bill.unpriced.values()), 'call')} of {models}: no price", "dim"),
+        ]
+
+
+def _meaning(name: str, bill: Bill) -> str:
+    if name == CARRY and bill.in_full.usd >= 0.1 * bill.parts[CARRY].usd > 0:
+        return f"{_MEANS[name]}, {numbers.money(bill.in_full.usd)} of it not from a cache"
+    return _MEANS[name]
+
+
+def rewrite_lines(what: Statement) -> list[Line]:
+    """The dearest rewrites, each leading to its call."""
+    found = dearest(what.bill.rewrites)[:REWRITES_SHOWN]
+    return [Line(_rewrite(one), (one.thread, one.number)) for one in found]
+
+
+def _rewrite(one: Rewrite) -> list[Span]:
+    why = _CAUSES.get(one.cause, one.cause)
+    if one.cause == "pause" and one.pause is not None:
+        why = f"after {duration(one.pause).replace('-', ' ')}{'s' if not duration(one.pause).startswith('1-') else ''}"
+    where = "" if one.thread == MAIN else f"  {safe_text.one_line(one.thread, 24)}"
+    return [
+        Span(" ▼ ", "warn" if one.cause == "pause" else "crit"),
+        Span(f"call {one.number:<5,}", "ink"),
+        Span(f"{numbers.tokens(one.tokens):>8}", "dim"),
+        Span(f"{numbers.money(one.usd):>10}  ", "ink bold" if (one.usd or 0) >= 1 else "ink"),
+        Span(why + where, "dim"),
+    ]
+
+
+def block_lines(what: Statement, room: int) -> list[Line]:
+    """The dearest blocks."""
+    return [Line(_block(one, room)) for one in what.heaviest[:BLOCKS_SHOWN]]
+
+
+def _block(one: Dear, room: int) -> list[Span]:
+    sign = CATEGORY[INDEX[one.category]]
+    label, about = safe_text.one_line(one.label, 40), safe_text.one_line(one.about)
+    space = max(4, room - 34 - (cells.width(label) + 1 if label else 0))
+    return [
+        Span(f" {sign.glyph} ", sign.style),
+        *([Span(label + " ", f"{sign.style} bold")] if label else []),
+        Span(cells.left(about, space), "ink"),
+        Span(f"{numbers.tokens(one.tokens):>8}", "dim"),
+        Span(f"{many(one.calls, 'call'):>12}", "dim"),
+        Span(f"{numbers.money(one.usd):>9}", "ink bold" if one.usd >= 1 else "ink"),
+    ]
+
+
+def tool_lines(what: Statement, room: int) -> list[Line]:
+    """The dearest tools: definitions, calls and results as input."""
+    rows = [row for row in what.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
+    most = max((row.usd or 0.0 for row in rows), default=0.0)
+    bar, whole = (20 if room >= 84 else 0), what.bill.usd or 0.0
+    return [
+        Line(
+            [
+                Span(f" {CATEGORY[INDEX['tool_call']].glyph} ", CATEGORY[INDEX["tool_call"]].style),
+                Span(cells.left(safe_text.one_line(row.name), 30), "ink"),
+                Span(f"{numbers.share((row.usd or 0.0) / whole) if whole else '':>8} ", "dim"),
+                Span(bars.line(row.usd or 0.0, most, bar).ljust(bar), "cat-call"),
+                Span(f"{numbers.money(row.usd):>10}", "ink bold" if (row.usd or 0.0) >= 1 else "ink"),
+            ]
+        )
+        for row in rows
+    ]
+
+
+def cure_lines(what: Statement) -> list[Line]:
+    """What would have been cheaper, had the same calls been made."""
+    found = [
+        Line([Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")], (cure.thread, cure.call) if cure.call else None)
+        for cure in worthwhile(what)[:CURES_SHOWN]
+    ]
+    return found or [Line([Span(" Nothing found that would have saved more than 1 %.", "dim")])]
+
+
+def time_lines(what: Statement) -> list[Line]:
+    """Latency against the size of the context; nothing where no times are recorded."""
+    rows = what.times
+    if not rows:
+        return []
+    first = any(row.first_token is not None for row in rows)
+    lead = f" {'context':<14}{'calls':>7}" + (f"{'first token':>13}" if first else "") + f"{'took':>10}{'answer':>10}"
+    return [Line([Span(lead, "faint")]), *(Line([Span(_time(row, first), "ink")]) for row in rows)]
+
+
+def _time(row: Latency, first: bool) -> str:
+    low = thousands(row.low)
+    size = f"{low}–{thousands(row.high)}" if row.high else f"{low} and up"
+    took = f"{row.took:.1f} s" if row.took is not None else numbers.NOT_YET
+    token = f"{f'{row.first_token:.1f} s' if row.first_token is not None else numbers.NOT_YET:>13}" if first else ""
+    return f" {size:<14}{row.calls:>7,}{token}{took:>10}{numbers.typical(row.output):>10}"
+
+
+def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[Line]]]:
+    """(title, note, lines) of each section that has something to say, for rows of `room` cells."""
+    if parts := [Line(spans) for spans in part_lines(what, room)]:
+        yield "the bill", "", parts
+    if what.bill.rewrites:
+        yield "rewrites", "dearest first", rewrite_lines(what)
+    if what.heaviest and what.bill.usd is not None:
+        yield "dearest blocks", "what carrying each has cost", block_lines(what, room)
+        if tools := tool_lines(what, room):
+            yield "dearest tools", "definitions, calls and results as input", tools
+    if what.bill.usd is not None:
+        yield "cures", "had the same calls been made", cure_lines(what)
+    if times := time_lines(what):
+        yield "time", "medians", times
+
+
+LABEL: Final = "list price"
+WORTH: Final = 0.01
+"""Share of the bill below which a cure is not worth naming, and USD: a cent."""
+
+
+def sentence(what: Statement) -> str:
+    """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites (7; 5 after pauses > 5 min) + ...``."""
+    parts = [_sum(what)]
+    if what.heaviest and what.bill.usd is not None:
+        parts.append(f"heaviest: {_named(what.heaviest[0])} {_carried(what.heaviest[0])}")
+    if what.bill.subagents >= 0.005:
+        parts.append(f"subagents {numbers.share(what.bill.subagents, 0)}")
+    if worth := worthwhile(what):
+        parts.append(f"cheapest cure: {cure_words(worth[0])}")
+    return "; ".join(parts)
+
+
+def _sum(what: Statement) -> str:
+    bill = what.bill
+    if bill.usd is None:
+        models = ", ".join(bill.unpriced)
+        return f"cost unknown: no price for {safe_text.one_line(models)}" if models else "no usage recorded"
+    amounts, decimals = shown_amounts(bill)
+    total = sum(amounts.values())
+    words = [f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if name == REWRITES else ''}" for name in amounts]
+    more = "≥ " if bill.unpriced else ""
+    return f"{more}${total:,.{decimals}f} = {' + '.join(words)}"
+
+
+def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
+    """The parts that are not empty, in USD rounded so that they add up to the total that is shown; the decimals."""
+    shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
+    decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
+    return dict(zip(shown, to_the_cent([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
+
+
+def _often(bill: Bill) -> str:
+    paused = sum(one.cause == "pause" for one in bill.rewrites)
+    return f" ({len(bill.rewrites)}{f'; {paused} after pauses > 5 min' if paused else ''})" if bill.rewrites else ""
+
+
+def _named(one: Dear) -> str:
+    return cells.fit(safe_text.one_line(f"{one.label} {one.about}".strip()), 60).strip()
+
+
+def _carried(one: Dear) -> str:
+    return f"{numbers.money(one.usd)} over {one.calls:,} call{'s' if one.calls != 1 else ''}"
+
+
+def worthwhile(what: Statement) -> list[Cure]:
+    """The cures that save a share of the bill worth naming, the best of each kind."""
+    least = max(WORTH, WORTH * (what.bill.usd or 0.0))
+    best: dict[str, Cure] = {}
+    for cure in what.cures:
+        if cure.saves >= least:
+            best.setdefault(cure.kind, cure)
+    return list(best.values())
+
+
+def cure_words(cure: Cure) -> str:
+    """What to do, and what it would have saved."""
+    at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
+    tokens, saves = thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
+    match cure.kind:
+        case kinds.CLEAR:
+            what = f"clear {many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
+            return f"{what}, {saves} net of the rewrite"
+        case kinds.HOUR:
+            return f"cache entries of 1 hour in place of 5 minutes{at}, {saves} ({many(cure.count, 'rewrite')} less)"
+        case kinds.MINUTES:
+            return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
+        case kinds.TOOLS:
+            return f"leave out {many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
+    return f"switch the prompt cache on{at}, {saves}"
+
+
+def many(count: int, noun: str) -> str:
+    """``1 call``, ``2 calls``."""
+    return f"{count:,} {noun}{'s' if count != 1 else ''}"
+
+
+def head(what: Statement) -> list[Span]:
+    """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
+    calls = f"{many(len(what.calls), 'call')}"
+    more = f" · {many(what.sessions, 'session')}" if what.sessions > 1 else ""
+    usd = ("≥ " if what.bill.unpriced and what.bill.usd is not None else "") + numbers.money(what.bill.usd)
+    if not what.subscription:
+        return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
+    tokens = sum(c.usage.input + c.usage.output for c in what.calls if c.usage)
+    share = f" · peak {numbers.share(what.peak / what.window, 0)} of the window" if what.window else ""
+    return [
+        Span(f" {numbers.tokens(tokens)}", "ink bold"),
+        Span(f" tokens{share}", "ink"),
+        Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
+    ]

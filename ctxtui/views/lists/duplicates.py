@@ -1,0 +1,100 @@
+"""The list of content that stands elsewhere too, with the tokens that could go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.grid import fitted
+from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.span import Span, width
+
+WORD: Final = {
+    IDENTICAL: "identical",
+    NEAR: "nearly the same",
+    REREAD: "read again later",
+    EDITED: "changed since",
+    WORKSPACE: "still in the file",
+}
+"""Why a block could go, in two or three words."""
+MARK: Final = {
+    IDENTICAL: Span("=", "warn"),
+    NEAR: Span("≈", "warn"),
+    REREAD: Span("↓", "warn"),
+    EDITED: Span("↓", "warn"),
+    WORKSPACE: Span("@", "cat-memory"),
+}
+"""The mark in a row."""
+_WHY: Final = 18
+_WHERE: Final = 18
+_WIDE: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A repeat with the `tokens` of its block, its category, and where the other one stands: its turn and the block's
+    place in the context, from 1 (0: none)."""
+
+    repeat: Repeat
+    tokens: int
+    category: int
+    other_turn: int
+    other_place: int
+
+
+def repeated(tree: Tree, found: Repeat, tokens: int) -> Repeated:
+    """The row of a repeat in `tree` whose block has so many tokens."""
+    node, other = tree[found.node], tree[found.other]
+    return Repeated(found, tokens, node.category, other.turn, other.depth)
+
+
+def total(rows: Sequence[Repeated]) -> list[Span]:
+    """What could go, for the rule."""
+    could = sum(row.tokens for row in rows)
+    return [Span(numbers.tokens(could), "ink bold"), Span(" could go", "dim")] if rows else []
+
+
+def ordered(rows: Sequence[Repeated]) -> list[Repeated]:
+    """Most tokens first."""
+    return sorted(rows, key=lambda row: -row.tokens)
+
+
+def where(row: Repeated) -> str:
+    """Where what stands for the block is: ``turn 4, block 112``, or the file."""
+    if row.repeat.other == ROOT:
+        return safe_text.one_line(row.repeat.path, 200)
+    return f"turn {row.other_turn}, block {row.other_place}" if row.other_turn else f"block {row.other_place}"
+
+
+def draw(row: Repeated, says: Preview, room: int, *, here: bool) -> list[Span]:
+    """A row of the list in `room` cells; `says` is the block in words."""
+    sign = CATEGORY[row.category]
+    words = [Span(says.label + " ", sign.style)] if says.label else []
+    words.append(Span(says.text, "ink" if says.loud else "dim"))
+    why = WORD[row.repeat.kind]
+    if row.repeat.kind == NEAR:
+        why = f"{100 * row.repeat.share:.0f} % the same"
+    right = [Span(cells.left(why, _WHY), "warn")]
+    if room >= _WIDE:
+        right.append(Span(cells.left(where(row), _WHERE) + " ", "dim"))
+    figure = Span(f"{numbers.tokens(row.tokens):>7} ", "ink bold" if row.tokens >= 1000 else "ink")
+    lead = [Span("▸" if here else " ", "accent"), MARK[row.repeat.kind], Span(" "), sign.span, Span(" ")]
+    return [*lead, *fitted(words, max(4, room - width(lead) - width(right) - 9)), Span(" "), *right, figure]
+
+
+def told(repeat: Repeat, turn: int) -> str:
+    """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
+    at = f" (turn {turn})" if turn else ""
+    path = safe_text.one_line(repeat.path, 200)
+    return {
+        IDENTICAL: f"stands before it letter for letter{at}: this copy could go",
+        NEAR: f"{100 * repeat.share:.0f} % of it stands elsewhere too{at}",
+        REREAD: f"{path} was read again later{at}: this reading could go",
+        EDITED: f"{path} was changed after this reading{at}: it is outdated",
+        WORKSPACE: f"{path} still holds this: it can be read again",
+    }[repeat.kind]

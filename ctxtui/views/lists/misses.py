@@ -1,0 +1,250 @@
+"""Why the cache missed: the list, dearest first, and one miss in detail (look book 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+
+from ctxtui.analysis.cache.misses import (
+    COMPACTION,
+    CONTENT,
+    MODEL,
+    RESTART,
+    SYSTEM,
+    TOOLS,
+    TTL,
+    UNKNOWN,
+    Missed,
+    Misses,
+    cure,
+)
+from ctxtui.analysis.short_names import short_model
+from ctxtui.core.word_diff import word_diff
+from ctxtui.views.blocks import word_diff as words
+from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text.signs import MARK, category
+from ctxtui.views.text.span import Span, Spans, width
+
+NARROW: int = 100
+_LANE: int = 8
+
+
+def clock(at: float | None) -> str:
+    """The local time of Unix seconds."""
+    return numbers.clock(datetime.fromtimestamp(at, UTC).astimezone()) if at is not None else ""
+
+
+def sign_of(one: Missed) -> Span:
+    """The glyph of a cause, in its colour."""
+    if one.cause == TTL:
+        return MARK["ttl miss"].span
+    if one.cause == COMPACTION:
+        return MARK["compaction"].span
+    if one.cause in (MODEL, RESTART):
+        return MARK["model"].span
+    return MARK["miss"].span
+
+
+def cause_of(one: Missed) -> str:
+    """The cause in a few words: ``TTL 5m``."""
+    if one.cause == TTL:
+        return f"TTL {_life(one.life)}"
+    return one.cause
+
+
+def _life(seconds: float) -> str:
+    return f"{seconds / 3600:.0f}h" if seconds >= 3600 else f"{seconds / 60:.0f}m"
+
+
+def what_of(one: Missed) -> Spans:
+    """What changed, for the list."""
+    if one.cause == TTL:
+        return [Span(f"expired {numbers.ago(one.by)} before the call", "dim")]
+    if one.cause == MODEL:
+        old, _, new = one.what.partition(" → ")
+        return [Span(f"{short_model(old)} → {short_model(new)}", "dim")]
+    if one.new is not None and one.cause not in (COMPACTION, RESTART, UNKNOWN):
+        sign = category(one.new.category)
+        return [sign.span, Span(f" {safe_text.one_line(one.new.label, 120)}", "dim")]
+    told = one.what or one.evidence or "part of what the cache held was not read"
+    return [Span(safe_text.one_line(told, 200), "dim")]
+
+
+def head(what: Misses) -> list[Span]:
+    """The sum of all, for the rule."""
+    count = len(what.found)
+    lost = numbers.money(what.lost) if what.found else "$0.000"
+    of = f" lost of {numbers.money(what.usd)}" if what.usd is not None else " lost"
+    return [
+        Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
+        Span(numbers.tokens(what.tokens), "ink bold"),
+        Span(" written again  ", "dim"),
+        Span(lost, "crit bold" if what.found else "dim"),
+        Span(of, "dim"),
+    ]
+
+
+def foreseen(what: Misses) -> list[Span]:
+    """How the forecasts did, for the list's rule."""
+    if not what.calls:
+        return []
+    return [
+        Span("foreseen ", "dim"),
+        Span(f"{what.foreseen:,} of {what.misses:,}", "ink"),
+        Span("   false alarms ", "dim"),
+        Span(f"{what.false_alarms:,}", "ink"),
+    ]
+
+
+def columns(room: int) -> Spans:
+    """The names of the columns."""
+    if room < NARROW:
+        return [Span(f"  {'call':<7}{'cause':<21}{'again':>8}{'lost':>10}", "faint")]
+    text = f"  {'call':<6}{'time':<10}{'cause':<20}what changed"
+    right = f"{'written again':>15}{'lost':>18}  {'foreseen':<10}"
+    return [Span(text, "faint"), Span(" " * max(1, room - len(text) - len(right))), Span(right, "faint")]
+
+
+def row(one: Missed, most: float, room: int, *, here: bool, thread: bool) -> Spans:
+    """One miss in `room` cells; `most` is the dearest one's money, `thread` says that there are several threads."""
+    lead = [Span("▸ " if here else "  ", "accent"), Span(cells.left(f"#{one.number}", 6), "ink bold")]
+    bold = " bold" if (one.usd or 0.0) >= 1 else ""
+    cause = [sign_of(one), Span(" " + cells.left(cause_of(one), 18), "ink")]
+    again = Span(cells.right(numbers.tokens(one.tokens), 8), "ink" + bold)
+    lost = Span(cells.right(numbers.money(one.usd), 10), "ink" + bold)
+    if room < NARROW:
+        line = [*lead, Span(" "), *cause, again, lost]
+        rest = room - width(line) - 1
+        return [*line, Span(" "), *_cut(what_of(one), rest)] if rest > 8 else line
+    bar = bars.line(one.usd or 0.0, most, 8) if most else ""
+    yes = [Span("✓ ", "ok"), Span("yes", "dim")] if one.foreseen else [Span("– ", "faint"), Span("no", "faint")]
+    right = [again, Span("  "), Span(bar.ljust(8), "write"), lost, Span("   "), *yes]
+    right.append(Span(" " * (2 if one.foreseen else 3)))
+    where = f"{safe_text.one_line(one.thread, 16)}  " if thread and one.thread != "main" else ""
+    left = [*lead, Span(cells.left(clock(one.at), 10), "dim"), *cause, Span(where, "faint")]
+    middle = _cut(what_of(one), max(0, room - width(left) - width(right) - 2))
+    gap = room - width(left) - width(middle) - width(right) - 1
+    return [*left, *middle, Span(" " * max(1, gap)), *right]
+
+
+def _cut(spans: Sequence[Span], room: int) -> list[Span]:
+    out, left = [], room
+    for span in spans:
+        if left <= 0:
+            break
+        text = span.text if cells.width(span.text) <= left else cells.fit(span.text, left)
+        out.append(Span(text, span.style))
+        left -= cells.width(text)
+    return out
+
+
+def detail(one: Missed, every: Sequence[Missed], room: int, height: int) -> list[Spans]:
+    """One miss: two sentences, two lanes drawn to scale, the word diff, the cure."""
+    out: list[Spans] = [*_sentences(one, room), [], *_lanes(one, room)]
+    told, saved = cure(one, every)
+    foot: list[Spans] = []
+    if told:
+        foot.append([])
+        money = [Span("  such misses: ", "dim"), Span(numbers.money(saved), "warn bold")] if saved else []
+        lead = [Span(" ● ", "ok"), Span("cure  ", "ink bold")]
+        lines = safe_text.wrap(told, max(10, room - 10 - width(money)))
+        foot += [[*(lead if n == 0 else [Span(" " * 9)]), Span(line, "ink")] for n, line in enumerate(lines)]
+        foot[-1] = [*foot[-1], *money]
+    free = height - len(out) - len(foot)
+    if one.old is not None and one.new is not None and free > 3 and one.old.words != one.new.words:
+        out += _diff(one, room, free)
+    return [*out, *foot][:height]
+
+
+def title(one: Missed) -> list[Span]:
+    """What the detail is about, for its rule."""
+    spans = [Span(f"#{one.number}  ", "ink bold"), Span(cause_of(one), f"{sign_of(one).style} bold")]
+    if one.new is not None and one.block:
+        sign = category(one.new.category)
+        label = safe_text.one_line(one.new.label, 40)
+        spans += [Span(" in ", "dim"), sign.span, Span(f" {label}", sign.style), Span(f", block {one.block}", "dim")]
+        spans.append(Span(f" of {one.blocks:,}", "dim"))
+    return spans
+
+
+def _sentences(one: Missed, room: int) -> Iterator[Spans]:
+    more = f", {numbers.money(one.usd)} more than a read" if one.usd is not None else ""
+    lead = [Span(" The requests part at ", "ink"), Span(f"token {numbers.exact(one.shared)}", "ink bold")]
+    if not _parts(one):
+        held = numbers.tokens(one.read + one.tokens)
+        lead = [
+            Span(" Of ", "ink"),
+            Span(f"{held} cached tokens", "ink bold"),
+            Span(f" {numbers.tokens(one.read)} were read"),
+        ]
+    parts = [
+        *lead,
+        Span(". ", "ink"),
+        Span(f"{numbers.tokens(one.tokens)} tokens", "warn bold"),
+        Span(f" were written again{more}.", "warn bold"),
+    ]
+    yield _cut(parts, room)
+    yield _cut([Span(" " + _because(one), "dim")], room)
+
+
+def _parts(one: Missed) -> bool:
+    """Whether the contexts themselves part; elsewhere the entry was gone, or out of reach."""
+    return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION)
+
+
+def _because(one: Missed) -> str:
+    match one.cause:
+        case "TTL":
+            wait = numbers.ago(one.by + one.life)
+            return f"The call came {wait} after the one before; what that had left lived {_life(one.life)}."
+        case "content changed" | "system changed" if one.writer:
+            when = f"between {clock(one.between)} and {clock(one.at)}" if one.at and one.between else "in between"
+            return f"Changed {when}, by {one.writer} of this session."
+        case "content changed" | "system changed" if one.at and one.between:
+            when = f"between {clock(one.between)} and {clock(one.at)}"
+            return f"Changed {when}; no tool call of this session wrote it."
+        case "compaction":
+            return f"The client put a summary in place of the history: {one.what}." if one.what else one.evidence
+    return one.evidence[:1].upper() + one.evidence[1:] + "." if one.evidence else one.what
+
+
+def _lanes(one: Missed, room: int) -> Iterator[Spans]:
+    """Both requests drawn to scale: what they share, and what was read of the second."""
+    longest = max(*one.sizes, 1)
+    bar = max(10, room - 2 * _LANE - 2)
+
+    def reach(tokens: float) -> int:
+        return min(bar, round(tokens * bar / longest))
+
+    first, second = (reach(size) for size in one.sizes)
+    yield [
+        Span(cells.left(f" #{one.base}", _LANE), "dim"),
+        Span("━" * first, "read"),
+        Span(" " * (bar - first)),
+        Span(cells.right(numbers.tokens(one.sizes[0]), _LANE), "dim"),
+    ]
+    cut = reach(one.shared if _parts(one) else one.read)
+    yield [Span(" " * (_LANE + min(cut, bar - 1))), Span(MARK["break"].glyph, "crit")]
+    read = reach(one.read)
+    yield [
+        Span(cells.left(f" #{one.number}", _LANE), "dim"),
+        Span("━" * read, "read"),
+        Span("╍" * max(0, second - read), "write"),
+        Span(" " * (bar - max(read, second))),
+        Span(cells.right(numbers.tokens(one.sizes[1]), _LANE), "dim"),
+    ]
+    told = [Span(" " * _LANE), Span(f"read {numbers.tokens(one.read)}", "readtx")]
+    yield [*told, Span(f"   written again {numbers.tokens(one.tokens)}", "write")]
+
+
+def _diff(one: Missed, room: int, height: int) -> Iterator[Spans]:
+    assert one.old is not None and one.new is not None
+    pieces = list(word_diff(one.old.words, one.new.words))
+    gone, come = words.counted(pieces)
+    sign = category(one.new.category)
+    lead = [Span(" "), sign.span, Span(f" {safe_text.one_line(one.new.label, 40)} ", "ink bold")]
+    note = [Span(f" word diff  −{gone} ", "del"), Span(f"+{come} words ", "add")]
+    yield []
+    yield [*lead, Span("─" * max(0, room - width(lead) - width(note) - 1), "hair"), *note]
+    yield from islice(words.drawn(pieces, room), max(0, height - 2))

@@ -1,0 +1,169 @@
+"""What lies ahead, in a few lines: growth, limits, money, and what a compaction would eat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from ctxtui.analysis.growth.projection import Limit, Outlook, Range
+from ctxtui.views.text import cells, numbers, safe_text, signs
+from ctxtui.views.text.span import Span
+
+_SHOWN = 8
+_NAME = 12
+
+
+class Said(Protocol):
+    """Something a person said: its `turn`, `tokens` and first `words`."""
+
+    @property
+    def turn(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def words(self) -> str: ...
+
+
+class Ahead(Protocol):
+    """What there is to tell; see `runtime.preflight.Preflight`."""
+
+    @property
+    def outlook(self) -> Outlook: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def usable(self) -> Limit | None: ...
+    @property
+    def compaction(self) -> Limit | None: ...
+    @property
+    def eaten(self) -> dict[str, int]: ...
+    @property
+    def asked(self) -> Sequence[Said]: ...
+
+
+def lines(what: Ahead) -> Iterator[list[Span]]:
+    """The report, line by line."""
+    seen = what.outlook
+    of = f" of {numbers.tokens(what.window)}" if what.window else ""
+    yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {_turns(seen.turns)}")
+    if seen.growth is None:
+        yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")
+    else:
+        missed = f"; {seen.rewrites:.1f} cache misses a turn" if seen.rewrites else ""
+        yield _row("a turn", numbers.signed(seen.growth.mid), f"tokens{_between(seen.growth)}{_calls(seen)}{missed}")
+    if what.usable:
+        yield _row("usable", numbers.tokens(what.usable.tokens), _when(what.usable))
+    if what.compaction:
+        how = {"observed": "as it did before", "assumed": "assumed: the client's default"}[what.compaction.how]
+        yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{_when(what.compaction)} ({how})")
+    yield _row(f"{_turns(seen.ahead)}", *_money(seen))
+    yield from _eaten(what)
+
+
+def _row(name: str, figure: str, words: str) -> list[Span]:
+    return [Span(cells.left(name, _NAME), "dim"), Span(cells.right(figure, 8), "bold"), Span("  " + words)]
+
+
+def _turns(n: int) -> str:
+    return f"{n:,} turn{'' if n == 1 else 's'}"
+
+
+def _between(value: Range) -> str:
+    if value.low == value.high:
+        return ""
+    return f" ({numbers.signed(value.low)} to {numbers.signed(value.high)})"
+
+
+def _calls(seen: Outlook) -> str:
+    low, mid, high = (round(n) for n in seen.calls)
+    spread = f" ({low} to {high})" if low != high else ""
+    return f", {mid} call{'' if mid == 1 else 's'}{spread}"
+
+
+def _when(limit: Limit) -> str:
+    soon, mid, late = limit.turns
+    if soon == 0:
+        return "passed already"
+    if mid is None:
+        return "not at this pace" if soon is None else f"not at the usual pace, in {_turns(soon)} at the soonest"
+    spread = "" if soon == late else f" ({soon or '?'} to {late if late is not None else 'never'})"
+    return f"in {_turns(mid)}{spread}"
+
+
+def _money(seen: Outlook) -> tuple[str, str]:
+    after = ""
+    if seen.after:
+        low, mid, high = (numbers.tokens(n) for n in seen.after)
+        after = f"context {mid}" if low == high else f"context {mid} ({low} to {high}), without a compaction"
+    if seen.growth is None:
+        return numbers.NOT_YET, "no turn tells yet what a turn costs"
+    if seen.usd is None:
+        return "unknown", f"no price is known{'; ' + after if after else ''}"
+    low, high = numbers.money(seen.usd.low), numbers.money(seen.usd.high)
+    return numbers.money(seen.usd.mid), f"({low} to {high}, list price); {after}"
+
+
+def _eaten(what: Ahead) -> Iterator[list[Span]]:
+    total = sum(what.eaten.values())
+    if not total:
+        return
+    yield []
+    yield [Span(f"A compaction now would put a summary in place of {numbers.tokens(total)} tokens:", "bold")]
+    for name, tokens in what.eaten.items():
+        sign = signs.category(name)
+        row = [Span(f"  {sign.glyph} ", sign.style), Span(cells.left(sign.name, 12), sign.style)]
+        yield [*row, Span(cells.right(numbers.tokens(tokens), 8))]
+    if what.asked:
+        yield [Span(f"What people said in it ({len(what.asked)}):", "bold")]
+    for one in what.asked[:_SHOWN]:
+        words = cells.fit(safe_text.one_line(one.words), 64)
+        yield [Span(cells.right(str(one.turn), 5) + "  ", "faint"), Span(words)]
+    if len(what.asked) > _SHOWN:
+        yield [Span(f"       and {len(what.asked) - _SHOWN} more", "dim")]
+
+
+class Set(Protocol):
+    """A set of edits; see `runtime.smallest.Smallest`."""
+
+    @property
+    def kinds(self) -> dict[str, int]: ...
+    @property
+    def before(self) -> int: ...
+    @property
+    def after(self) -> int: ...
+    @property
+    def target(self) -> int: ...
+    @property
+    def moment(self) -> str: ...
+    @property
+    def once(self) -> float | None: ...
+    @property
+    def per_call(self) -> float | None: ...
+    @property
+    def reached(self) -> bool: ...
+    @property
+    def quoted(self) -> int: ...
+
+
+def cure(found: Set | None) -> Iterator[list[Span]]:
+    """The smallest set of edits that keeps the turns below the usable window."""
+    if found is None:
+        return
+    yield []
+    if not found.kinds:
+        yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.", "ink")]
+        return
+    what = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in found.kinds.items())
+    enough = "stays below it" if found.reached else f"comes to {numbers.tokens(found.after)}, not yet below"
+    yield [
+        Span("To have room: ", "bold"),
+        Span(what, "ink"),
+        Span(f"  (ctxtui curate NAME --policy budget --set target={found.target})", "dim"),
+    ]
+    yield [
+        Span("  context ", "dim"),
+        Span(f"{numbers.tokens(found.before)} → {numbers.tokens(found.after)}", "ink bold"),
+        Span(f", {enough}; {found.moment} {numbers.signed_money(found.once)} once, ", "dim"),
+        Span(f"{numbers.signed_money(found.per_call)} a call", "ink"),
+        Span(f"; {found.quoted} of it quoted later" if found.quoted else "", "warn"),
+    ]

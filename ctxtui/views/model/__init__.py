@@ -1,0 +1,1 @@
+"""Read-models shared by both fronts: Scene, Staging, Preview."""

@@ -1,0 +1,328 @@
+"""What staged edits make of the context shown: every figure that the panes show of it (look book, staged)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.category import INDEX, category_of
+from ctxtui.core.edit import (
+    COMPACT_JSON,
+    DEDUPLICATE,
+    DROP,
+    EXTERNALIZE,
+    HOIST,
+    MINIMISE,
+    MOVE,
+    NOTE,
+    REPLACE,
+    STRIP,
+    SUMMARIZE,
+    TRUNCATE,
+    USER,
+    Edit,
+)
+from ctxtui.core.tree import ROOT
+from ctxtui.tokens.cumulate import is_read
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.curation.apply.applied import Applied, Change, Insert
+
+Tokens = Callable[[Block], int | None]
+"""Tokens of a block that no context has yet; None while it is being counted."""
+
+MARK_OF: Final = {
+    DROP: "dropped",
+    SUMMARIZE: "summary",
+    TRUNCATE: "truncated",
+    REPLACE: "replaced",
+    HOIST: "replaced",
+    EXTERNALIZE: "externalized",
+    DEDUPLICATE: "deduplicated",
+    STRIP: "dropped",
+    COMPACT_JSON: "truncated",
+    MINIMISE: "truncated",
+    NOTE: "edit",
+    MOVE: "replaced",
+}
+"""The mark of a block by the kind of the edit that changed it."""
+
+
+_ANYWHERE: Final = ("fates", "news", "counted", "before", "gone", "cached", "by_category", "_stretch", "_left_out")
+"""What of a `Staging` does not depend on where the prompt parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
+    of its row, whether it is `out`, whether only a `repair` took it, and who did it."""
+
+    tokens: int
+    after: int | None
+    mark: Span
+    out: bool
+    repair: bool
+    kind: str
+    author: str = USER
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A block that an edit puts in before the raw position `at`."""
+
+    at: int
+    item: Item
+    category: int
+    tokens: int | None
+    edit: Edit
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The context of `scene` under its edits, as far as it is counted. `edits` are those that are only staged,
+    `marked` the nodes that the user marked, `head` the end of the context that the next request would have. `under` is
+    the same under the edits that are applied, where others are staged on top (None: nothing is to be taken off).
+    `breaks_at` is the first raw position from which the next request is another one than the last, as the provider
+    reads it; None where it only goes on."""
+
+    scene: Scene
+    applied: Applied
+    tokens_of: Tokens
+    edits: tuple[Edit, ...] = ()
+    marked: frozenset[int] = frozenset()
+    head: int = ROOT
+    under: Staging | None = None
+    breaks_at: int | None = None
+
+    def parted(self, at: int | None) -> Staging:
+        """The same, breaking at `at` (None: nowhere); what is known already and does not depend on that goes along."""
+        if at == self.breaks_at:
+            return self
+        other = replace(self, breaks_at=at)
+        other.__dict__.update({name: self.__dict__[name] for name in _ANYWHERE if name in self.__dict__})
+        return other
+
+    @property
+    def unsent(self) -> bool:
+        """Whether the call shown was sent without edits: those that are applied wait for the next one."""
+        return is_unsent(self.scene)
+
+    def fate(self, node: int) -> Fate | None:
+        """What becomes of `node`; None where it stays as it is."""
+        return self.fates.get(node)
+
+    @cached_property
+    def fates(self) -> dict[int, Fate]:
+        """What becomes of the blocks that change, by node."""
+        return {change.node: self._fate(change) for change in self.applied.changes.values()}
+
+    def _fate(self, change: Change) -> Fate:
+        running = self.scene.running
+        tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
+        if change.before.kind == HEADER:
+            tokens = 0
+        elif tokens:
+            tokens -= self._header_before(change.position)
+        after = 0 if change.after is None else tokens if not tokens else self.tokens_of(change.after)
+        sign = MARK[MARK_OF.get(change.edit.kind, "edit")].span
+        if change.repaired:
+            sign = Span(MARK["dropped"].glyph, "dim")
+        return Fate(tokens, after, sign, change.after is None, change.repaired, change.edit.kind, change.edit.author)
+
+    def _header_before(self, position: int) -> int:
+        """Tokens of the message's header that count with the block at `position` and stay when that changes."""
+        items = self.applied.context.items
+        if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
+            return 0
+        return self.tokens_of(items[position - 1].block) or 0
+
+    def _is_read(self, node: int) -> bool:
+        return is_read(self.scene.session.tree, self.head, node, strips_thinking=self.scene.running.strips_thinking)
+
+    @cached_property
+    def news(self) -> tuple[New, ...]:
+        """What edits put in, in prompt order; headers are no rows."""
+        return tuple(new for insert in self.applied.inserts for new in self._news(insert))
+
+    def _news(self, insert: Insert) -> Sequence[New]:
+        return [
+            New(insert.position, item, INDEX[category_of(*item)], self.tokens_of(item.block), insert.edit)
+            for item in insert.items
+            if item.block.kind != HEADER
+        ]
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is staged or applied, so that the screen shows what comes of it."""
+        return bool(self.edits) or self.applied.touched
+
+    @cached_property
+    def counted(self) -> bool:
+        """Whether every figure is known."""
+        known = [fate.after for fate in self.fates.values()] + [new.tokens for new in self.news]
+        return self.scene.running.counted(self.head) and None not in known
+
+    @cached_property
+    def before(self) -> int:
+        """Tokens of the context that the next request would have: what was reported of the call shown, and what came
+        since as we count it."""
+        running, raw = self.scene.running, self.scene.call.raw_head
+        if not running.counted(self.head):
+            return 0
+        since = running.read(self.head, self.head) - running.read(self.head, raw)
+        return self.scene.figures.context_tokens + sum(self._left_out.values()) + since
+
+    @cached_property
+    def _left_out(self) -> dict[int, int]:
+        """Tokens that edits took out of the call shown, by category index (negative: they put more in)."""
+        call, running = self.scene.call, self.scene.running
+        if self.unsent or not running.counted(max(call.raw_head, call.sent_head)):
+            return {}
+        sums = zip(
+            running.sums(call.raw_head, call.raw_head), running.sums(call.sent_head, call.sent_head), strict=True
+        )
+        return {category: raw - sent for category, (raw, sent) in enumerate(sums) if raw != sent}
+
+    @cached_property
+    def _stretch(self) -> float:
+        """Reported tokens for one of ours: figures that are held against a report are told in its tokens."""
+        ours = self.scene.position(self.scene.head)
+        return self.scene.figures.context_tokens / ours if ours and self.scene.figures.reported else 1.0
+
+    @property
+    def freed(self) -> int:
+        """Tokens that go with the edits in question, less those that come; negative where more come."""
+        return self.gone - (self.under.gone if self.under is not None else 0)
+
+    @cached_property
+    def gone(self) -> int:
+        """Tokens that the raw context has more than what would be sent."""
+        return self.gone_from(0)
+
+    def gone_from(self, position: int, until: int | None = None) -> int:
+        """As `gone`, from a raw position on, up to another one (exclusive)."""
+        changes = self.applied.changes
+        last = len(self.applied.context) + 1 if until is None else until
+        gone = 0
+        for at, change in changes.items():
+            if position <= at < last:
+                fate = self.fates[change.node]
+                gone += fate.tokens - (fate.after or 0)
+        return gone - sum(new.tokens or 0 for new in self.news if position <= new.at < last)
+
+    @property
+    def after(self) -> int:
+        """Tokens of the context under the edits."""
+        return max(0, self.before - self.gone)
+
+    @property
+    def shown(self) -> int:
+        """Tokens of the context shown, without what came since, under the edits."""
+        gone = self.gone_from(0, self._depth)
+        return max(0, self.scene.figures.context_tokens + sum(self._left_out.values()) - gone)
+
+    @property
+    def _depth(self) -> int:
+        """How many blocks the context shown has without edits."""
+        return self.scene.session.tree[self.scene.call.raw_head].depth
+
+    @cached_property
+    def cached(self) -> int:
+        """Tokens that the last request has left in the cache, as far as its report tells of one."""
+        usage = self.scene.call.usage
+        return usage.cache_read + usage.cache_write if usage is not None and usage.has_cache else 0
+
+    @cached_property
+    def break_token(self) -> int | None:
+        """The token at which the sent prefix parts from the raw one; None where it does not."""
+        at = self.breaks_at
+        if at is None:
+            return None
+        nodes = self.applied.context.nodes
+        before = self.scene.session.tree[nodes[at]].parent if at < len(nodes) else self.head
+        if not self.scene.running.counted(self.head):
+            return 0
+        return round((self.scene.position(before) - self.gone_from(0, at)) * self._stretch)
+
+    @property
+    def broken(self) -> int:
+        """Cached tokens that lie behind the break: they cannot be read again."""
+        return 0 if self.break_token is None else max(0, self.cached - self.break_token)
+
+    @property
+    def rewritten(self) -> int:
+        """Tokens behind the break under the edits: written again, once."""
+        return 0 if self.break_token is None else max(0, self.after - self.break_token)
+
+    @cached_property
+    def by_category(self) -> dict[int, int]:
+        """How many tokens more (or, negative, less) than in the call shown each category has under the edits, by
+        index."""
+        tree, depth, change = self.scene.session.tree, self._depth, dict(self._left_out)
+        for node, fate in self.fates.items():
+            if tree[node].depth > depth:
+                continue
+            for category, tokens in self._shared(node, (fate.after or 0) - fate.tokens).items():
+                change[category] = change.get(category, 0) + tokens
+        for new in self.news:
+            if new.at >= depth:
+                continue
+            change[new.category] = change.get(new.category, 0) + (new.tokens or 0)
+        return {category: tokens for category, tokens in change.items() if tokens}
+
+    def _shared(self, node: int, change: int) -> dict[int, int]:
+        """The change of a block's tokens by the categories that it counts in, in proportion to what it has of each."""
+        scene, running = self.scene, self.scene.running
+        if running.counted(node) and not running.is_split(node):
+            return {running.category(node): change}
+        own = scene.book.own_by_category(scene.call.model, node) if scene.running.counted(node) else {}
+        total, left, told = sum(own.values()), change, {}
+        for category, tokens in own.items():
+            told[category] = round(change * tokens / total) if total else 0
+            left -= told[category]
+        home = scene.session.tree[node].category
+        told[home] = told.get(home, 0) + left
+        return told
+
+    def sign(self, node: int) -> Span | None:
+        """The mark of a block that stays as it is: marked, pinned, behind a breakpoint."""
+        if node in self.marked:
+            return MARK["marked"].span
+        at = self.scene.session.tree[node].depth - 1
+        if at in self.applied.marks and self.applied.marks[at].given.get("on", True):
+            return MARK["breakpoint"].span
+        return MARK["pinned"].span if at in self.applied.pinned else None
+
+    def behind(self, node: int) -> bool:
+        """Whether `node` lies where the cached prefix cannot be read any more."""
+        breaks = self.breaks_at
+        return breaks is not None and self.scene.session.tree[node].depth - 1 >= breaks
+
+    @property
+    def repairs(self) -> int:
+        """Blocks that go so that the provider takes the rest."""
+        return sum(change.repaired and change.before.kind != HEADER for change in self.applied.changes.values())
+
+
+def is_unsent(scene: Scene) -> bool:
+    """Whether the call shown was sent as the agent had it, without edits."""
+    return scene.call.sent_head == scene.call.raw_head
+
+
+def parted(before: Applied, after: Applied) -> int | None:
+    """The first raw position at which `after` has something else than `before`, whether the provider reads it or not;
+    None where they are the same."""
+    found = [p for p in {*before.changes, *after.changes} if _after(before, p) != _after(after, p)]
+    found += [one.position for one in {*before.inserts} ^ {*after.inserts}]
+    return min(found, default=None)
+
+
+def _after(side: Applied, position: int) -> object:
+    change = side.changes.get(position)
+    return True if change is None else change.after

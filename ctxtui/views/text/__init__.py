@@ -1,0 +1,1 @@
+"""Drawing primitives: spans, cells, numbers, bars."""

@@ -1,0 +1,78 @@
+"""The transcript's grid: which column begins where, by the width of the pane and of the screen (look book, layout)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span, Spans, cropped, width
+
+MEDIUM: Final = 100
+"""Screen columns from which rows have bars."""
+WIDE: Final = 160
+"""Screen columns from which rows tell their call and what they cost so far."""
+_LEAD: Final = 7
+"""Gutter, cursor, turn (2), blank, glyph, blank."""
+BODY: Final = 8
+"""The column at which an opened block's text begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Widths in cells: `text` takes what is left; `bar`, `call` and `cost` are 0 where they are not shown. While edits
+    are `staged`, `before` is the column of what a block had (0 where it is not shown)."""
+
+    width: int
+    text: int
+    bar: int = 0
+    call: int = 0
+    cost: int = 0
+    staged: bool = False
+    before: int = 0
+
+    @classmethod
+    def of(cls, pane: int, screen: int, *, staged: bool = False) -> Grid:
+        """The grid of a pane of `pane` cells on a screen of `screen` columns."""
+        if staged:
+            before, bar = (8, 4) if screen >= MEDIUM else (0, 0)
+            right = 2 + before + 7 + 1 + (bar + 1 if bar else 0)
+            return cls(pane, max(1, pane - _LEAD - right), bar, staged=True, before=before)
+        bar = 8 if screen >= WIDE else 6 if screen >= MEDIUM else 0
+        call, cost = (5, 7) if screen >= WIDE else (0, 0)
+        right = (call + 1 + cost if call else 0) + 1 + 1 + 7 + 1 + (bar + 1 if bar else 0)
+        return cls(pane, max(1, pane - _LEAD - right), bar, call, cost)
+
+    @property
+    def body(self) -> int:
+        """Cells of a line of an opened block."""
+        return max(1, self.width - BODY - 2)
+
+    def heads(self, above: int, blocks: int) -> list[Span]:
+        """What stands at the right of the rule: the heads of the columns and how many rows are above the view."""
+        up = f"↑ {above:,}" if above else ""
+        if self.staged:
+            columns = f"{'before→':>7}  {'after':>5}" + " " * (self.bar + 1) if self.before else "after "
+            return [Span(columns, "dim")]
+        if not self.bar:
+            return [Span(f"{blocks:,} blocks" + (f"  {up}" if up else ""), "dim")]
+        right = "tokens" + " " * self.bar
+        if self.call:
+            right = f"{'call':>{self.call}} {'so far':>{self.cost}}  {'tokens':>7}" + " " * self.bar
+        return [Span(f"{up}   {right}" if up else right, "dim")]
+
+
+def fitted(spans: Spans, room: int) -> list[Span]:
+    """`spans` in exactly `room` cells; what is too long ends in ``…``."""
+    taken = width(spans)
+    if taken <= room:
+        return [*spans, Span(" " * (room - taken))]
+    if room <= 0:
+        return []
+    cut = cropped(spans, room - 1)
+    return [*cut, Span("…", cut[-1].style if cut else "dim")]
+
+
+def figure(text: str, style: str, room: int) -> Span:
+    """A figure at the right of its column."""
+    return Span(cells.right(text, room), style)

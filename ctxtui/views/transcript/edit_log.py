@@ -1,0 +1,80 @@
+"""The rows of the edit log: every action on a context, newest first, and what stands of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ctxtui.core.edit import ANNOTATE, APPLY, BREAKPOINT, REVERT, Edit, Target
+from ctxtui.core.edit_log import standing
+from ctxtui.views.model.staging import MARK_OF
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span, Spans
+
+_WORDS = {APPLY: "applied", REVERT: "taken back", "compact_json": "compact JSON"}
+
+
+@dataclass(frozen=True, slots=True)
+class EditRow:
+    """One entry of the log: what stands of it is ``staged``, ``applied``, ``taken back``, or "" for entries that apply
+    or take back others."""
+
+    edit: Edit
+    state: str
+    about: str
+
+
+def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
+    """The rows of `log`, newest first; `label` says what a target is."""
+    applied, staged = ({edit.id for edit in part} for part in standing(log))
+    by_id = {edit.id: edit for edit in log}
+    found = []
+    for edit in reversed(log):
+        state = "applied" if edit.id in applied else "staged" if edit.id in staged else "taken back"
+        if edit.kind in (APPLY, REVERT):
+            state = ""
+        found.append(EditRow(edit, state, _about(edit, by_id, label)))
+    return found
+
+
+def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
+    if edit.kind == REVERT:
+        other = by_id.get(edit.reverts)
+        return "" if other is None else f"{_word(other)}: {_about(other, by_id, label)}"
+    if edit.kind == APPLY:
+        count = len(edit.given.get("ids") or ())
+        return f"{count:,} edit{'' if count == 1 else 's'}"
+    first = label(edit.targets[0]) if edit.targets else ""
+    more = f" and {len(edit.targets) - 1:,} more" if len(edit.targets) > 1 else ""
+    if edit.kind == BREAKPOINT:
+        return f"{edit.given.get('ttl') or '5m' if edit.given.get('on', True) else 'none'} behind {first}"
+    if edit.kind == ANNOTATE:
+        said = " ".join(safe_text.one_line(str(edit.given.get(key) or ""), 200) for key in ("rating", "text"))
+        return f"{said.strip()} · {first}"
+    by = edit.given.get("by")
+    return first + more + (f" · by {safe_text.one_line(str(by), 60)}" if by else "")
+
+
+def _word(edit: Edit) -> str:
+    return _WORDS.get(edit.kind, edit.kind)
+
+
+def line(row: EditRow, room: int, zone: Callable[[float], datetime], cursor: bool) -> Spans:
+    """One row in `room` cells; `zone` tells the local time of Unix seconds."""
+    edit = row.edit
+    mark = MARK["breakpoint"] if edit.kind == BREAKPOINT else MARK[MARK_OF.get(edit.kind, "edit")]
+    gone = row.state == "taken back"
+    when = numbers.clock(zone(edit.at)) if edit.at else ""
+    left = [
+        Span("▸ " if cursor else "  ", "accent"),
+        Span(cells.left(when, 9), "faint"),
+        Span(f"{mark.glyph} ", "faint" if gone or not row.state else mark.style),
+        Span(cells.left(_word(edit), 13), "faint" if gone else "ink"),
+        Span(cells.left(safe_text.one_line(edit.author), 12), "dim"),
+        Span(cells.left(row.state, 11), "faint" if gone else "accent" if row.state == "staged" else "ok"),
+    ]
+    used = sum(cells.width(span.text) for span in left)
+    about = cells.fit(safe_text.one_line(row.about), max(0, room - used))
+    return [*left, Span(about, "faint strike" if gone else "dim")]

@@ -1,0 +1,166 @@
+"""The transcript's rows: one block, or one rule, as a frozen view-model and as a line of spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.block import HEADER, UNREADABLE
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import Node
+from ctxtui.tokens.cumulate import is_read
+from ctxtui.views.model.call_charge import Charge
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import bars, numbers, safe_text
+from ctxtui.views.text.grid import Grid, figure, fitted
+from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
+from ctxtui.views.text.span import Span
+from ctxtui.views.transcript.row_index import Rule
+
+BAR_STEP: Final = 350
+"""Tokens that one cell of a row's bar stands for: the same in every session, so that rows can be compared."""
+
+NOTHING: Final = Span("")
+BLANK: Final = Span(" ")
+
+_USER: Final = INDEX["user"]
+_SIGN_OF_RULE: Final = {
+    "compaction": MARK["compaction"].span,
+    "microcompaction": MARK["compaction"].span,
+    "model": MARK["model"].span,
+    "client": MARK["model"].span,
+}
+_WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client changed", "rewind": "rewound"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One block of the transcript, ready to draw.
+
+    `words` are label and text, cut to the room there is; `weight` (tokens) is what the bar shows; `call` is the number
+    of the call that brought the block, `cost` what it has cost since, `note` the mark of a note or bookmark, `mark`
+    that of content that stands elsewhere too.
+    """
+
+    gutter: Span
+    turn: str
+    sign: Span
+    words: tuple[Span, ...]
+    tokens: Span
+    weight: float
+    style: str
+    call: str = ""
+    cost: Span = NOTHING
+    note: Span = BLANK
+    mark: Span = BLANK
+
+
+def block_row(
+    scene: Scene, node: Node, says: Preview, charge: Charge | None, *, call: str = "", cost: Span = NOTHING
+) -> Row:
+    """The row of a block. One behind the context shown (its answer, what came since) is neither charged nor unread."""
+    tree = scene.session.tree
+    sent = node.depth <= tree[scene.head].depth
+    read = not sent or is_read(tree, scene.head, node.id, strips_thinking=scene.running.strips_thinking)
+    sign = CATEGORY[scene.running.category(node.id)]
+    glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
+    counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
+    own = scene.running.own(node.id) if counted else 0
+    return Row(
+        _gutter(charge, node, sent and read),
+        str(node.turn) if node.opens_turn and not scene.partial else "",
+        glyph,
+        _words(says, sign.style, read=read, asks=asks(node)),
+        _tokens(own, counted=counted, read=read),
+        own if read else 0,
+        sign.style,
+        call,
+        cost,
+    )
+
+
+def asks(node: Node) -> bool:
+    """Whether a block is a person's words: its row is bold, on a ground of its own."""
+    return node.category == _USER and node.place.mark != "meta" and node.block.kind != UNREADABLE
+
+
+def missing_row(scene: Scene, charge: Charge | None) -> Row:
+    """The row of what the recording lacks."""
+    words = (Span("not recorded ", "faint"), Span("system prompt and tools, inferred from the report", "faint"))
+    return Row(
+        GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
+        "",
+        _faint(CATEGORY[0]),
+        words,
+        Span(numbers.guessed(scene.missing), "faint"),
+        scene.missing,
+        "faint",
+    )
+
+
+def _faint(sign: Sign) -> Span:
+    # The category stays the first word of the style: it tells which letter stands for the glyph in ASCII.
+    return Span(sign.glyph, f"{sign.style} faint")
+
+
+def _gutter(charge: Charge | None, node: Node, charged: bool) -> Span:
+    if charge is None or not charged:
+        return Span(" ")
+    if node.id in (charge.read_node, charge.write_node):
+        return MARK["automatic breakpoint"].span
+    return GUTTER[charge.state(node.depth)].span
+
+
+def _words(says: Preview, style: str, *, read: bool, asks: bool) -> tuple[Span, ...]:
+    label, voice = style + (" bold" if says.loud else ""), says.voice
+    if not read:
+        label = "faint"
+        voice = "faint italic" if "italic" in voice else "faint"
+    elif asks:
+        voice = "ink bold"
+    spans = [Span(says.label + " ", label)] if says.label else []
+    if says.failed:
+        spans.append(Span("✗ ", "crit" if read else "faint"))
+    return (*spans, *safe_text.spans(says.text, voice, "warn" if read else "faint"))
+
+
+def _tokens(own: int, *, counted: bool, read: bool) -> Span:
+    if not counted:
+        return Span(numbers.NONE, "faint")
+    if not read:
+        return Span(numbers.unread(own), "faint")
+    return Span(numbers.tokens(own), "ink bold" if own >= 1000 else "ink" if own >= 100 else "dim")
+
+
+def draw(row: Row, grid: Grid, cursor: str = " ") -> list[Span]:
+    """A row on its grid; `cursor` is the mark in the second column (``▸``; ``↑`` for the turn that stays on top)."""
+    gap, wide = BLANK, len(row.turn) > 2
+    line = [
+        row.gutter,
+        Span(cursor, "accent" if cursor != "↑" else "dim"),
+        # From turn 100 on the number takes the blank behind it too.
+        *([figure(row.turn, "cat-user bold", 3)] if wide else [figure(row.turn, "cat-user bold", 2), row.note]),
+        row.sign,
+        row.note if wide else gap,
+        *fitted(row.words, grid.text),
+    ]
+    if grid.call:
+        line += [figure(row.call, "dim", grid.call), gap, figure(row.cost.text, row.cost.style, grid.cost)]
+    line += [gap, row.mark, figure(row.tokens.text, row.tokens.style, 7), gap]
+    if grid.bar:
+        bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
+        line += [Span(bar.ljust(grid.bar), row.style), gap]
+    return line
+
+
+def draw_rule(rule: Rule, grid: Grid, cursor: str = " ") -> list[Span]:
+    """A row that is no block: ``Σ╌ compaction · 154.8k → 22.3k ╌╌╌``."""
+    sign = _SIGN_OF_RULE.get(rule.kind, Span("╌", "hair"))
+    word = _WORD_OF_RULE.get(rule.kind, rule.kind)
+    text = " · ".join(part for part in (word, rule.text) if part)
+    spans = [Span(" "), Span(cursor, "accent"), Span("   "), sign, Span("╌ ", "hair"), Span(text + " ", "dim")]
+    room = grid.width - 1
+    line = fitted(spans, room)
+    fill = len(line[-1].text) if line[-1].text.isspace() else 0
+    return [*line[:-1], Span("╌" * fill, "hair"), Span(" ")] if fill else [*line, Span(" ")]

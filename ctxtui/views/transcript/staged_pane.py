@@ -1,0 +1,173 @@
+"""The pane of staged edits: what they free and break, what they cost and when they pay back, what to look out for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ctxtui.views.model.staging import Staging
+from ctxtui.views.text import cells, numbers
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span, Spans
+
+SHORT: int = 5
+"""Lines of the pane that always show: freed, broken, and the three prices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What applying costs at one moment: `name` and a `hint` at when that is, USD `once` and for each later call
+    (None: not known), and after how many calls it has paid for itself (0: at once, None: never)."""
+
+    name: str
+    hint: str
+    once: float | None
+    per_call: float | None
+    pays_back: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StagedPane:
+    """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
+    `dialect` the provider's dialect that the result was held against; `warnings` are short texts, each with what it is
+    about; `asleep` are edits whose target is not in this context, and `broken` the cached tokens that are not read
+    any more if the edits are applied now, as the simulated cache has it (None: not known yet)."""
+
+    staging: Staging
+    usable: int
+    dialect: str
+    moments: tuple[Moment, ...] = ()
+    chosen: int = 0
+    thinking_lost: int = 0
+    warnings: tuple[tuple[str, str], ...] = ()
+    asleep: int = 0
+    broken: int | None = None
+
+
+def edits(count: int) -> str:
+    """How many edits there are, in words."""
+    return f"{count:,} edit{'' if count == 1 else 's'}"
+
+
+def notes(what: StagedPane, room: int) -> list[Span]:
+    """For the rule: how many edits, and the keys that end staging."""
+    count = len(what.staging.edits)
+    if not count:
+        return [Span("all applied", "dim")]
+    keys = [Span("a", "accent bold"), Span(" apply  ", "dim"), Span("X", "accent bold"), Span(" discard", "dim")]
+    told = [Span(edits(count) + ("   " if room >= 40 else ""), "warn")]
+    return [*told, *(keys if room >= 40 else [])]
+
+
+def lines(what: StagedPane, room: int, height: int) -> list[Spans]:
+    """The body in at most `height` lines; the prices come first."""
+    out: list[Spans] = [*_sums(what, room), *_prices(what, room)]
+    below = [*_breaks(what, room)]
+    spare = height - len(out) - len(below)
+    if below and spare >= 2:
+        out += [[], [Span(" what it breaks", "faint")]]
+    return [*out, *below][: max(0, height)]
+
+
+def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
+    staging = what.staging
+    if not staging.counted:
+        yield [Span(" frees  ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
+    else:
+        style = "add bold" if staging.freed > 0 else "warn bold" if staging.freed < 0 else "dim"
+        falls = "falls" if staging.freed >= 0 else "grows"
+        share = f"{100 * staging.after / what.usable:.0f} %" if what.usable else numbers.tokens(staging.after)
+        yield _fit(
+            [
+                Span(" frees  ", "ink"),
+                Span(cells.right(numbers.signed(-staging.freed), 8), style),
+                Span(f"  context {falls} to ", "dim"),
+                Span(share, "ink bold"),
+            ],
+            room,
+        )
+    if staging.break_token is None:
+        yield [Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span("  nothing of the prefix", "dim")]
+    else:
+        at = numbers.tokens(staging.break_token)
+        of = f"  of {numbers.tokens(staging.cached)} cached, from {at}" if staging.cached else f"  from token {at} on"
+        known = staging.broken if staging.cached else staging.rewritten
+        broken = known if what.broken is None else what.broken
+        parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken), 8), "warn bold")]
+        yield _fit([*parts, Span(of, "dim")], room)
+
+
+def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
+    if not what.moments:
+        return
+    wide = room >= 44
+    once, call, back = (10, 10, 12) if wide else (8, 7, 8)
+    name = max(1, room - once - call - back - 2)
+    heads = ("once", "per call", "pays back") if wide else ("once", "a call", "pays")
+    yield [
+        Span("  " + cells.left("apply", name), "faint"),
+        *(Span(cells.right(h, w), "faint") for h, w in zip(heads, (once, call, back), strict=True)),
+    ]
+    for n, moment in enumerate(what.moments):
+        chosen = n == what.chosen
+        lead = Span("▸ " if chosen else "  ", "accent")
+        told = f"{moment.name} {moment.hint}".rstrip() if wide else moment.name
+        yield [
+            lead,
+            Span(cells.left(told, name), "ink bold" if chosen else "ink"),
+            Span(cells.right(numbers.signed_money(moment.once), once), paid(moment.once)),
+            Span(cells.right(numbers.signed_money(moment.per_call), call), paid(moment.per_call)),
+            Span(cells.right(payback(moment.pays_back, wide), back), "add" if moment.pays_back == 0 else "ink"),
+        ]
+
+
+def paid(usd: float | None) -> str:
+    """The style of a change in US dollars."""
+    if usd is None:
+        return "faint"
+    return "warn" if usd > 0 else "add" if usd < 0 else "dim"
+
+
+def payback(calls: int | None, wide: bool) -> str:
+    """After how many later calls it has paid for itself; without the word where it is not `wide`."""
+    if calls is None:
+        return "never"
+    if calls == 0:
+        return "at once"
+    told = f"{calls:,}" if calls < 10_000 else numbers.tokens(calls)
+    return f"{told} call{'' if calls == 1 else 's'}" if wide else told
+
+
+def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
+    staging = what.staging
+    applied = staging.applied
+    ok, warn, refused = MARK["ok"].span, MARK["warning"].span, MARK["refused"].span
+    if applied.refused:
+        yield _fit([Span(" "), refused, Span(f" {applied.refused}", "crit")], room)
+    else:
+        repairs = staging.repairs
+        more = [Span(f" with {repairs:,} repair{'' if repairs == 1 else 's'} ", "dim"), Span("✗", "dim")]
+        legal = [Span(" "), ok, Span(" legal", "ok"), Span(f" for {what.dialect.replace('_', ' ')}", "dim")]
+        yield _fit([*legal, *(more if repairs else [])], room)
+    if what.thinking_lost:
+        words = f" {numbers.tokens(what.thinking_lost)} of thinking is lost with it"
+        yield _fit([Span(" "), warn, Span(words, "ink")], room)
+    for text, about in what.warnings:
+        yield _fit([Span(" "), warn, Span(f" {text} ", "dim"), Span(about, "ink")], room)
+    for held in applied.held[:3]:
+        yield _fit([Span(" "), refused, Span(f" {held.edit.kind}: {held.why}", "crit")], room)
+    if what.asleep:
+        sleeping = f" {edits(what.asleep)} asleep: the target is not in this context"
+        yield _fit([Span(" "), Span("z", "faint"), Span(sleeping, "dim")], room)
+
+
+def _fit(spans: Sequence[Span], room: int) -> Spans:
+    used, out = 0, []
+    for span in spans:
+        left = room - used
+        if left <= 0:
+            break
+        text = span.text if cells.width(span.text) <= left else cells.fit(span.text, left)
+        out.append(Span(text, span.style))
+        used += cells.width(text)
+    return out

@@ -1,0 +1,116 @@
+"""Rows of the transcript while edits are staged: what a block had, what it will have, and what stands between."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core.block_content import read
+from ctxtui.core.category import INDEX
+from ctxtui.core.edit import REPAIR, USER
+from ctxtui.views.model.staging import MARK_OF, Fate, New
+from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text.grid import Grid, figure, fitted
+from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript.row_index import Rule
+from ctxtui.views.transcript.rows import BAR_STEP, Row
+from ctxtui.views.transcript.staged_rows import BREAK, counts
+
+_SUMMARY = INDEX["summary"]
+_AUTHOR: Final = 17
+"""Cells that the name of a policy may take."""
+
+
+def draw(
+    row: Row, grid: Grid, cursor: str, fate: Fate | None, sign: Span | None, *, broken: bool, author: str = USER
+) -> list[Span]:
+    """A block's row. `fate` is what becomes of it, `sign` another mark where nothing does (pinned, marked, a
+    breakpoint); `broken`: it lies behind the place where the cached prefix ends. `author` is who put it in."""
+    gutter = GUTTER["write"].span if broken and row.gutter.text.strip() and not (fate and fate.out) else row.gutter
+    words = _struck(row.words, fate) if fate is not None and fate.out else row.words
+    if sign is not None and sign.text == MARK["breakpoint"].glyph:
+        gutter, sign = sign, None
+    mark = fate.mark if fate is not None else sign
+    before, after, bar = _figures(row, fate, grid)
+    line = [
+        gutter,
+        Span(cursor, "accent" if cursor != "↑" else "dim"),
+        *_turn(row, fate),
+        Span(row.sign.text, "faint") if fate is not None and fate.out else row.sign,
+        Span(" "),
+        *_signed(words, grid.text, fate.author if fate is not None else author),
+        Span(" "),
+        mark or Span(" "),
+    ]
+    if grid.before:
+        line.append(figure(before, "dim", grid.before))
+    line += [figure(after.text, after.style, 7), Span(" ")]
+    return [*line, *bar, Span(" ")] if grid.bar else line
+
+
+def _signed(words: Spans, room: int, author: str) -> list[Span]:
+    """The words, and at their end the policy that changed the block, where there is room for both."""
+    name = "" if author in (USER, REPAIR) else cells.fit(safe_text.one_line(author, 60), _AUTHOR)
+    if not name or room < 2 * _AUTHOR:
+        return fitted(words, room)
+    return [*fitted(words, room - cells.width(name) - 1), Span(f" {name}", "faint")]
+
+
+def _turn(row: Row, fate: Fate | None) -> list[Span]:
+    style = "faint" if fate is not None and fate.out else "cat-user bold"
+    return [figure(row.turn, style, 3)] if len(row.turn) > 2 else [figure(row.turn, style, 2), Span(" ")]
+
+
+def _struck(words: Spans, fate: Fate) -> list[Span]:
+    style = "faint strike" if fate.kind == "summarize" or fate.repair else "dim strike"
+    return [Span(span.text, style) for span in words]
+
+
+def _figures(row: Row, fate: Fate | None, grid: Grid) -> tuple[str, Span, list[Span]]:
+    """What the block had, what it will have, and the bar of both."""
+    if fate is None:
+        bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
+        return "", row.tokens, [Span(bar.ljust(grid.bar), row.style)]
+    freed = fate.tokens - (fate.after or 0)
+    drawn = bars.staged(fate.after or 0, max(0, freed), BAR_STEP * grid.bar, grid.bar, row.style)
+    room = grid.bar - sum(len(span.text) for span in drawn)
+    bar_spans = [*drawn, Span(" " * max(0, room))]
+    if fate.out:
+        style = "faint" if fate.repair or not fate.tokens else "crit"
+        return "", Span(numbers.signed(-fate.tokens) if fate.tokens else "0", style), bar_spans
+    if fate.after is None:
+        return f"{numbers.tokens(fate.tokens)}→", Span(numbers.NONE, "faint"), bar_spans
+    style = f"{fate.mark.style} bold" if fate.after != fate.tokens else "dim"
+    return f"{numbers.tokens(fate.tokens)}→", Span(numbers.tokens(fate.after), style), bar_spans
+
+
+def new_row(new: New) -> Row:
+    """The row of a block that an edit puts in."""
+    sign = CATEGORY[new.category]
+    mark = MARK[MARK_OF.get(new.edit.kind, "edit")]
+    text = read(new.item.block).text[:2000].strip().replace("\n", " ")
+    label = "summary " if new.category == _SUMMARY else "note " if new.edit.kind == "note" else ""
+    words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
+    known = new.tokens is not None
+    tokens = Span(numbers.signed(new.tokens or 0) if known else numbers.NONE, "ink bold" if known else "faint")
+    return Row(GUTTER["write"].span, "", sign.span, words, tokens, new.tokens or 0, mark.style)
+
+
+def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
+    """The line of a block that an edit puts in."""
+    mark = MARK[MARK_OF.get(new.edit.kind, "edit")].span
+    return draw(new_row(new), grid, cursor, None, mark, broken=True, author=new.edit.author)
+
+
+def draw_rule(rule: Rule, grid: Grid, rewritten: int | None) -> list[Span]:
+    """A folded run, or the place where the prefix ends; `rewritten` are the tokens written again behind it."""
+    if rule.kind == BREAK:
+        again = "" if rewritten is None else f" · {numbers.tokens(rewritten)} below written again, once"
+        text = f" prefix ends here{again} "
+        lead = [Span(MARK["break"].glyph, "crit"), Span("╌╌╌╌", "write"), Span(text, "write bold")]
+        line = fitted(lead, grid.width - 1)
+        fill = len(line[-1].text) if line[-1].text.isspace() else 0
+        return [*line[:-1], Span("╌" * fill, "write"), Span(" ")] if fill else [*line, Span(" ")]
+    rows, tokens = counts(rule)
+    told = f"{rows:,} unchanged, {numbers.tokens(tokens)}"
+    return [Span("       "), Span(MARK["folded"].glyph + " ", "faint"), *fitted([Span(told, "faint")], grid.width - 10)]
