@@ -18,9 +18,9 @@ from ctxtui.analysis.audit import Audited, audited, summary
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.counting import Counter, count_all
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.recordings.open import load
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard

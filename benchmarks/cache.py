@@ -21,7 +21,7 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.runtime.packaged import cache_rules, model_table
+from ctxtui.services.config.package_data import cache_rules, model_table
 
 CALLS: Final = 1000
 BYTES: Final = 4_300_000

@@ -42,7 +42,7 @@ def _inputs(folder: Path) -> dict[str, Path]:
 
 async def _gaps(path: Path) -> list[float]:
     from ctxtui.cli.screen import prepare
-    from ctxtui.runtime.config import load
+    from ctxtui.services.config.config import load
     from ctxtui.tui.start import make_app
 
     prepare()

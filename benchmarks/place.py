@@ -16,10 +16,10 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.auditing import cached_by
-from ctxtui.runtime.counting import Counter, count_all
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.recordings.open import load
 
 SOURCES: Final = ("claude_code", "pi")
 LEAST: Final = 3

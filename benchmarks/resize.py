@@ -65,7 +65,7 @@ def _heights(path: Path) -> tuple[float, float]:
     from textual.content import Content
 
     from ctxtui.core.category import CATEGORIES
-    from ctxtui.runtime.loading import load
+    from ctxtui.services.recordings.open import load
     from ctxtui.tui.highlight import highlight
     from ctxtui.tui.look.heights import Heights
     from ctxtui.tui.widgets.transcript import NEAR

@@ -39,7 +39,7 @@ from ctxtui.curation.policies.situation import Situation
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Asked, price_tag
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.runtime.packaged import cache_rules, model_table
+from ctxtui.services.config.package_data import cache_rules, model_table
 
 BLOCKS: Final = 10_000
 MODEL: Final = "claude-opus-4-8"

@@ -59,17 +59,17 @@ def _check(
 ) -> Figures:
     __tracebackhide__ = True
     from ctxtui.analysis.money.limits import Limits
-    from ctxtui.runtime import gating
+    from ctxtui.services.library import limit_checks
 
     limits = Limits(
-        None if max_context is None else gating.amount(str(max_context), "max_context"),
-        None if max_block_chars is None else gating.amount(str(max_block_chars), "max_block_chars"),
-        None if min_cache_read is None else gating.share(str(min_cache_read), "min_cache_read"),
+        None if max_context is None else limit_checks.amount(str(max_context), "max_context"),
+        None if max_block_chars is None else limit_checks.amount(str(max_block_chars), "max_block_chars"),
+        None if min_cache_read is None else limit_checks.share(str(min_cache_read), "min_cache_read"),
         max_rewrites,
         max_cost,
     )
     before = None if baseline is None else Path(baseline)
-    found = gating.check_file(Path(path), limits, before, gating.share(str(tolerance), "tolerance"))
+    found = limit_checks.check_file(Path(path), limits, before, limit_checks.share(str(tolerance), "tolerance"))
     broken = [one.told for one in found.verdicts if not one.passed]
     if broken:
         pytest.fail(f"{found.name}: " + "; ".join(broken), pytrace=False)

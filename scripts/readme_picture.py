@@ -23,7 +23,7 @@ def main() -> None:
         os.environ.update(CTXTUI_HOME=folder, COLORTERM="truecolor", TERM="xterm-256color", TEXTUAL_ANIMATIONS="none")
         from picture import shoot
 
-        from ctxtui.runtime.config import load
+        from ctxtui.services.config.config import load
         from ctxtui.tui.start import make_app
 
         app = make_app(str(SAMPLE), load(env={}).settings)

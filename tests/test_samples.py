@@ -61,7 +61,7 @@ def test_the_files_are_what_the_generators_make(generated: dict[str, bytes]) -> 
 
 
 def test_every_sample_opens_and_is_the_session_it_was_made_from(generated: dict[str, bytes]) -> None:
-    from ctxtui.runtime.loading import load
+    from ctxtui.services.recordings.open import load
 
     for name, record in zip(generated, make.SAMPLES, strict=True):
         read, made = load(make.HERE / name).session, session(record())

@@ -12,10 +12,10 @@ from pathlib import Path
 from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
-from ctxtui.runtime.books import book_for
-from ctxtui.runtime.counting import Counter, _encoding, count_all
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter, _encoding, count_all
+from ctxtui.services.recordings.open import load
 from ctxtui.store.fulltext import Unit
 from ctxtui.store.store import Store
 from ctxtui.tokens.features import Features

@@ -13,9 +13,9 @@ from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NoContext
-from ctxtui.runtime.auditing import Audit, audit, expanded
-from ctxtui.runtime.memory import counter_with_memory
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.auditing import Audit, audit, expanded
+from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.tokens.estimators import ESTIMATORS
 
 Rows = dict[str, Audit]

@@ -9,7 +9,7 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write, write_json
-from ctxtui.runtime.memory import counter_with_memory
+from ctxtui.services.counting.count_cache import counter_with_memory
 
 
 @click.command(
@@ -25,7 +25,7 @@ from ctxtui.runtime.memory import counter_with_memory
 @click.pass_context
 def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> None:
     """Why the cache missed."""
-    from ctxtui.runtime.missing import missed
+    from ctxtui.services.workers.session_report import missed
 
     settings = config_of(context).settings
     loaded = opened(name, settings)
@@ -56,7 +56,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
 
 def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     from ctxtui.cli.cache_markers import markers_fields, markers_text
-    from ctxtui.runtime.markers import placings
+    from ctxtui.services.library.preflight import placings
 
     with counter_with_memory(settings) as counter:
         found = placings(loaded.session, counter, settings)
@@ -75,8 +75,8 @@ def _gap() -> Any:
 
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
     from ctxtui.core.session import MAIN
-    from ctxtui.runtime.coming import coming_of
-    from ctxtui.runtime.overlays import Overlays
+    from ctxtui.services.editing.next_request import coming_of
+    from ctxtui.services.editing.overlay import Overlays
 
     edits = Overlays(loaded, settings).of(MAIN).applied
     return coming_of(loaded.session, counter, settings, edits=edits)

@@ -9,8 +9,8 @@ import click
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
-from ctxtui.runtime.config import Config
-from ctxtui.runtime.partner import NAMES, Wish
+from ctxtui.services.chat.model_choice import NAMES, Wish
+from ctxtui.services.config.config import Config
 
 
 @click.command("chat")
@@ -57,7 +57,7 @@ def _told(wish: Wish, config: Config) -> None:
     import asyncio
     import os
 
-    from ctxtui.runtime.partner import choose
+    from ctxtui.services.chat.model_choice import choose
 
     found = asyncio.run(choose(wish, config, os.environ))
     endpoint = found.endpoint

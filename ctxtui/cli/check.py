@@ -14,10 +14,10 @@ from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.auditing import expanded
-from ctxtui.runtime.gating import Checked, amount, baseline_for, check, read_baseline, share
-from ctxtui.runtime.memory import counter_with_memory
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.auditing import expanded
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.library.limit_checks import Checked, amount, baseline_for, check, read_baseline, share
 
 
 @click.command(

@@ -9,7 +9,7 @@ import click
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import home_short
-from ctxtui.runtime.config import Config, Origin, project_file
+from ctxtui.services.config.config import Config, Origin, project_file
 
 
 @click.command("config")
@@ -36,7 +36,7 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
 
 
 def _fields(found: Config) -> dict[str, object]:
-    from ctxtui.runtime.places import config_file, database, log_dir
+    from ctxtui.services.config.paths import config_file, database, log_dir
 
     settings = [
         {"name": name, "value": value, "origin": origin.kind, "place": origin.place}

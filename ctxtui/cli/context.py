@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ctxtui.cli.output import note
-from ctxtui.runtime.config import Config, load
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.config import Config, load
+from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ctxtui.runtime.loaded import Loaded
-    from ctxtui.runtime.sources import Named
+    from ctxtui.services.recordings.open_by_name import Named
+    from ctxtui.services.recordings.recording import Loaded
 
 _LEAST: Final = 4
 
@@ -36,7 +36,7 @@ class SessionName(click.ParamType[str]):
         """File names, and the ids that begin as typed."""
         from click.shell_completion import CompletionItem
 
-        from ctxtui.runtime.discover import find
+        from ctxtui.services.recordings.discover import find
 
         files = [CompletionItem(incomplete, type="file")]
         if len(incomplete) < _LEAST or os.sep in incomplete:
@@ -56,7 +56,7 @@ def config_of(context: click.Context) -> Config:
 def named(name: str, settings: Settings, *, say: bool = True) -> Named:
     """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
     # Imported here: a command's help needs no readers.
-    from ctxtui.runtime.sources import locate, stored_ids
+    from ctxtui.services.recordings.open_by_name import locate, stored_ids
 
     found = locate(name, Path.cwd(), lambda prefix: stored_ids(prefix, settings))
     if found.others and say:
@@ -68,7 +68,7 @@ def named(name: str, settings: Settings, *, say: bool = True) -> Named:
 
 def opened(name: str, settings: Settings) -> Loaded:
     """The recording that `name` stands for, read to its end; progress is shown on a terminal."""
-    from ctxtui.runtime.sources import open_named
+    from ctxtui.services.recordings.open_by_name import open_named
 
     found = named(name, settings)
     meter = Meter("reading") if sys.stderr.isatty() else None

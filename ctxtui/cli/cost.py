@@ -20,15 +20,15 @@ from ctxtui.cli.paint import Painter
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.spent import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
 from ctxtui.views.home.row import is_empty
 from ctxtui.views.home.summary import SAMPLES
 
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
-    from ctxtui.runtime.accounts import Account
-    from ctxtui.runtime.counting import Counter
+    from ctxtui.services.counting.accounts import Account
+    from ctxtui.services.counting.counting import Counter
 
 
 @click.command(
@@ -64,9 +64,9 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
 
 def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     """Read now: nothing is remembered of files that are merely named."""
-    from ctxtui.runtime.accounts import once
-    from ctxtui.runtime.auditing import expanded
-    from ctxtui.runtime.memory import counter_with_memory
+    from ctxtui.services.counting.accounts import once
+    from ctxtui.services.counting.auditing import expanded
+    from ctxtui.services.counting.count_cache import counter_with_memory
 
     rows: list[Row] = []
     totals: list[Row] = []
@@ -91,8 +91,8 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
 def _accounts(
     names: list[str], settings: Settings, counter: Counter, failed: list[tuple[str, CtxtuiError]], *, counts: bool
 ) -> Iterator[tuple[str, Account]]:
-    from ctxtui.runtime.accounts import account, priced
-    from ctxtui.runtime.books import book_for
+    from ctxtui.services.counting.accounts import account, priced
+    from ctxtui.services.counting.books import book_for
 
     for name in names:
         try:
@@ -127,8 +127,8 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
 
 
 def _all(settings: Settings, by: str) -> Spent:
-    from ctxtui.runtime.shelf import Shelf
-    from ctxtui.runtime.summaries import from_store
+    from ctxtui.services.library.library import Shelf
+    from ctxtui.services.workers.summary_worker import from_store
 
     shelf = Shelf(settings, Path.cwd())
     found = [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]

@@ -13,13 +13,13 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import BadConfig, NotFound
-from ctxtui.runtime.curating import Curation, curated
-from ctxtui.runtime.ready import FORMS, OWN, RESUMED, Written, written
+from ctxtui.services.editing.curate import Curation, curated
+from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation.policies.policy import Step
-    from ctxtui.runtime.loaded import Loaded
+    from ctxtui.services.recordings.recording import Loaded
 
 
 @click.command(
@@ -88,10 +88,10 @@ def curated_from(
     drops_blocks: bool = False,
 ) -> Curation:
     """A call's context, counted, under `edits` and `steps`; `which` is its thread and number."""
-    from ctxtui.runtime.books import book_for
-    from ctxtui.runtime.counting import count_all
-    from ctxtui.runtime.memory import counter_with_memory
-    from ctxtui.runtime.pricing import prices_for
+    from ctxtui.services.counting.books import book_for
+    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.counting.counting import count_all
+    from ctxtui.services.counting.pricing import prices_for
 
     chosen = choose(loaded.session, *which)
     with counter_with_memory(settings) as counter:
@@ -114,7 +114,7 @@ def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
     from ctxtui.curation.policies.policy import Step
     from ctxtui.curation.policies.profile import parse_profile, single
     from ctxtui.curation.policies.settings_text import value_of
-    from ctxtui.runtime.policies import every_policy
+    from ctxtui.services.config.policy_registry import every_policy
 
     known = every_policy()
     found: list[Step] = []
@@ -145,7 +145,7 @@ def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
 
 def _applied(loaded: Loaded, thread: str, settings: Any) -> tuple[Edit, ...]:
     """The edits that were applied on the screen."""
-    from ctxtui.runtime.overlays import Overlays
+    from ctxtui.services.editing.overlay import Overlays
 
     found = Overlays(loaded, settings).of(thread).applied
     if not found:
@@ -180,7 +180,7 @@ def emit(data: bytes, output: Path | None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    from ctxtui.runtime.exporting import write_private
+    from ctxtui.services.editing.exporting import write_private
 
     write_private(output, data)
     note(f"{len(data):,} bytes written to {output}")

@@ -10,7 +10,7 @@ from ctxtui.core import canonical
 from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.price.price_tag import Moment
-from ctxtui.runtime.curating import Curation
+from ctxtui.services.editing.curate import Curation
 from ctxtui.views.text import numbers
 from ctxtui.views.text.safe_text import one_line
 

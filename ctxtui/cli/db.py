@@ -14,7 +14,7 @@ import click
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import NotFound
-from ctxtui.runtime.places import database
+from ctxtui.services.config.paths import database
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store

@@ -17,11 +17,11 @@ from ctxtui.analysis.content.volatile import Unsteady, unsteady
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
-from ctxtui.runtime.books import book_for
-from ctxtui.runtime.counting import count_all
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.memory import counter_with_memory
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.counting import count_all
+from ctxtui.services.recordings.recording import Loaded
 
 DIFFERENT: Final = 1
 _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>\d*)")

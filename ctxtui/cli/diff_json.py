@@ -10,7 +10,7 @@ from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.word_diff import word_diff
-from ctxtui.runtime.loaded import Loaded
+from ctxtui.services.recordings.recording import Loaded
 
 Since = Callable[[int], int]
 

@@ -12,8 +12,8 @@ from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.output import wants_colour
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.word_diff import word_diff
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.blocks import word_diff as shown
 from ctxtui.views.lists import diff_rows
 from ctxtui.views.text import cells, numbers, safe_text

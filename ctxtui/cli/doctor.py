@@ -13,8 +13,8 @@ from ctxtui.cli import exit_codes, terminal
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.runtime import examine
-from ctxtui.runtime.examine import Check
+from ctxtui.services import doctor as examine
+from ctxtui.services.doctor import Check
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 

@@ -11,7 +11,8 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.exporting import FORMS, OWN, exported, write_private
+from ctxtui.services.editing.edited_context import OWN
+from ctxtui.services.editing.exporting import FORMS, exported, write_private
 
 
 @click.command(

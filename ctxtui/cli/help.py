@@ -24,7 +24,7 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
     elif words == ("exit-codes",):
         write(exit_codes.table())
     elif words == ("settings",):
-        from ctxtui.runtime.config import describe
+        from ctxtui.services.config.config import describe
 
         write(describe())
     elif words == ("policies",):
@@ -35,7 +35,7 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 
 def _policies() -> str:
     from ctxtui.core import canonical
-    from ctxtui.runtime.policies import every_policy
+    from ctxtui.services.config.policy_registry import every_policy
 
     told: list[str] = []
     for policy in every_policy().values():

@@ -13,12 +13,12 @@ from ctxtui.cli.context import Meter, SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.config import Config
-from ctxtui.runtime.keeping import source_info
-from ctxtui.runtime.loading import load, load_stream
-from ctxtui.runtime.places import database
-from ctxtui.runtime.pricing import price_of, prices_for
-from ctxtui.runtime.sources import STREAM
+from ctxtui.services.config.config import Config
+from ctxtui.services.config.paths import database
+from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.library.session_actions import source_info
+from ctxtui.services.recordings.open import load, load_stream
+from ctxtui.services.recordings.open_by_name import STREAM
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.cli.context import Meter
-from ctxtui.runtime.fulltext import fill, lacking, settle
-from ctxtui.runtime.places import database
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.shelf import Shelf
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.search.index import fill, lacking, settle
 from ctxtui.store.store import Store
 
 

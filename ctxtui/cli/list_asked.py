@@ -14,12 +14,12 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.phases import Phase, phases
 from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.core.call import Call
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.noting import Notebook
-from ctxtui.runtime.phasing import begun
-from ctxtui.runtime.pricing import price_of, prices_for
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.workspace import repeats_of
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.library.workspace_files import repeats_of
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.study.phase_rules import begun
 
 
 @dataclass(frozen=True)

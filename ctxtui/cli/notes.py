@@ -11,15 +11,15 @@ from ctxtui.analysis.content.notes import Marked, Standing, standing
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
-from ctxtui.runtime.noting import Notebook, every_note
+from ctxtui.services.library.notebook import Notebook, every_note
 from ctxtui.views.lists.notes import sign, where
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.tree import Tree
-    from ctxtui.runtime.loaded import Loaded
-    from ctxtui.runtime.settings import Settings
+    from ctxtui.services.config.settings import Settings
+    from ctxtui.services.recordings.recording import Loaded
 
 
 @click.command(

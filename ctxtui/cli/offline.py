@@ -72,7 +72,7 @@ def offline(
     provider = Provider(seed=seed, limits=Limits(requests=rpm, enforced=True) if rpm else Limits())
     if play is not None:
         from ctxtui.analysis.call_choice import choose
-        from ctxtui.runtime.playing import playback_of
+        from ctxtui.services.chat.offline_provider import playback_of
 
         session = opened(play, config_of(context).settings).session
         provider.playback = playback_of(session, choose(session, thread, 0).thread)

@@ -37,9 +37,8 @@ def last(context: click.Context, as_json: bool) -> Any:
     \b
     Example: cd my-project && ctxtui last
     """
-    from ctxtui.runtime.discover import find
-    from ctxtui.runtime.projects import related
-    from ctxtui.runtime.whereabouts import newest_here
+    from ctxtui.services.config.projects import related
+    from ctxtui.services.recordings.discover import find, newest_here
 
     cwd = Path.cwd()
     here = newest_here(find(cwd), related(cwd, os.environ))

@@ -27,8 +27,8 @@ from ctxtui.cli.output import note, write, write_json
 @click.pass_context
 def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool) -> None:
     """The pinned blocks of a session."""
-    from ctxtui.runtime.overlays import Overlays
-    from ctxtui.runtime.pins import as_text, command, pinned
+    from ctxtui.services.editing.overlay import Overlays
+    from ctxtui.services.editing.pins import as_text, command, pinned
 
     settings = config_of(context).settings
     loaded = opened(name, settings)
@@ -49,7 +49,7 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
 
 def _install(folder: Path, run: str, yes: bool) -> None:
     from ctxtui.core.errors import CtxtuiError
-    from ctxtui.runtime.pins import SETTINGS, hooked, install, settings_of
+    from ctxtui.services.editing.pins import SETTINGS, hooked, install, settings_of
 
     if not folder.is_dir():
         raise CtxtuiError("the session's directory is not here", place=str(folder))

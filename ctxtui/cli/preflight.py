@@ -9,9 +9,9 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
-from ctxtui.runtime.books import book_for
-from ctxtui.runtime.counting import count_all
-from ctxtui.runtime.memory import counter_with_memory
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.counting import count_all
 
 
 @click.command(
@@ -27,9 +27,9 @@ from ctxtui.runtime.memory import counter_with_memory
 @click.pass_context
 def preflight(context: click.Context, name: str, turns: int, thread: str, as_json: bool) -> None:
     """What the next turns bring."""
-    from ctxtui.runtime.preflight import preflight as look_ahead
-    from ctxtui.runtime.pricing import prices_for
-    from ctxtui.runtime.smallest import smallest
+    from ctxtui.services.counting.pricing import prices_for
+    from ctxtui.services.library.preflight import preflight as look_ahead
+    from ctxtui.services.library.preflight import smallest
 
     settings = config_of(context).settings
     loaded = opened(name, settings)

@@ -14,8 +14,8 @@ from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
     from ctxtui.curation.legality.faults import Fault
-    from ctxtui.runtime.loaded import Loaded
-    from ctxtui.runtime.repairing import Diagnosis
+    from ctxtui.services.editing.repair import Diagnosis
+    from ctxtui.services.recordings.recording import Loaded
 
 
 @click.command(
@@ -44,8 +44,8 @@ def repair(
     **flags: bool,
 ) -> None:
     """Mend a session that its provider refuses."""
-    from ctxtui.runtime.books import table_for
-    from ctxtui.runtime.repairing import diagnosed
+    from ctxtui.services.counting.books import table_for
+    from ctxtui.services.editing.repair import diagnosed
 
     settings = config_of(context).settings
     loaded = opened(name, settings)
@@ -75,7 +75,7 @@ def _lines(found: Diagnosis, loaded: Loaded) -> list[str]:
 
 
 def _where(found: Diagnosis, loaded: Loaded, fault: Fault) -> str:
-    from ctxtui.runtime.repairing import line_of
+    from ctxtui.services.editing.repair import line_of
 
     words = f"{one_line(fault.violation.message)} @ {fault.violation.path}"
     if fault.position < 0:
@@ -86,7 +86,7 @@ def _where(found: Diagnosis, loaded: Loaded, fault: Fault) -> str:
 
 
 def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
-    from ctxtui.runtime.repairing import line_of
+    from ctxtui.services.editing.repair import line_of
 
     def fault(one: Fault) -> dict[str, Any]:
         known = one.position >= 0

@@ -52,7 +52,7 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
 
 def _name_troubles() -> None:
     """Say which third parties' parts did not work in this run."""
-    loaded = sys.modules.get("ctxtui.runtime.plugins")
+    loaded = sys.modules.get("ctxtui.services.config.plugins")
     for place, trouble in loaded.troubles() if loaded else ():
         note(f"{place}: {trouble}; it is left out")
 
@@ -65,7 +65,7 @@ def _opens(arguments: Sequence[str]) -> bool:
 
 
 def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -> int:
-    from ctxtui.runtime.log import write_crash
+    from ctxtui.services.config.crash_log import write_crash
 
     session, cause = "", error
     if isinstance(error, ScreenCrash):

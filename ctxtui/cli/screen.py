@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.cli.crash import ScreenCrash
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
     from ctxtui.tui.app import CtxtuiApp
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
     """As `start`, with the configuration read now; `flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
-    from ctxtui.runtime.config import load
+    from ctxtui.services.config.config import load
 
     settings = load(flags).settings
     need_terminal(name)

@@ -31,10 +31,10 @@ _LEVELS = ("secrets", "personal", "text")
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
     """Write a masked copy."""
     from ctxtui.curation.masking import Level, Masker
-    from ctxtui.runtime.packaged import mask_rules
-    from ctxtui.runtime.places import database
-    from ctxtui.runtime.pricing import price_of, prices_for
-    from ctxtui.runtime.scrubbing import scrubbed
+    from ctxtui.services.config.package_data import mask_rules
+    from ctxtui.services.config.paths import database
+    from ctxtui.services.counting.pricing import price_of, prices_for
+    from ctxtui.services.library.scrubbing import scrubbed
     from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store
 

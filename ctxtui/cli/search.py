@@ -17,14 +17,14 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.config import Config
+from ctxtui.services.config.config import Config
 from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 
 if TYPE_CHECKING:
-    from ctxtui.runtime.search import Hit, Searcher
+    from ctxtui.services.search.library_search import Hit, Searcher
 
 NOTHING: Final = 1
 """The exit code where nothing was found, as grep has it."""
@@ -81,8 +81,8 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 
 def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searcher, list[SessionSummary]]:
     # Imported here: a command's help needs none of it.
-    from ctxtui.runtime.pattern import Pattern
-    from ctxtui.runtime.search import Filter, Searcher
+    from ctxtui.services.search.library_search import Filter, Searcher
+    from ctxtui.services.search.pattern import Pattern
 
     wanted = Filter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
     pattern = Pattern(query, regex=chosen["regex"])
@@ -91,7 +91,7 @@ def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searc
 
 def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
     """The sessions to be searched, newest first, samples last."""
-    from ctxtui.runtime.shelf import Shelf
+    from ctxtui.services.library.library import Shelf
 
     shelf = Shelf(config.settings, Path.cwd())
     if chosen["name"]:
@@ -112,8 +112,8 @@ def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
 
 
 def _named(name: str, config: Config) -> list[SessionSummary]:
-    from ctxtui.runtime.discover import seen_at
-    from ctxtui.runtime.glimpse import glimpse
+    from ctxtui.services.library.summarize import glimpse
+    from ctxtui.services.recordings.discover import seen_at
 
     found = named(name, config.settings, say=False)
     if found.stored:

@@ -14,8 +14,8 @@ import click
 from ctxtui.cli.context import Meter, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
-from ctxtui.runtime.discover import id_of
-from ctxtui.runtime.shelf import Shelf
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.recordings.discover import id_of
 from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped

@@ -13,10 +13,10 @@ from ctxtui.cli.context import config_of, named
 from ctxtui.cli.db import database_of, existing, json_option
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
-from ctxtui.runtime.config import Config
+from ctxtui.services.config.config import Config
 
 if TYPE_CHECKING:
-    from ctxtui.runtime.sources import Named
+    from ctxtui.services.recordings.open_by_name import Named
 
 id_argument = click.argument("name", metavar="ID")
 
@@ -146,9 +146,9 @@ def _stored(context: click.Context, name: str) -> str:
 
 
 def _imported(found: Named, config: Config, path: Path) -> str:
-    from ctxtui.runtime.keeping import source_info
-    from ctxtui.runtime.pricing import price_of, prices_for
-    from ctxtui.runtime.sources import open_named
+    from ctxtui.services.counting.pricing import price_of, prices_for
+    from ctxtui.services.library.session_actions import source_info
+    from ctxtui.services.recordings.open_by_name import open_named
     from ctxtui.store.store import Store
 
     loaded = open_named(found, config.settings)

@@ -10,10 +10,10 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
-from ctxtui.runtime.books import book_for
-from ctxtui.runtime.counting import count_all
-from ctxtui.runtime.exporting import write_private
-from ctxtui.runtime.memory import counter_with_memory
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.counting import count_all
+from ctxtui.services.editing.exporting import write_private
 
 _LEVELS = ("secrets", "personal", "text")
 
@@ -55,8 +55,8 @@ def share(
 ) -> None:
     """Write one call as a page."""
     from ctxtui.curation.masking import Level, Masker
-    from ctxtui.runtime.packaged import mask_rules
-    from ctxtui.runtime.sharing import shared
+    from ctxtui.services.config.package_data import mask_rules
+    from ctxtui.services.library.sharing import shared
     from ctxtui.views.lists.share_page import page
 
     output = None if output == Path("-") else output

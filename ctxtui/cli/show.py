@@ -10,11 +10,11 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import Chosen, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
-from ctxtui.runtime.books import book_for
-from ctxtui.runtime.counting import count_all
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.memory import counter_with_memory
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.counting import count_all
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tokens.estimators import ESTIMATORS
 
 

@@ -12,8 +12,8 @@ from ctxtui.analysis.short_names import short_model
 from ctxtui.cli import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.inspector.strip_columns import Column, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs

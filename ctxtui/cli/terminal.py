@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ctxtui.runtime.examine import OK, WARNING, Check
+from ctxtui.services.doctor import OK, WARNING, Check
 
 _PROBE: Final = "§"
 """An East Asian ambiguous glyph of ours: some terminals draw it two cells wide."""

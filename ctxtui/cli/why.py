@@ -20,7 +20,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
 from ctxtui.core.session import Session
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
 from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.lists import bill as bill_words
 from ctxtui.views.lists import bill as drawn
@@ -50,7 +50,7 @@ def why(context: click.Context, name: str, as_json: bool) -> None:
 
 
 def _stated(name: str, settings: Settings) -> Statement:
-    from ctxtui.runtime.auditing import expanded
+    from ctxtui.services.counting.auditing import expanded
 
     return _summed([_newest(settings)] if name == LAST and not os.path.lexists(LAST) else expanded([name]), settings)
 
@@ -75,7 +75,7 @@ def _yesterday(settings: Settings) -> Statement:
 
 
 def _known(settings: Settings) -> list[SessionSummary]:
-    from ctxtui.runtime.shelf import Shelf
+    from ctxtui.services.library.library import Shelf
 
     shelf = Shelf(settings, Path.cwd())
     return [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
@@ -86,9 +86,9 @@ def _name(one: SessionSummary) -> str:
 
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
-    from ctxtui.runtime.accounts import account
-    from ctxtui.runtime.memory import counter_with_memory
-    from ctxtui.runtime.subscribed import subscribed
+    from ctxtui.services.counting.accounts import account
+    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.library.session_actions import subscribed
 
     total, seen = Statement(), set[str]()
     with counter_with_memory(settings) as counter:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
 from ctxtui.tui.app import Background, CtxtuiApp
 
 if TYPE_CHECKING:
-    from ctxtui.runtime.config import Config
-    from ctxtui.runtime.partner import Wish
+    from ctxtui.services.chat.model_choice import Wish
+    from ctxtui.services.config.config import Config
 
 
 def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
@@ -27,8 +27,8 @@ def make_chat(wish: Wish, config: Config, cwd: Path) -> CtxtuiApp:
 
 
 def _chat(wish: Wish, config: Config, cwd: Path) -> Screen[Any]:
-    from ctxtui.runtime.chat_source import ChatSource
-    from ctxtui.runtime.hosting import Host
+    from ctxtui.services.chat.chat_source import ChatSource
+    from ctxtui.services.chat.host import Host
     from ctxtui.tui.screens.chat import ChatScreen
 
     return ChatScreen(ChatSource(Host(wish, config, cwd)), pager=config.settings.pager)
@@ -42,19 +42,19 @@ def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Sc
         return home_screen(settings, cwd)
 
     def inspector(target: str) -> Screen[Any]:
-        from ctxtui.runtime.inspection import Inspection
+        from ctxtui.services.session_source import Inspection
         from ctxtui.tui.screens.inspector import InspectorScreen
 
         return InspectorScreen(Inspection(target, settings), pager=settings.pager, follow=settings.follow)
 
     def filler() -> Background:
-        from ctxtui.runtime.fulltext_apart import Filler
+        from ctxtui.services.workers.index_worker import Filler
 
         return Filler(settings, cwd)
 
     def chat(target: str, thread: str, number: int) -> Screen[Any]:
-        from ctxtui.runtime.config import Config
-        from ctxtui.runtime.partner import Wish
+        from ctxtui.services.chat.model_choice import Wish
+        from ctxtui.services.config.config import Config
 
         return _chat(Wish(name=target, thread=thread, call=number), Config(settings, {}), cwd)
 

@@ -16,7 +16,7 @@ from ctxtui.cache.rules import Rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.tree import Tree
-from ctxtui.runtime.packaged import cache_rules, model_table
+from ctxtui.services.config.package_data import cache_rules, model_table
 from ctxtui.wire import anthropic as anthropic_wire
 from ctxtui.wire import openai_chat, openai_responses
 from ctxtui.wire.request import Request

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
-from ctxtui.runtime.loaded import Loaded, News
-from ctxtui.runtime.noting import Notebook
-from ctxtui.runtime.overlay import Overlay
-from ctxtui.runtime.packaged import price_table
-from ctxtui.runtime.pricing_apart import price_here
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.staging_desk import StagingDesk
-from ctxtui.runtime.study import Study
+from ctxtui.services.config.package_data import price_table
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.editing.overlay import Overlay
+from ctxtui.services.editing.staging import StagingDesk
+from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.study.study import Study
+from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.screens.inspector import InspectorScreen
 from tests.cases.sessions import book_of

@@ -11,7 +11,7 @@ from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Described, Happened, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.features import Features, features_of
 from ctxtui.tokens.models import ModelCard
 

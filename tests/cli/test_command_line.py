@@ -198,9 +198,9 @@ def test_doctor_finds_this_machine_well(ctxtui: Run) -> None:
 
 
 def test_doctor_fails_where_something_is_broken(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxtui.runtime import examine
+    from ctxtui.services import doctor
 
-    monkeypatch.setattr(examine, "vocabulary", lambda name: b"damaged")
+    monkeypatch.setattr(doctor, "vocabulary", lambda name: b"damaged")
     ran = ctxtui("doctor", "--json")
     assert ran.code == exit_codes.FAILED.number
 

@@ -9,9 +9,9 @@ import pytest
 from ctxtui.core.edit import DROP, REPLACE, make
 from ctxtui.curation.context import Context
 from ctxtui.offline import strict_anthropic
-from ctxtui.runtime.config import load
-from ctxtui.runtime.loading import load as open_file
-from ctxtui.runtime.overlays import Overlays
+from ctxtui.services.config.config import load
+from ctxtui.services.editing.overlay import Overlays
+from ctxtui.services.recordings.open import load as open_file
 from tests.cases.claude_code import Script, text, tool_result, tool_use, usage
 from tests.cli.conftest import Run
 from tests.transcripts.resumable import claude_code_context, claude_code_faults

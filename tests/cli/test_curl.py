@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime.curl import command
+from ctxtui.services.editing.exporting import command
 from tests.cli.conftest import Run
 
 BODY = json.dumps(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ctxtui.analysis.content.notes import target_of
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.noting import Notebook
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.recordings.open import load
 from tests.cli.conftest import Run
 from tests.runtime.test_search import write
 

@@ -13,10 +13,10 @@ import pytest
 from ctxtui.core.edit import PIN, make
 from ctxtui.core.errors import Malformed
 from ctxtui.curation.context import Context
-from ctxtui.runtime.config import load
-from ctxtui.runtime.loading import load as open_file
-from ctxtui.runtime.overlays import Overlays
-from ctxtui.runtime.pins import command, hooked
+from ctxtui.services.config.config import load
+from ctxtui.services.editing.overlay import Overlays
+from ctxtui.services.editing.pins import command, hooked
+from ctxtui.services.recordings.open import load as open_file
 from tests.cases.claude_code import Script, text
 from tests.cli.conftest import Run
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ctxtui.offline import strict_anthropic
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.repairing import refusal
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.summaries import summarise
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.editing.repair import refusal
+from ctxtui.services.recordings.open import load
+from ctxtui.services.workers.summary_worker import summarise
 from ctxtui.views.home.row import row
 from tests.cli.conftest import Run
 from tests.pty_app import plant

@@ -12,8 +12,8 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen, Described, Happened, TipMoved
 from ctxtui.curation.masking import Level, Masker
-from ctxtui.runtime.packaged import mask_rules
-from ctxtui.runtime.scrubbing import scrubbed
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from tests.cases.claude_code import generate

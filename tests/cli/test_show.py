@@ -139,7 +139,7 @@ def test_no_permission_has_its_own_exit_code(ctxtui: Run, recording: Path, monke
 
 
 def test_a_project_folder_stands_for_its_newest_session(ctxtui: Run, home: Path) -> None:
-    from ctxtui.runtime.projects import folder_name
+    from ctxtui.services.config.projects import folder_name
 
     path = home / ".claude/projects" / folder_name(Path.cwd()) / "s.jsonl"
     path.parent.mkdir(parents=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime.projects import folder_name
+from ctxtui.services.config.projects import folder_name
 from tests.cli.conftest import Run
 from tests.runtime.lookalike import ClaudeCode, claude_code, codex, lines
 

@@ -18,7 +18,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.manual_edits import compacted, deduplicated, hoistable, hoisted, minimised, moves_there
 from ctxtui.curation.policies import dedupe_reads
 from ctxtui.curation.policies.policy import Step, run
-from ctxtui.runtime.loading import load
+from ctxtui.services.recordings.open import load
 from tests.curation.test_policies import situation_of
 from tests.curation.test_selection import at, message, result, use
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block
 from ctxtui.curation.masking import PIXEL, Level, Masker
-from ctxtui.runtime.packaged import mask_rules
+from ctxtui.services.config.package_data import mask_rules
 
 SECRETS = [
     "sk-ant-api03-" + "a1B2" * 12,

@@ -14,7 +14,7 @@ from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
 from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
 from ctxtui.offline.issuing import signed
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 

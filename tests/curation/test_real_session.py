@@ -12,14 +12,14 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.offline import strict_anthropic
-from ctxtui.runtime.books import book_for
-from ctxtui.runtime.counting import Counter, count_all
-from ctxtui.runtime.curated_files import to_resume
-from ctxtui.runtime.curating import curated
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.overlay import Overlay
-from ctxtui.runtime.pricing import prices_for
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.overlay import Overlay
+from ctxtui.services.editing.resume_file import to_resume
+from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
 from tests.transcripts.resumable import claude_code_faults
 

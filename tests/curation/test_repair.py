@@ -16,7 +16,7 @@ from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, told
 from ctxtui.curation.legality.repair import repair
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
 from tests.cases.sessions import PNG
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES

@@ -27,9 +27,9 @@ from ctxtui.core.errors import NotFound, ProviderError
 from ctxtui.curation.legality.legality import check
 from ctxtui.offline import strict_anthropic
 from ctxtui.providers.endpoint import Endpoint
-from ctxtui.runtime.config import Config, load
-from ctxtui.runtime.hosting import Host
-from ctxtui.runtime.partner import Partner, Wish
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Partner, Wish
+from ctxtui.services.config.config import Config, load
 from ctxtui.store.append import SLOTS
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store

@@ -14,7 +14,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
 from tests.lab.sessions import Script, book, words
 
 OPUS45, OPUS4, CODEX = "claude-opus-4-5-20251101", "claude-opus-4-20250514", "gpt-5.4"

@@ -18,7 +18,7 @@ from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.runtime.packaged import cache_rules, model_table
+from ctxtui.services.config.package_data import cache_rules, model_table
 from ctxtui.wire import anthropic
 from tests.cache.bodies import Desk
 from tests.lab.audits import OPUS4, OPUS45, Provider, report, result, speech, tool

@@ -17,7 +17,7 @@ from ctxtui.core import block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import BadConfig
-from ctxtui.runtime.packaged import label_tables
+from ctxtui.services.config.package_data import label_tables
 from tests.cases import systems
 
 SHIPPED = Labelling(parse_rule(name, table) for name, table in label_tables().items())

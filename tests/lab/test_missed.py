@@ -12,8 +12,8 @@ from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import call_rates, price_call
-from ctxtui.runtime.auditing import cached_by
-from ctxtui.runtime.packaged import model_table, price_table
+from ctxtui.services.config.package_data import model_table, price_table
+from ctxtui.services.counting.auditing import cached_by
 from tests.lab.sessions import Script, book
 
 OPUS = "claude-opus-4-5"

@@ -9,7 +9,7 @@ from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
 from tests.lab.sessions import Script, book
 
 

@@ -18,7 +18,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import Node
 from ctxtui.core.usage import Usage
-from ctxtui.runtime.packaged import label_tables, model_table
+from ctxtui.services.config.package_data import label_tables, model_table
 from ctxtui.tokens.models import ModelCard
 from tests.cases import systems
 from tests.cases.sessions import MODEL, quick_measure

@@ -16,9 +16,9 @@ from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import Phase
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality.legality import check
-from ctxtui.runtime.config import Config, load
-from ctxtui.runtime.hosting import Host, News
-from ctxtui.runtime.partner import Wish
+from ctxtui.services.chat.host import Host, News
+from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.config.config import Config, load
 from tests.providers.served import Served, served
 
 MODEL = "claude-opus-5-5"

@@ -10,9 +10,9 @@ import pytest
 from ctxtui.core.edit import DROP
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.profile import parse_profile
-from ctxtui.runtime.armed import act, profile_at
-from ctxtui.runtime.overlay import Overlay
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.chat.policy_profile import act, profile_at
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.editing.overlay import Overlay
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.runtime.config import Origin, describe, load, project_file
-from ctxtui.runtime.settings import FIELDS, Settings
+from ctxtui.services.config.config import Origin, describe, load, project_file
+from ctxtui.services.config.settings import FIELDS, Settings
 
 
 def write(path: Path, text: str) -> Path:

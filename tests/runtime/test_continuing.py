@@ -14,10 +14,10 @@ from ctxtui.core.tree import Tree
 from ctxtui.curation.legality.legality import check
 from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
 from ctxtui.providers.endpoint import Endpoint
-from ctxtui.runtime.continuing import past_of
-from ctxtui.runtime.packaged import sample_paths
-from ctxtui.runtime.partner import Partner, params_for
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.chat.continue_from import past_of
+from ctxtui.services.chat.model_choice import Partner, params_for
+from ctxtui.services.config.package_data import sample_paths
+from ctxtui.services.config.settings import Settings
 
 MODELS = {"anthropic": "claude-opus-4-8", "openai_chat": "gpt-5.4", "openai_responses": "gpt-5.4"}
 STRICT = {"anthropic": strict_anthropic, "openai_chat": strict_chat, "openai_responses": strict_responses}

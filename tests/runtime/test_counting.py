@@ -13,13 +13,13 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.runtime.apart import Child, ChildGone
-from ctxtui.runtime.books import book_for, table_for
-from ctxtui.runtime.counting import Counter, Here, count_all, count_on, way
-from ctxtui.runtime.counting_apart import Apart, CountThese
-from ctxtui.runtime.memory import Memory, counter_with_memory
-from ctxtui.runtime.packaged import model_table
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for, table_for
+from ctxtui.services.counting.count_cache import Memory, counter_with_memory
+from ctxtui.services.counting.counting import Counter, Here, count_all, count_on, way
+from ctxtui.services.workers.counting_worker import Apart, CountThese
 from ctxtui.tokens.encode import TokenizerFailure
 from ctxtui.tokens.features import Features
 
@@ -96,13 +96,13 @@ def test_a_child_that_dies_is_replaced_by_counting_here() -> None:
 
 
 def test_a_child_that_cannot_start_says_so() -> None:
-    child = Child("ctxtui.runtime.nowhere:make")
+    child = Child("ctxtui.services.nowhere:make")
     with pytest.raises(ChildGone):
         child.ask(1)
 
 
 def test_a_child_ends_with_its_pipe() -> None:
-    child = Child("ctxtui.runtime.counting_apart:make")
+    child = Child("ctxtui.services.workers.counting_worker:make")
     child.ask(CountThese(CARD, []))
     process = child._process
     assert process is not None and process.stdin is not None
@@ -142,7 +142,7 @@ def test_a_tokenizer_that_gives_up_is_counted_by_bytes(monkeypatch: pytest.Monke
     def panics(encoding: object, text: str) -> int:
         raise TokenizerFailure("gave up")
 
-    monkeypatch.setattr("ctxtui.runtime.counting.count_text", panics)
+    monkeypatch.setattr("ctxtui.services.counting.counting.count_text", panics)
     here = Here()
     assert here.features(CARD, [block.text("é" * 10)]) == [Features(text=5)]
     assert here.failures == 1

@@ -12,8 +12,8 @@ import pytest
 from ctxtui.core.call import EpochStart
 from ctxtui.core.errors import NoContext, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.runtime.database import rows
-from ctxtui.runtime.loading import load
+from ctxtui.services.recordings.open import load
+from ctxtui.services.recordings.sqlite_sources import rows
 from tests.transcripts.reading import calls, law_2, lines_of, shown, survives_cuts, survives_values, total
 
 

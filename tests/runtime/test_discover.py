@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime.discover import find, id_of
-from ctxtui.runtime.projects import folder_name, is_folder_of, related
+from ctxtui.services.config.projects import folder_name, is_folder_of, related
+from ctxtui.services.recordings.discover import find, id_of
 
 UUID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 

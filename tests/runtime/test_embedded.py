@@ -7,14 +7,14 @@ import pytest
 
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
-from ctxtui.runtime import embedded
-from ctxtui.runtime.partner import Partner
+from ctxtui.services.chat import offline_provider
+from ctxtui.services.chat.model_choice import Partner
 
 PARTNER = Partner(Endpoint("offline", ANTHROPIC, kind="offline"), "offline")
 
 
 async def test_it_answers_until_it_is_ended() -> None:
-    partner, end = await embedded.start(PARTNER)
+    partner, end = await offline_provider.start(PARTNER)
     client = anthropic.AsyncAnthropic(base_url=partner.endpoint.base_url, api_key="x", max_retries=0)
     asked = client.messages.create
     answer = await asked(model="offline", max_tokens=900, messages=[{"role": "user", "content": "hello"}])
@@ -26,6 +26,6 @@ async def test_it_answers_until_it_is_ended() -> None:
 
 
 async def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.runtime.apart.sys.executable", "/bin/false")
+    monkeypatch.setattr("ctxtui.services.child_process.sys.executable", "/bin/false")
     with pytest.raises(ProviderError, match="could not be started"):
-        await embedded.start(PARTNER)
+        await offline_provider.start(PARTNER)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.sessions import MARK, session
 from ctxtui.core.block_content import read
-from ctxtui.runtime.ending import LONG, ending
+from ctxtui.services.recordings.tail_preview import LONG, ending
 from tests.cases.claude_code import generate
 
 

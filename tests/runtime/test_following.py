@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime.following import ACTIVE, QUIET, Follower, Heard, follow, run
-from ctxtui.runtime.loading import load, load_stream
+from ctxtui.services.recordings.follow import ACTIVE, QUIET, Follower, Heard, follow, run
+from ctxtui.services.recordings.open import load, load_stream
 from tests.runtime.plain_format import said
 from tests.runtime.test_loading import append, words
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ctxtui.core.call import Call
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Session
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.loading import load
+from ctxtui.services.recordings.open import load
+from ctxtui.services.recordings.recording import Loaded
 from tests.runtime.lookalike import ClaudeCode, claude_code, codex, lines, subagent
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.errors import NoContext
-from ctxtui.runtime.loading import load
+from ctxtui.services.recordings.open import load
 from tests.runtime.plain_format import said
 from tests.runtime.test_loading import state
 

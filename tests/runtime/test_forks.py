@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ctxtui.analysis.growth.forks import lines
 from ctxtui.offline import offline
-from ctxtui.runtime.forks import forks
-from ctxtui.runtime.hosting import Host
-from ctxtui.runtime.packaged import sample_paths
-from ctxtui.runtime.partner import Wish
-from ctxtui.runtime.sources import Named, open_named
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.config.package_data import sample_paths
+from ctxtui.services.recordings.open_by_name import Named, open_named
+from ctxtui.services.study.fork_tree import forks
 from tests.lab.test_forks import branched
 from tests.runtime.chatting import config
 from tests.runtime.test_hosting_offline import desk, held
@@ -48,7 +48,7 @@ async def test_chats_that_went_on_from_calls_stand_under_them_from_every_side(tm
 
 
 def test_lines_of_the_open_session_stand_among_them(tmp_path: Path) -> None:
-    from ctxtui.runtime.loaded import Loaded
+    from ctxtui.services.recordings.recording import Loaded
 
     session = branched()
     rows = forks(Loaded(session, "hand-made"), "main", config(tmp_path).settings)

@@ -11,9 +11,9 @@ import pytest
 
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Session
-from ctxtui.runtime.folders import recordings_in
-from ctxtui.runtime.gathering import is_gathered
-from ctxtui.runtime.loading import load
+from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.multi_file import is_gathered
+from ctxtui.services.recordings.open import load
 from tests.cases.agents import openhands_log, openhands_v0_events
 from tests.runtime.test_database import database, opencode
 from tests.transcripts.reading import calls, shown

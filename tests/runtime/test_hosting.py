@@ -15,7 +15,7 @@ from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import Phase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
-from ctxtui.runtime.partner import Wish
+from ctxtui.services.chat.model_choice import Wish
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.wire import registry

@@ -16,9 +16,9 @@ from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline
 from ctxtui.offline.hosting import Running
 from ctxtui.offline.local import Local, LocalModel
-from ctxtui.runtime.hosting import Host
-from ctxtui.runtime.overlay import Overlay
-from ctxtui.runtime.partner import Wish
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.editing.overlay import Overlay
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.runtime.chatting import Chat, config

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.keeping import Keeper
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.shelf import Shelf
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.session_actions import Keeper
 from ctxtui.views.home.summary import SessionSummary
 from tests.runtime.lookalike import ClaudeCode, lines
 

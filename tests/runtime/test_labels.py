@@ -15,14 +15,14 @@ from ctxtui.core import block
 from ctxtui.core.block import Block, Place
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.tree import ROOT, Node, Tree
-from ctxtui.runtime import plugins
-from ctxtui.runtime.config import load
-from ctxtui.runtime.counting import Counter, Here
-from ctxtui.runtime.counting_apart import Apart
-from ctxtui.runtime.label_search import Cut
-from ctxtui.runtime.labels import Labels, rules_in_force
-from ctxtui.runtime.memory import Memory
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config import plugins
+from ctxtui.services.config.config import load
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.count_cache import Memory
+from ctxtui.services.counting.counting import Counter, Here
+from ctxtui.services.counting.label_search import Cut
+from ctxtui.services.counting.labels import Labels, rules_in_force
+from ctxtui.services.workers.counting_worker import Apart
 from ctxtui.tokens.models import ModelCard
 from tests.cases import systems
 

@@ -8,9 +8,9 @@ import pytest
 
 from ctxtui.core import block
 from ctxtui.core.block import Block
-from ctxtui.runtime.counting import Here
-from ctxtui.runtime.live_count import LiveCount, cut_of
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.counting import Here
+from ctxtui.services.counting.live_count import LiveCount, cut_of
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import prior, tokens

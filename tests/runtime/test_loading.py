@@ -10,10 +10,10 @@ import pytest
 
 from ctxtui.core.errors import NoContext, NotFound, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.loading import load, load_stream, opening
-from ctxtui.runtime.reading import Reading
-from ctxtui.runtime.tail import SLICE
+from ctxtui.services.recordings.file_tail import SLICE
+from ctxtui.services.recordings.first_reading import Reading
+from ctxtui.services.recordings.open import load, load_stream, opening
+from ctxtui.services.recordings.recording import Loaded
 from tests.runtime.plain_format import said
 
 pytestmark = pytest.mark.usefixtures("plain")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime import owners
-from ctxtui.runtime.discover import find
-from ctxtui.runtime.owners import Client, clients, is_owned, owned
-from ctxtui.runtime.projects import folder_name
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.shelf import Shelf
+from ctxtui.services.config.projects import folder_name
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.recordings import live_clients
+from ctxtui.services.recordings.discover import find
+from ctxtui.services.recordings.live_clients import Client, clients, is_owned, owned
 from tests.runtime.test_shelf import home, recording  # noqa: F401
 
 UP = 5000.0
@@ -33,7 +33,7 @@ def process(proc: Path, number: int, words: list[str], cwd: Path, age: float, fi
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Path:
-    owners._clients.cache_clear()
+    live_clients._clients.cache_clear()
     folder = tmp_path / "proc"
     folder.mkdir()
     (folder / "uptime").write_text(f"{UP} 1.0\n")
@@ -54,7 +54,7 @@ def test_clients_are_told_from_other_processes(proc: Path, tmp_path: Path) -> No
 
 
 def test_where_the_system_does_not_tell_there_is_none(tmp_path: Path) -> None:
-    owners._clients.cache_clear()
+    live_clients._clients.cache_clear()
     assert clients(tmp_path / "none") == ()
 
 
@@ -80,7 +80,7 @@ def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.Monke
     path = recording(home, "waiting", b"{}\n", folder_name(home))
     os.utime(path, (now - 4000, now - 4000))
     running: list[Client] = []
-    monkeypatch.setattr("ctxtui.runtime.shelf.clients", lambda: tuple(running))
+    monkeypatch.setattr("ctxtui.services.library.library.clients", lambda: tuple(running))
     shelf = Shelf(Settings(), home)
     (seen,) = [one for one in shelf.glimpses() if one.path == str(path)]
     assert not seen.live

@@ -10,10 +10,10 @@ import pytest
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.providers.sdk_client import SdkLine
-from ctxtui.runtime import partner as partners
-from ctxtui.runtime.config import Config, load
-from ctxtui.runtime.partner import Partner, Wish, choose, params_for, refined
-from ctxtui.runtime.windows import told_by, windowed
+from ctxtui.services.chat import model_choice as partners
+from ctxtui.services.chat.context_window import told_by, windowed
+from ctxtui.services.chat.model_choice import Partner, Wish, choose, params_for, refined
+from ctxtui.services.config.config import Config, load
 from tests.providers.served import served
 from tests.providers.test_local import LLAMA_CPP, OLLAMA, VLLM
 

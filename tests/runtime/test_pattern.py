@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.errors import BadPattern
-from ctxtui.runtime import pattern
-from ctxtui.runtime.pattern import Pattern
+from ctxtui.services.search import pattern
+from ctxtui.services.search.pattern import Pattern
 
 TEXT = "Foo foo\nfoo_bar 数据分析 a.b abbbcd"
 

@@ -7,27 +7,27 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.runtime import places
+from ctxtui.services.config import paths
 
 
 def test_one_variable_moves_everything(tmp_path: Path) -> None:
     env = {"CTXTUI_HOME": str(tmp_path)}
-    assert places.data_dir(env=env) == tmp_path
-    assert places.database(env=env) == tmp_path / "ctxtui.db"
-    assert places.config_file(env).parent == tmp_path
-    assert tmp_path in places.log_dir(env).parents
+    assert paths.data_dir(env=env) == tmp_path
+    assert paths.database(env=env) == tmp_path / "ctxtui.db"
+    assert paths.config_file(env).parent == tmp_path
+    assert tmp_path in paths.log_dir(env).parents
 
 
 def test_the_database_alone_can_be_elsewhere(tmp_path: Path) -> None:
     env = {"CTXTUI_HOME": str(tmp_path), "CTXTUI_DB": str(tmp_path / "other.sqlite")}
-    assert places.database(env=env) == tmp_path / "other.sqlite"
-    assert places.data_dir(env=env) == tmp_path
+    assert paths.database(env=env) == tmp_path / "other.sqlite"
+    assert paths.data_dir(env=env) == tmp_path
 
 
 def test_a_setting_beats_the_home_but_not_the_named_file(tmp_path: Path) -> None:
     env = {"CTXTUI_HOME": "/elsewhere"}
-    assert places.database(str(tmp_path), env) == tmp_path / "ctxtui.db"
-    assert places.database(str(tmp_path), {"CTXTUI_DB": "/a/b.db"}) == Path("/a/b.db")
+    assert paths.database(str(tmp_path), env) == tmp_path / "ctxtui.db"
+    assert paths.database(str(tmp_path), {"CTXTUI_DB": "/a/b.db"}) == Path("/a/b.db")
 
 
 def test_empty_variables_are_absent_and_names_are_made_absolute(
@@ -35,12 +35,12 @@ def test_empty_variables_are_absent_and_names_are_made_absolute(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert places.database(env={"CTXTUI_DB": "x.db"}) == tmp_path / "x.db"
-    assert places.database(env={"CTXTUI_DB": "~/x.db"}) == tmp_path / "x.db"
-    assert places.data_dir(env={"CTXTUI_HOME": "", "CTXTUI_DB": ""}).name == "ctxtui"
+    assert paths.database(env={"CTXTUI_DB": "x.db"}) == tmp_path / "x.db"
+    assert paths.database(env={"CTXTUI_DB": "~/x.db"}) == tmp_path / "x.db"
+    assert paths.data_dir(env={"CTXTUI_HOME": "", "CTXTUI_DB": ""}).name == "ctxtui"
     assert not any(path.exists() for path in (tmp_path / "x.db", tmp_path / ".local"))
 
 
 def test_an_unknown_home_is_named() -> None:
     with pytest.raises(BadConfig, match=r"nobody-here.*CTXTUI_HOME"):
-        places.data_dir(env={"CTXTUI_HOME": "~nobody-here/x"})
+        paths.data_dir(env={"CTXTUI_HOME": "~nobody-here/x"})

@@ -14,10 +14,10 @@ from ctxtui.core.errors import CtxtuiError, Unreadable
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES as OURS
 from ctxtui.curation.policies.situation import Situation
-from ctxtui.runtime import formats, plugins
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.plugins import LABELS, POLICIES, READERS
-from ctxtui.runtime.policies import every_policy
+from ctxtui.services.config import format_registry, plugins
+from ctxtui.services.config.plugins import LABELS, POLICIES, READERS
+from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.recordings.open import load
 
 READER = """
 from ctxtui.core import block
@@ -83,7 +83,7 @@ def test_a_file_in_the_readers_folder_reads_its_format(put: Put, tmp_path: Path)
 def test_a_sure_format_of_ours_asks_no_plugin(put: Put, tmp_path: Path) -> None:
     put(READERS, "loud.py", "raise RuntimeError('loaded')")
     (tmp_path / "s.jsonl").write_text('{"ctxtui":1,"minor":0}\n{"thread":"main"}\n')
-    assert formats.detect((tmp_path / "s.jsonl").read_bytes(), "s.jsonl")
+    assert format_registry.detect((tmp_path / "s.jsonl").read_bytes(), "s.jsonl")
     assert plugins.troubles() == []
 
 
@@ -106,7 +106,7 @@ def test_a_broken_reader_is_named_and_the_others_go_on(put: Put, tmp_path: Path,
 
 def test_a_sniff_that_fails_fits_nothing(put: Put) -> None:
     place = put(READERS, "diary.py", READER)
-    assert formats.detect(b"a trap", "x") is None
+    assert format_registry.detect(b"a trap", "x") is None
     assert plugins.troubles() == [(str(place), "line 11: RuntimeError: no idea")]
 
 

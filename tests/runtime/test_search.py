@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import BadPattern
-from ctxtui.runtime import fulltext
-from ctxtui.runtime.fulltext_apart import make
-from ctxtui.runtime.keeping import source_info
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.pattern import Pattern
-from ctxtui.runtime.places import database
-from ctxtui.runtime.search import Filter, Hit, Searcher
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.shelf import Shelf
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.session_actions import source_info
+from ctxtui.services.recordings.open import load
+from ctxtui.services.search import index
+from ctxtui.services.search.library_search import Filter, Hit, Searcher
+from ctxtui.services.search.pattern import Pattern
+from ctxtui.services.workers.index_worker import make
 from ctxtui.store.store import Store
 from ctxtui.views.home.summary import SessionSummary
 
@@ -99,7 +99,7 @@ QUERIES = [
 def test_every_session_is_searched(shelf: Shelf, indexed: bool) -> None:
     if indexed:
         Store.open(database("")).close()
-        done = list(fulltext.fill(Settings(), fulltext.lacking(Settings(), sessions(shelf), live=True), lambda: False))
+        done = list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
         assert sorted(Path(one.name).stem for one in done) == ["one", "three", "two"]
     for query, wanted in QUERIES:
         hits, searcher = found(shelf, query)
@@ -110,9 +110,9 @@ def test_every_session_is_searched(shelf: Shelf, indexed: bool) -> None:
 
 def test_what_the_index_rules_out_is_not_opened(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     Store.open(database("")).close()
-    list(fulltext.fill(Settings(), fulltext.lacking(Settings(), sessions(shelf), live=True), lambda: False))
+    list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
     opened = []
-    monkeypatch.setattr("ctxtui.runtime.loading.load", lambda path: opened.append(path.stem) or load(path))
+    monkeypatch.setattr("ctxtui.services.recordings.open.load", lambda path: opened.append(path.stem) or load(path))
     assert len(found(shelf, "needle")[0]) == 1
     assert opened == ["one"]
     path = Path(next(one.path for one in sessions(shelf) if "two" in one.path))
@@ -147,7 +147,7 @@ def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: Shelf) -> N
     Path(one.path).unlink()
     for fill in (False, True):
         if fill:
-            list(fulltext.fill(Settings(), fulltext.lacking(Settings(), sessions(shelf), live=True), lambda: False))
+            list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
         hits, searcher = found(shelf, "needle")
         assert [(hit.summary.stored, hit.found.place.call) for hit in hits] == [(id_, 1)]
         assert searcher.tally.indexed == (3 if fill else 0)

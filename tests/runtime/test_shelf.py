@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.projects import folder_name
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.shelf import Shelf
-from ctxtui.runtime.summaries import _from_json, _to_json, make, summarise
+from ctxtui.services.config.projects import folder_name
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.recordings.open import load
+from ctxtui.services.workers.summary_worker import _from_json, _to_json, make, summarise
 from ctxtui.views.home.summary import SessionSummary
 from tests.runtime.lookalike import ClaudeCode, claude_code, codex, lines
 
@@ -111,8 +111,8 @@ def test_figures_take_what_is_wanted_next_and_stop_when_told(home: Path) -> None
 
 
 def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
-    from ctxtui.runtime.keeping import source_info
-    from ctxtui.runtime.places import database
+    from ctxtui.services.config.paths import database
+    from ctxtui.services.library.session_actions import source_info
     from ctxtui.store.store import Store
 
     path = recording(home, "gone", claude_code(2))
@@ -133,15 +133,14 @@ def test_what_was_read_once_is_not_read_again(home: Path, monkeypatch: pytest.Mo
     status = path.stat()
     seen = SessionSummary(key=str(path), path=str(path), mtime=status.st_mtime, size=status.st_size)
     first = make()((seen, Settings()))
-    monkeypatch.setattr("ctxtui.runtime.summaries.load", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr("ctxtui.services.workers.summary_worker.load", lambda path: pytest.fail("read again"))
     assert make()((seen, Settings())) == first
     with pytest.raises(BaseException, match="read again"):
         make()((seen, Settings(usable_share=0.5)))
 
 
 def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
-    from ctxtui.runtime.discover import find
-    from ctxtui.runtime.whereabouts import newest_here
+    from ctxtui.services.recordings.discover import find, newest_here
 
     snapshot = b'{"type":"file-history-snapshot","messageId":"m","snapshot":{},"isSnapshotUpdate":false}\n'
     for age, name, data in ((3, "old", claude_code(1)), (2, "full", claude_code(2)), (1, "bare", snapshot)):
@@ -155,8 +154,7 @@ def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
 
 
 def test_a_session_of_codex_says_where_it_ran(home: Path) -> None:
-    from ctxtui.runtime.discover import find
-    from ctxtui.runtime.whereabouts import newest_here, ran_in
+    from ctxtui.services.recordings.discover import find, newest_here, ran_in
 
     path = home / ".codex/sessions/2026/01/02/rollout-x.jsonl"
     path.parent.mkdir(parents=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime.keeping import first_run, welcomed
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.shelf import Shelf
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.session_actions import first_run, welcomed
 
 
 @pytest.fixture

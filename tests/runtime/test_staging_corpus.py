@@ -11,10 +11,10 @@ import pytest
 from ctxtui.core.edit import DROP, SUMMARIZE, TRUNCATE
 from ctxtui.core.errors import NoContext
 from ctxtui.core.tree import ROOT
-from ctxtui.runtime.books import book_for
-from ctxtui.runtime.counting import Counter
-from ctxtui.runtime.loading import load
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
 from tests.runtime.test_staging_desk import Table, at_once
 

@@ -16,16 +16,16 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core.edit import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline import offline
-from ctxtui.runtime.auditing import cached_by
-from ctxtui.runtime.counting import Counter
-from ctxtui.runtime.curating import curated
-from ctxtui.runtime.hosting import Host
-from ctxtui.runtime.packaged import model_table, price_table
-from ctxtui.runtime.partner import Wish
-from ctxtui.runtime.pricing_apart import price_here
-from ctxtui.runtime.ready import body
-from ctxtui.runtime.staging_desk import StagingDesk
-from ctxtui.runtime.study import Study
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.config.package_data import model_table, price_table
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.edited_context import body
+from ctxtui.services.editing.staging import StagingDesk
+from ctxtui.services.study.study import Study
+from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.transcript.staged_pane import StagedPane
 from tests.cases.inspect import InMemory

@@ -18,9 +18,9 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline import offline, strict_anthropic
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
-from ctxtui.runtime.partner import Partner, Wish
-from ctxtui.runtime.ready import Ready
-from ctxtui.runtime.summarizing import Part, partner_for, request, wish_for, written
+from ctxtui.services.chat.model_choice import Partner, Wish
+from ctxtui.services.chat.model_summary import Part, partner_for, request, wish_for, written
+from ctxtui.services.editing.edited_context import Ready
 from tests.curation.test_price_tag import long_talk, result
 from tests.lab.test_cache_audit import Talk
 from tests.runtime.chatting import config

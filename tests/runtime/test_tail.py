@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import NotFound, Unreadable
-from ctxtui.runtime.tail import SLICE, Change, Tail
+from ctxtui.services.recordings.file_tail import SLICE, Change, Tail
 
 
 def rest(tail: Tail) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ctxtui.analysis.content.duplicates import WORKSPACE, Repeats
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.tree import ROOT
-from ctxtui.runtime.workspace import in_workspace
+from ctxtui.services.library.workspace_files import in_workspace
 from tests.lab.test_repeats import CODE, OTHER, Work, numbered
 
 

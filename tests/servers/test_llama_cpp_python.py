@@ -13,8 +13,8 @@ from ctxtui.agent import progress as mo
 from ctxtui.core.session import MAIN
 from ctxtui.offline.strict_chat import refusals
 from ctxtui.providers.local_servers import find_servers, look_at
-from ctxtui.runtime.hosting import Host
-from ctxtui.runtime.partner import Wish, choose
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Wish, choose
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.runtime.chatting import Chat, config, hosted

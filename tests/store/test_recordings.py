@@ -8,7 +8,7 @@ import pytest
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.runtime.loading import load
+from ctxtui.services.recordings.open import load
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from tests.cases import claude_code

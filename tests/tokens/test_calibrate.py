@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.runtime.packaged import model_table
+from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.calibrate import LEARNT, Calibration
 from ctxtui.tokens.conformal import SHARE, Errors
 from ctxtui.tokens.features import Features

@@ -7,9 +7,9 @@ import pytest
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.runtime.accounts import priced
-from ctxtui.runtime.loaded import Loaded
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import priced
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tui.screens.bill import BillPane, BillScreen
 from ctxtui.tui.screens.inspector import InspectorScreen
 from tests.cases.inspect import HandMade, app_of

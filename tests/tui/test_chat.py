@@ -12,7 +12,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from ctxtui.runtime.partner import Wish
+from ctxtui.services.chat.model_choice import Wish
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.screens.chat import ChatScreen
 from ctxtui.tui.screens.palette import PaletteScreen

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from ctxtui.runtime.search_apart import SearchApart
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.workers.search_worker import SearchApart
 from ctxtui.tui.screens.find import FindScreen
 from ctxtui.tui.screens.inspector import InspectorScreen
 from ctxtui.tui.start import make_app

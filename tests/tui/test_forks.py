@@ -35,7 +35,9 @@ async def test_a_session_without_forks_says_how_to_make_one() -> None:
 
 async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     row = ForkRow(1, True, "branch of it @3", 3, "4", 60.0, target="chat-1")
-    monkeypatch.setattr("ctxtui.runtime.forks.forks", lambda *given: [ForkRow(0, True, "it", here=True), row])
+    monkeypatch.setattr(
+        "ctxtui.services.study.fork_tree.forks", lambda *given: [ForkRow(0, True, "it", here=True), row]
+    )
     async with opened(every_category()) as (_, pilot):
         asked: list[str] = []
 

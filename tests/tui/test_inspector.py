@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session, Skipped
-from ctxtui.runtime.loaded import News
+from ctxtui.services.recordings.recording import News
 from ctxtui.tui.screens.inspector import InspectorScreen
 from ctxtui.tui.screens.inspector_feed import Brought
 from tests.cases.inspect import HandMade, app_of, app_on
@@ -320,7 +320,7 @@ async def test_copy_and_pager(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) ->
 
 
 def test_the_pager_gets_safe_text(tmp_path: Any) -> None:
-    from ctxtui.runtime.pager import NoPager, page
+    from ctxtui.services.editing.external_editor import NoPager, page
     from ctxtui.views.text import safe_text
     from tests.cases.sessions import HOSTILE
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.settings import Settings
 from ctxtui.tui.screens.inspector import InspectorScreen
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of

@@ -9,8 +9,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
-from ctxtui.runtime.places import database
-from ctxtui.runtime.settings import Settings
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
 from ctxtui.store.store import Store
 from ctxtui.tui.screens.inspector import InspectorScreen
 from ctxtui.tui.screens.notes import NotesScreen

@@ -74,7 +74,7 @@ async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
 
 
 async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.runtime.staging_desk.FEW", 2)
+    monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
     async with opened(long_session(40)) as (screen, pilot):
         await until(pilot, lambda: screen.desk is not None)
         desk, scene, asked = screen.desk, screen.panels.scene, []
@@ -85,7 +85,7 @@ async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.Monk
         asked[0]()
         assert desk.ready(scene, asked.append) and desk.context(scene).head == scene.tip
         desk._context = None
-        monkeypatch.setattr("ctxtui.runtime.staging_desk.MANY", 2)
+        monkeypatch.setattr("ctxtui.services.editing.staging.MANY", 2)
         await pilot.press("d")
         assert "being read" in text(screen) and not screen.overlay.in_force
         await until(pilot, lambda: desk.ready(scene, asked.append))
@@ -263,7 +263,7 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
             told.append(text)
             return "what I say of it"
 
-        monkeypatch.setattr("ctxtui.runtime.editor.edited_text", edited_text)
+        monkeypatch.setattr("ctxtui.services.editing.external_editor.edited_text", edited_text)
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         assert told == [str(overlay.staged[0].given["text"])]
@@ -302,7 +302,7 @@ async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.Monkey
         at(screen, "second question")
         await pilot.press("ctrl+n", *"mind", "enter")
         to_summary(screen)
-        monkeypatch.setattr("ctxtui.runtime.editor.edited_text", lambda text: f"{text} the gap")
+        monkeypatch.setattr("ctxtui.services.editing.external_editor.edited_text", lambda text: f"{text} the gap")
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         overlay = screen.overlay

@@ -11,9 +11,9 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.chat_source import ChatSource
-from ctxtui.runtime.unfinished import unfinished_here
-from ctxtui.runtime.windows import UNTOLD
+from ctxtui.services.chat.chat_source import ChatSource
+from ctxtui.services.chat.context_window import UNTOLD
+from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
 from ctxtui.tui.commands.chat import CHAT, RESTING, RUNNING, USER_ROW

@@ -14,7 +14,7 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
     from ctxtui.analysis.cache import truncated_prompt
-    from ctxtui.runtime.foretelling import Foreteller, Foretold
+    from ctxtui.services.chat.request_forecast import Foreteller, Foretold
     from ctxtui.views.inspector import composition, header, next_request
     from ctxtui.views.model.scene import Scene
 else:
@@ -113,7 +113,7 @@ class ChatFigures(TurnSeen):
 
     async def judge(self, draft: Draft) -> str:
         """Foretell the drafted request; why a rule wants it held."""
-        from ctxtui.runtime.foretelling import has_rules
+        from ctxtui.services.chat.request_forecast import has_rules
 
         settings = self.host.config.settings
         if not has_rules(settings):
@@ -122,7 +122,7 @@ class ChatFigures(TurnSeen):
         return await self._foretell(draft)
 
     async def _foretell(self, draft: Draft) -> str:
-        from ctxtui.runtime.foretelling import held_because
+        from ctxtui.services.chat.request_forecast import held_because
 
         study, partner = self.study, self.host.partner
         if study is None or partner is None:

@@ -8,16 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.runtime.pager import NoPager, page
+from ctxtui.services.editing.external_editor import NoPager, page
 from ctxtui.tui.commands import Command
 from ctxtui.tui.screens.chat_turn import TurnSeen
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.runtime.config import Config
-    from ctxtui.runtime.offers import Offer
-    from ctxtui.runtime.partner import Wish
+    from ctxtui.services.chat.model_choice import Offer, Wish
+    from ctxtui.services.config.config import Config
     from ctxtui.views.model.scene import Scene
 
 _TIGHT = 0.5
@@ -38,8 +37,8 @@ class Partnered(TurnSeen):
 
     async def action_choose_model(self) -> None:
         """All models that the provider has, to go on with."""
-        from ctxtui.runtime.offers import offers
-        from ctxtui.runtime.pricing import prices_for
+        from ctxtui.services.chat.model_choice import offers
+        from ctxtui.services.counting.pricing import prices_for
         from ctxtui.tui.screens.palette import PaletteScreen
 
         partner = self.host.partner

@@ -22,9 +22,9 @@ from ctxtui.views.transcript.open_block import Opened
 if TYPE_CHECKING:
     from ctxtui.agent import progress as mo
     from ctxtui.agent.conversation import Draft
-    from ctxtui.runtime.chat_source import ChatSource
-    from ctxtui.runtime.hosting import Host, News
-    from ctxtui.runtime.live_count import LiveCount
+    from ctxtui.services.chat.chat_source import ChatSource
+    from ctxtui.services.chat.host import Host, News
+    from ctxtui.services.counting.live_count import LiveCount
 else:
     mo = later("ctxtui.agent.progress")
 
@@ -100,7 +100,7 @@ class TurnSeen(InspectorScreen):
     def hear(self, news: News) -> None:
         """Something happened; in the event loop."""
         if news.events and self.loaded is not None:
-            from ctxtui.runtime.loaded import News as Read
+            from ctxtui.services.recordings.recording import News as Read
 
             self.loaded.take(Read(list(news.events)))
             if not self._grow_due:

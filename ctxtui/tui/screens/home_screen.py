@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxtui.runtime.keeping import Keeper, first_run, welcomed
-from ctxtui.runtime.settings import Settings
-from ctxtui.runtime.shelf import Shelf
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.session_actions import Keeper, first_run, welcomed
 from ctxtui.tui.screens.home import HomeScreen
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         welcomed(settings)
 
     def find() -> Everywhere:
-        from ctxtui.runtime.search_apart import SearchApart
+        from ctxtui.services.workers.search_worker import SearchApart
 
         return SearchApart(settings, directory)
 

@@ -105,7 +105,7 @@ class BlockActions:
     def page(self, app: App[object], setting: str) -> None:
         """Read the block in the pager; the screen comes back after it."""
         # Imported here: starting programs takes more to import than a first frame has.
-        from ctxtui.runtime.pager import NoPager, page
+        from ctxtui.services.editing.external_editor import NoPager, page
 
         text = self._text()
         if not text:

@@ -15,8 +15,8 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.text.span import Spans
 
 if TYPE_CHECKING:
-    from ctxtui.runtime.loaded import Loaded
-    from ctxtui.runtime.study import Study
+    from ctxtui.services.recordings.recording import Loaded
+    from ctxtui.services.study.study import Study
 
 
 class Desk(Screen[None]):

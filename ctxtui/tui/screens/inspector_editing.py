@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
     from ctxtui.curation.context import Context
-    from ctxtui.runtime.overlay import Overlay
-    from ctxtui.runtime.staging_desk import StagingDesk
+    from ctxtui.services.editing.overlay import Overlay
+    from ctxtui.services.editing.staging import StagingDesk
     from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane

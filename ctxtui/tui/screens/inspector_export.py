@@ -11,7 +11,7 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.runtime.ready import Ready
+    from ctxtui.services.editing.edited_context import Ready
 
 CLIPBOARD = 74_000
 """Bytes that common terminals take into the clipboard at once."""
@@ -29,7 +29,7 @@ class Exporting(Proposing):
         scene, desk, loaded = self.panels.scene, self.desk, self.loaded
         if self.asking or scene is None or desk is None or loaded is None or not self._ready():
             return
-        from ctxtui.runtime.ready_files import offers
+        from ctxtui.services.editing.exporting import offers
 
         ready, edits = desk.leaving(scene), desk.overlay(self.thread).applied
         if ready.applied.refused:
@@ -51,8 +51,7 @@ class Exporting(Proposing):
 
     def _to(self, ready: Ready, form: str) -> None:
         """Ask for the file."""
-        from ctxtui.runtime.exporting import CURL
-        from ctxtui.runtime.ready_files import place_for
+        from ctxtui.services.editing.exporting import CURL, place_for
 
         if form == CURL:
             self._in_worker(lambda: self._copied(ready))
@@ -66,7 +65,7 @@ class Exporting(Proposing):
         self.question([Span(f" {form} › ", "accent bold")], (), write, place_for(ready, form, source))
 
     def _saved(self, ready: Ready, form: str, place: str) -> str:
-        from ctxtui.runtime.ready_files import save
+        from ctxtui.services.editing.exporting import save
 
         overlay, loaded = self.overlay, self.loaded
         assert overlay is not None and loaded is not None
@@ -75,8 +74,7 @@ class Exporting(Proposing):
         return told + (f"; without what is only staged ({left:,})" if left else "")
 
     def _copied(self, ready: Ready) -> str:
-        from ctxtui.runtime.exporting import CURL
-        from ctxtui.runtime.ready_files import data_of
+        from ctxtui.services.editing.exporting import CURL, data_of
 
         assert self.loaded is not None
         data, _, _ = data_of(ready, CURL, self.loaded.path, ())

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.session import Session
-    from ctxtui.runtime.loaded import Loaded, News
-    from ctxtui.runtime.noting import Notebook
-    from ctxtui.runtime.staging_desk import StagingDesk
-    from ctxtui.runtime.study import Study
+    from ctxtui.services.editing.staging import StagingDesk
+    from ctxtui.services.library.notebook import Notebook
+    from ctxtui.services.recordings.recording import Loaded, News
+    from ctxtui.services.study.study import Study
 
 TELL: Final = 0.1
 """Seconds between two posts about figures: often enough to see them come."""
@@ -156,14 +156,14 @@ class Feed:
             return
         self._post(Complete())
         # Imported here: nothing is followed before it is read.
-        from ctxtui.runtime.following import Follower, run
+        from ctxtui.services.recordings.follow import Follower, run
 
         follower = Follower()
         follower.watch(loaded)
         run(follower, self._heard, self._stop)
 
     def _heard(self, heard: object) -> None:
-        from ctxtui.runtime.following import Heard
+        from ctxtui.services.recordings.follow import Heard
 
         assert isinstance(heard, Heard)
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))

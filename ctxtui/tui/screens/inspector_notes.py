@@ -18,7 +18,7 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.analysis.content import notes
     from ctxtui.core.note import Note
-    from ctxtui.runtime.noting import Notebook
+    from ctxtui.services.library.notebook import Notebook
 else:
     notes = later("ctxtui.analysis.content.notes")
 

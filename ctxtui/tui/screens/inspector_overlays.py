@@ -64,7 +64,7 @@ class Overlays(Desk):
             return
 
         def make() -> list[Repeated]:
-            from ctxtui.runtime.workspace import repeats_of
+            from ctxtui.services.library.workspace_files import repeats_of
 
             found = repeats_of(scene.session, scene.book.names, scene.head)
             return [repeated(scene.session.tree, one, scene.running.own(one.node)) for one in found]

@@ -36,8 +36,8 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.runtime.study import Study
-    from ctxtui.runtime.thread_study import ThreadStudy
+    from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import ThreadStudy
     from ctxtui.tui.screens import inspector_sides
     from ctxtui.tui.screens.inspector_sides import Sides
     from ctxtui.views.inspector import composition, context_map, staged_map, this_call, threads

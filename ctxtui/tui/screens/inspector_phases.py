@@ -42,7 +42,7 @@ class Phasing(Noting):
         """Worked out in a worker. Raises `BadPattern`."""
         from ctxtui.analysis.figures import figures
         from ctxtui.analysis.growth.phases import phases
-        from ctxtui.runtime.phasing import begun
+        from ctxtui.services.study.phase_rules import begun
 
         study, known = self.study, self.study.thread(self.thread) if self.study is not None else None
         if study is None or known is None:

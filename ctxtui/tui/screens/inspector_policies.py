@@ -19,7 +19,7 @@ class Proposing(Rewriting):
         scene, desk = self.panels.scene, self.desk
         if scene is None or desk is None or not self._ready():
             return
-        from ctxtui.runtime.proposing import Proposals
+        from ctxtui.services.editing.policy_proposals import Proposals
         from ctxtui.tui.screens.policies import PoliciesScreen
 
         proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.feed.want, live=self.live))

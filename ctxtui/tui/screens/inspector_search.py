@@ -18,14 +18,14 @@ from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.core.tree import Tree
-    from ctxtui.runtime import finder, pattern
+    from ctxtui.services.search import pattern, session_search
     from ctxtui.views.transcript import hits, search_view
 else:
-    finder, pattern = later("ctxtui.runtime.finder"), later("ctxtui.runtime.pattern")
+    session_search, pattern = later("ctxtui.services.search.session_search"), later("ctxtui.services.search.pattern")
     hits, search_view = later("ctxtui.views.transcript.hits"), later("ctxtui.views.transcript.search_view")
 
 
-def _run(one: finder.Finder) -> None:
+def _run(one: session_search.Finder) -> None:
     # What opening a block with code in it imports would else halt the first hit.
     next(highlight("pass", "python"), None)
     one.run()
@@ -34,7 +34,7 @@ def _run(one: finder.Finder) -> None:
 class Sighted(Message):
     """What is found so far."""
 
-    def __init__(self, found: finder.Sightings) -> None:
+    def __init__(self, found: session_search.Sightings) -> None:
         super().__init__()
         self.found = found
 
@@ -48,12 +48,12 @@ class Searching(Asking):
 
     seeking = False
     regex = False
-    sought: sought.Sought | None = None
+    sought: search_view.Sought | None = None
     _wanted: pattern.Pattern | None = None
-    _finder: finder.Finder | None = None
+    _finder: session_search.Finder | None = None
     _tree: Tree | None = None
     _blocks = 0
-    _found: finder.Sightings | None = None
+    _found: session_search.Sightings | None = None
     _hits: hits.HitList | None = None
     _elsewhere = 0
     _at: int | None = None
@@ -196,13 +196,16 @@ class Searching(Asking):
             self.panels.transcript.reopen()
             self._tell()
 
-    def _thread(self) -> finder.Finder:
+    def _thread(self) -> session_search.Finder:
         assert self.study is not None
         tree = self.study.session.tree
         if self._finder is None or self._tree is not tree:
             if self._finder is not None:
                 self._finder.close()
-            self._finder, self._tree = finder.Finder(tree, lambda found: self.post_message(Sighted(found))), tree
+            self._finder, self._tree = (
+                session_search.Finder(tree, lambda found: self.post_message(Sighted(found))),
+                tree,
+            )
             self.run_worker(partial(_run, self._finder), thread=True, group="search")
         self._blocks = len(tree.blocks)
         return self._finder

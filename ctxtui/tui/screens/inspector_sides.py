@@ -8,8 +8,8 @@ from dataclasses import replace
 from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.figures import figures
 from ctxtui.core.tree import Tree
-from ctxtui.runtime.study import Study
-from ctxtui.runtime.thread_study import ThreadStudy
+from ctxtui.services.study.study import Study
+from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.views.inspector import call_strip, composition, growth_chart, toolset
 from ctxtui.views.inspector.call_strip import CallStrip, Columns
 from ctxtui.views.inspector.composition import Composition

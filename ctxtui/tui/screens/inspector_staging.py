@@ -103,7 +103,7 @@ class OnEdits(Logging):
 
     def _written_anew(self, text: str) -> str | None:
         """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
-        from ctxtui.runtime.editor import NoEditor, edited_text
+        from ctxtui.services.editing.external_editor import NoEditor, edited_text
 
         try:
             with self.app.suspend():

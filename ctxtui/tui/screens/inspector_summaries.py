@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ctxtui.core import edit as edits
     from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
-    from ctxtui.runtime.config import Config
-    from ctxtui.runtime.partner import Partner, Wish
-    from ctxtui.runtime.ready import Ready
-    from ctxtui.runtime.summarizing import Part
+    from ctxtui.services.chat.model_choice import Partner, Wish
+    from ctxtui.services.chat.model_summary import Part
+    from ctxtui.services.config.config import Config
+    from ctxtui.services.editing.edited_context import Ready
     from ctxtui.views.model.scene import Scene
 else:
     edits = later("ctxtui.core.edit")
@@ -85,20 +85,20 @@ class Summarizing(Exporting):
 
     def own_wish(self, scene: Scene) -> Wish | None:
         """How the session's own model is asked for; None where it is not known."""
-        from ctxtui.runtime.summarizing import wish_for
+        from ctxtui.services.chat.model_summary import wish_for
 
         return wish_for(scene.call.model) if scene.call.model else None
 
     @property
     def summary_config(self) -> Config:
         """The configuration under which models are asked."""
-        from ctxtui.runtime.config import Config
-        from ctxtui.runtime.settings import Settings
+        from ctxtui.services.config.config import Config
+        from ctxtui.services.config.settings import Settings
 
         return Config(getattr(self.source, "settings", None) or Settings(), {})
 
     def _name_model(self, scene: Scene, edit: Edit) -> None:
-        from ctxtui.runtime.summarizing import wish_for
+        from ctxtui.services.chat.model_summary import wish_for
 
         self.question(
             [Span(" model, or provider:model › ", "accent bold")],
@@ -109,7 +109,7 @@ class Summarizing(Exporting):
 
     def _prepare(self, scene: Scene, edit: Edit, wish: Wish, own: Ready | None) -> None:
         from ctxtui.curation.summary_request import needed
-        from ctxtui.runtime.summarizing import Part
+        from ctxtui.services.chat.model_summary import Part
 
         context = self.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
@@ -121,7 +121,7 @@ class Summarizing(Exporting):
 
     async def _offer_to_send(self, job: _Job) -> None:
         """Find the partner, make the request, and ask whether it may leave."""
-        from ctxtui.runtime.summarizing import partner_for, request
+        from ctxtui.services.chat.model_summary import partner_for, request
 
         try:
             partner = await partner_for(job.wish, self.summary_config)
@@ -163,7 +163,7 @@ class Summarizing(Exporting):
         return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}", "ink")]
 
     async def _ask(self, job: _Job, partner: Partner, body: bytes) -> None:
-        from ctxtui.runtime.summarizing import written
+        from ctxtui.services.chat.model_summary import written
 
         try:
             made = await written(partner, body)

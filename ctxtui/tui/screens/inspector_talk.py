@@ -35,7 +35,7 @@ class Forking(Desk):
     """Whether the session is being hosted here."""
 
     def _look_for_rest(self, id_: str) -> None:
-        from ctxtui.runtime.unfinished import is_unfinished
+        from ctxtui.services.chat.resume import is_unfinished
 
         settings = getattr(self.source, "settings", None)
         if settings is not None and is_unfinished(id_, settings):
@@ -51,7 +51,7 @@ class Forking(Desk):
         loaded, settings = self.loaded, getattr(self.source, "settings", None)
         if loaded is None or settings is None or not self.complete:
             return
-        from ctxtui.runtime.forks import forks
+        from ctxtui.services.study.fork_tree import forks
         from ctxtui.tui.screens.forks import ForksScreen
 
         thread = self.thread

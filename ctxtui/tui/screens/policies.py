@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.runtime.proposing import Proposals
+from ctxtui.services.editing.policy_proposals import Proposals
 from ctxtui.tui.commands import Command, key_text
 from ctxtui.tui.commands.policies import POLICIES
 from ctxtui.tui.look.board import Board

@@ -1,0 +1,1 @@
+"""Hosting an agent."""

@@ -1,0 +1,80 @@
+"""A chat as the Inspector's source: the session that is hosted, studied like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ctxtui.services.chat.host import Host
+from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.session_source import Inspection
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.money.statement import Statement
+    from ctxtui.core.call import Call
+    from ctxtui.core.session import Session
+    from ctxtui.pricing.price import Cost
+    from ctxtui.services.chat.model_choice import Partner
+    from ctxtui.services.chat.request_forecast import Foreteller
+    from ctxtui.services.counting.live_count import LiveCount
+    from ctxtui.services.study.study import Study
+
+
+class ChatSource(Inspection):
+    """Opens what `host` hosts, and is otherwise as the source of a recording."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host.wish.name or "chat", host.config.settings)
+        self.host = host
+
+    def open(self) -> tuple[Loaded, Iterator[News]]:
+        """The session, which is there at once. Raises what opening a recording raises."""
+        self._helpers.ready()
+        session = self.host.open()
+        return Loaded(session, session.about.id), iter(())
+
+    def glimpse(self) -> Session | None:
+        """Nothing to glimpse."""
+        return None
+
+    def misses(self, loaded: Loaded) -> Misses:
+        """What the cache missed, and why."""
+        from ctxtui.services.workers.session_report import missed_apart
+
+        return missed_apart("-", loaded.session, self.settings)
+
+    def statement(self, loaded: Loaded) -> Statement:
+        """The session's bill."""
+        from ctxtui.services.workers.session_report import stated
+
+        return stated("-", loaded.session, self.settings)
+
+    @property
+    def phase_rule(self) -> str:
+        """What phases begin by."""
+        return self.settings.phases
+
+    def is_live(self, loaded: Loaded) -> bool:
+        """A chat is."""
+        return True
+
+    def price(self, call: Call) -> Cost | None:
+        """What a call costs; for the writer's thread."""
+        return self._helpers.price(call)
+
+    def live_count(self, study: Study, model: str) -> LiveCount:
+        """What counts the next answer."""
+        from ctxtui.services.counting.live_count import LiveCount
+
+        return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))
+
+    def foreteller(self, study: Study, partner: Partner) -> Foreteller:
+        """What foretells the requests of the chat."""
+        from ctxtui.services.chat.request_forecast import Foreteller
+        from ctxtui.services.config.package_data import cache_rules
+
+        card = study.book.card(partner.model)
+        name = partner.endpoint.kind or partner.endpoint.name
+        rules = cache_rules().rules(card, "" if partner.is_offline else name)
+        return Foreteller(study.book, self._helpers.counter, rules, partner, self._helpers.prices)

@@ -1,0 +1,77 @@
+"""Going on from what is on record: the same session where it is a chat of ours at its end, else a branch of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.growth.forks import Origin
+from ctxtui.core.block import Item
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.services.config.settings import Settings
+from ctxtui.wire.translate.client_fields import without_client_fields
+from ctxtui.wire.translate.turns import THINKING, part_of
+
+CHAT: str = "ctxtui chat"
+"""The client of sessions that ctxtui hosted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a chat goes on from. `stored` is set where the same stored session goes on, in the dialect of its `last`
+    call; otherwise `before` is what was said, for a session of its own that says in `title` and
+    `origin` where it comes from."""
+
+    session: Session
+    stored: str = ""
+    last: Call | None = None
+    before: tuple[Item, ...] = ()
+    system: str = ""
+    title: str = ""
+    model: str = ""
+    origin: Origin | None = None
+
+
+def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) -> Past:
+    """What is on record under `name`: call `number` of `thread` (0: its end). Raises what opening raises, `NotFound`
+    for a call or thread that is not there."""
+    from ctxtui.services.library.session_actions import stored_name
+    from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
+
+    found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings))
+    loaded = open_named(found, settings)
+    session = loaded.session
+    chosen = choose(session, thread, number)
+    if found.stored and session.about.client == CHAT and not number:
+        last = next(reversed(session.calls.values()), None)
+        return Past(session, stored=found.stored, last=last, model=chosen.call.model)
+    head = _end(session, chosen.thread, chosen.call, number)
+    items = session.tree.items(head)
+    title = session.about.title or session.about.id or name
+    where = f"{title} @{chosen.number}" if number else title
+    opens = os.path.abspath(loaded.path) if loaded.path is not None else found.stored
+    origin = Origin(stored_name(loaded), opens, chosen.thread, chosen.number)
+    return Past(session, "", None, _talk(items), _system(items), where, chosen.call.model, origin)
+
+
+def _end(session: Session, thread: str, call: Call, number: int) -> int:
+    """The context to go on from: just after the chosen call's answer, or all that is on record."""
+    if number:
+        return call.response_head or call.raw_head
+    tip = session.threads[thread].tip if thread in session.threads else 0
+    return tip or call.response_head or call.raw_head
+
+
+def _talk(items: Sequence[Item]) -> tuple[Item, ...]:
+    """What was said, without thinking: it is bound to a system prompt and tools that are others now (facts §1)."""
+    said = [without_client_fields(item) for item in items if item.place.section == "messages"]
+    return tuple(item for item in said if part_of(item.block).what != THINKING or item.block.kind == "header")
+
+
+def _system(items: Sequence[Item]) -> str:
+    texts = [item.block.value() for item in items if item.place.section == "system"]
+    return "\n\n".join(str(text.get("text", "")) for text in texts if isinstance(text, dict))

@@ -1,0 +1,311 @@
+"""A hosted session: a turn runner, its provider, its record, and the session that screens study.
+
+Everything here happens in one event loop but for opening (a worker thread), tools (threads) and the store's writer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ctxtui import __version__
+from ctxtui.agent import events as ev
+from ctxtui.agent import progress as mo
+from ctxtui.agent.conversation import Conversation, Draft, Opening, begin, go_on
+from ctxtui.agent.exchange import Exchange
+from ctxtui.agent.runner import Runner, Surroundings
+from ctxtui.agent.tools.registry import Toolbox
+from ctxtui.agent.tools.workspace import Workspace
+from ctxtui.agent.turn import State
+from ctxtui.analysis.growth.forks import CONTINUED
+from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.errors import NotFound
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
+from ctxtui.core.tree import Tree
+from ctxtui.services.chat.context_window import told_by, windowed
+from ctxtui.services.chat.continue_from import CHAT, Past, past_of
+from ctxtui.services.chat.model_choice import OFFLINE, Partner, Wish, choose, params_for, refined
+from ctxtui.services.chat.recorder import Recording
+from ctxtui.services.chat.request_edits import Edited
+from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, recover
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.paths import database
+from ctxtui.store.in_flight import in_flight
+from ctxtui.store.writer import Began, Ended, Resumed, Writer
+from ctxtui.wire.registry import DIALECTS
+
+if TYPE_CHECKING:
+    from ctxtui.providers.rate_limits import Headroom
+    from ctxtui.providers.sdk_client import SdkLine
+    from ctxtui.services.config.config import Config
+    from ctxtui.services.editing.overlay import Overlay
+    from ctxtui.store.rows import Price
+    from ctxtui.tokens.models import ModelCard
+
+SYSTEM: Final = (
+    "You are an assistant in a terminal. Your tools read, search and write files in the workspace, whose paths are "
+    "relative. Look before you answer; say plainly what you found and what you did not. Be brief."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session."""
+
+    moment: mo.Moment | None
+    events: tuple[Event, ...] = ()
+
+
+Tell = Callable[[News], None]
+Judge = Callable[[Draft], Awaitable[str]]
+
+
+async def _no_rule(_: Draft) -> str:
+    return ""
+
+
+class Host:
+    """One chat. `open` in a worker thread, then `begin` in the event loop; from then on `feed` takes what the user
+    does, and `tell` hears what happens. `session` is the one that was opened; whoever shows it folds in the events."""
+
+    def __init__(self, wish: Wish, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> None:
+        self.wish = wish
+        self.config = config
+        self.cwd = cwd
+        self.partner: Partner | None = None
+        self.runner: Runner | None = None
+        self.recovered = Recovered()
+        self.lost: list[str] = []
+        self.writer: Writer | None = None
+        self.session = Session(Tree())
+        self.judge: Judge = _no_rule
+        self.overlay: Callable[[], Overlay | None] = lambda: None
+        """Gives the edits under which requests leave."""
+        self._clock = clock
+        self._past: Past | None = None
+        self._record: Recording | None = None
+        self._line: SdkLine | None = None
+        self._tell: Tell = lambda news: None
+        self._epoch = Epoch()
+        self._learned: Partner | None = None
+        """The partner as its refusal tells of it, for the next turn."""
+        self._close_partner: Callable[[], Awaitable[None]] | None = None
+
+    # Opening
+
+    def open(self) -> Session:
+        """The session to show: that which goes on, or a new one. Raises what opening a recording raises."""
+        wish = self.wish
+        if wish.name:
+            self._past = past_of(wish.name, wish.thread, wish.call, self.config.settings, self.cwd)
+        past = self._past
+        if past is not None and past.stored:
+            self.session = past.session
+            return self.session
+        now = time.strftime("%Y%m%d-%H%M%S", time.localtime(self._clock()))
+        id_ = f"chat-{now}-{uuid.uuid4().hex[:6]}"
+        about = Described(id=id_, source="ctxtui", cwd=str(self.cwd), client=CHAT, version=__version__)
+        self.session = Session(Tree()).fold([about, ThreadSeen(MAIN)])
+        if past is not None:
+            self.session.apply(Described(title=f"branch of {past.title}"))
+        return self.session
+
+    async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
+        """Find the partner, make the conversation, begin to record. Raises what `choose` raises."""
+        self._tell = tell
+        partner = await self._chosen()
+        await self.meet(partner)
+        assert self.partner is not None
+        conversation = self._conversation(self.partner)
+        card = model_table().card(self.partner.model)
+        conversation.shape = self._shape(card)
+        self._begin_record(conversation, price, trouble)
+        around = Surroundings(self._moment, self._judged, self._exchange, self._clock)
+        assert self._line is not None
+        self.runner = Runner(conversation, Toolbox(Workspace(self.cwd), known=self._outside), self._line, around)
+        self.runner.state = State(most=self.config.settings.max_rounds, queue=self.recovered.queue)
+        self._tell(News(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
+
+    async def meet(self, partner: Partner) -> None:
+        """Open the line to `partner`; the embedded provider is started."""
+        from ctxtui.providers.sdk_client import SdkLine
+
+        if partner.is_offline:
+            from ctxtui.services.chat.offline_provider import start
+
+            partner, self._close_partner = await start(partner)
+        self._line = SdkLine(partner.endpoint, self._clock)
+        await self._line.open()
+        if not partner.endpoint.local:
+            partner = await refined(partner, self._line, self.config)
+        self.partner = partner
+
+    async def _chosen(self) -> Partner:
+        """A chat that goes on keeps its model where nothing else is asked for and the model is at hand."""
+        wish, past = self.wish, self._past
+        if past is not None and past.model not in ("", OFFLINE) and not (wish.model or wish.provider or wish.base_url):
+            with suppress(NotFound):
+                return await choose(replace(wish, model=past.model), self.config, os.environ)
+        return await choose(wish, self.config, os.environ)
+
+    def _conversation(self, partner: Partner) -> Conversation:
+        past, session = self._past, self.session
+        dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings.answer_tokens)
+        before = past.before if past is not None else ()
+        if past is not None and past.stored:
+            events = in_flight(database(self.config.settings.data_dir), past.stored)
+            spoken = dialect_of(events, past.last) or dialect
+            talk = go_on(session.tree, session.threads[MAIN].tip, spoken, params)
+            self.recovered = recover(talk, events, partner.endpoint.name, frozenset(session.calls), self._own_id())
+            number = max((call.epoch.number for call in session.calls.values()), default=0)
+            self._epoch = Epoch(number + 1, EpochStart.RESUME)
+            if spoken == dialect:
+                return talk
+            before = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
+        tools = [tool.definition() for tool in Toolbox(Workspace(self.cwd)).tools.values()]
+        system = (past.system if past is not None else "") or SYSTEM
+        made = begin(session.tree, Opening(dialect, params, tools, system, before))
+        self.lost = made.lost
+        return made
+
+    def _shape(self, card: ModelCard) -> Edited:
+        settings = self.config.settings
+        profile = None
+        if settings.profile:
+            from ctxtui.services.chat.policy_profile import profile_at
+
+            profile = profile_at(settings.profile, self.cwd)
+        return Edited(self.session.tree, lambda: self.overlay(), card, profile, settings.usable_share)
+
+    def _outside(self) -> dict[str, str]:
+        """What edits put outside the conversation, by name."""
+        shape = self.runner.conversation.shape if self.runner is not None else None
+        return shape.outside() if isinstance(shape, Edited) else {}
+
+    def _begin_record(self, talk: Conversation, price: Price, trouble: Callable[[], object]) -> None:
+        writer = self.writer = Writer(
+            database(self.config.settings.data_dir), self.session.tree, price=price, changed=trouble
+        )
+        self._record = Recording(self.session, writer.put, self._clock)
+        if self._past is not None and self._past.stored:
+            writer.put(Resumed(self._past.stored))
+        else:
+            first = (self.session.about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
+            writer.put(Began(Session(self.session.tree).fold(first)))
+            if self._past is not None and self._past.origin is not None:
+                events = self._record.take(mo.Noted(CONTINUED, self._past.origin.text))
+                self._tell(News(None, tuple(events)))
+            self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
+        found = self.recovered
+        if found.partial is not None:
+            writer.put(Ended(found.partial, found.head))
+            self._tell(News(None, (CallSeen(found.partial),)))
+        if found.stopped:
+            self._record.take(mo.ResultsCame(found.stopped, talk.head))
+
+    # A turn
+
+    def feed(self, event: ev.Event) -> None:
+        """What the user does."""
+        if self.runner is None:
+            return
+        before = self.runner.state.queue
+        self.runner.feed(event)
+        after = self.runner.state.queue
+        if after != before and self._record is not None:
+            self._record.slot("queue", json.dumps(after))
+
+    @property
+    def headroom(self) -> tuple[Headroom, ...]:
+        """What the provider's rate limits left at the last answer, the tightest first."""
+        return self._line.headroom if self._line is not None else ()
+
+    async def counted(self, draft: Draft) -> int | None:
+        """The input tokens of `draft` as the provider counts them; None where it does not say. Raises
+        `ProviderError`."""
+        from ctxtui.providers.token_counting import counted
+
+        return await counted(self._line, draft.body) if self._line is not None else None
+
+    def change_model(self, model: str) -> None:
+        """Go on with another model of the same provider, from the next request on. Raises `BadConfig` where a window
+        in the settings does not fit it."""
+        if self.partner is None or self.runner is None or self.runner.state.running:
+            return
+        old = self.partner.model
+        other = replace(self.partner, model=model, window=0, origin="", most_output=0)
+        self._go_on_with(windowed(other, self.config))
+        self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
+
+    def _go_on_with(self, partner: Partner) -> None:
+        """The next request goes to `partner` (another model, another window) with what fits it."""
+        if self.runner is None:
+            return
+        self.partner, talk = partner, self.runner.conversation
+        params = params_for(partner, self.config.settings.answer_tokens)
+        made = go_on(self.session.tree, talk.head, talk.dialect, params)
+        made.shape = self._shape(model_table().card(partner.model))
+        self.runner.conversation = made
+        self._tell(News(None, (Described(window=partner.window),)))
+
+    def keep_draft(self, text: str) -> None:
+        """Keep what stands in the prompt."""
+        if self._record is not None:
+            self._record.slot("draft", text)
+
+    def back_to(self, head: int) -> None:
+        """Go on from an earlier context of the session: what is said next begins a branch."""
+        if self.runner is not None and self._record is not None and not self.runner.state.running:
+            self.runner.conversation.back_to(head)
+            events = self._record.moved(head, self.session.tree[head].depth)
+            self._tell(News(None, tuple(events)))
+
+    def _moment(self, moment: mo.Moment) -> None:
+        if isinstance(moment, mo.Noted) and moment.kind == "error" and self.partner is not None:
+            learned, told = told_by(self.partner, moment.text, self.config)
+            moment = replace(moment, text=told)
+            self._learned = learned if learned != self.partner else None
+        elif isinstance(moment, mo.Rested) and self._learned is not None:
+            self._go_on_with(self._learned)
+            self._learned = None
+        events = self._record.take(moment) if self._record is not None else []
+        self._tell(News(moment, tuple(events)))
+
+    async def _judged(self, draft: Draft) -> str:
+        return await self.judge(draft)
+
+    def _own_id(self) -> str:
+        return f"{self.session.about.id}.{len(self.session.calls) + 1}"
+
+    def _exchange(self, draft: Draft, attempt: int) -> Exchange:
+        partner = self.partner
+        assert partner is not None
+        return Exchange(
+            draft,
+            DIALECTS[partner.endpoint.dialect].stream_reader(),
+            MAIN,
+            partner.endpoint.name,
+            partner.model,
+            self._own_id(),
+            self._clock(),
+            epoch=self._epoch,
+            attempt=attempt,
+            known=frozenset(self.session.calls),
+        )
+
+    async def close(self) -> bool:
+        """End the turn (its partial answer is kept), the line and the record; whether everything got into the file."""
+        if self.runner is not None:
+            await self.runner.close()
+        if self._line is not None:
+            await self._line.close()
+        if self._close_partner is not None:
+            await self._close_partner()
+        return self.writer.close() if self.writer is not None else True

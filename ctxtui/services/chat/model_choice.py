@@ -1,0 +1,246 @@
+"""Whom a chat talks to: the endpoint, the model, its window; chosen from flags, settings, keys and running servers.
+
+The models that a chat may go on with: those that the provider lists, and those that the price list knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import BadConfig, NotFound, ProviderError
+from ctxtui.pricing.rates import rates
+from ctxtui.pricing.table import PriceTable, models_of
+from ctxtui.providers.endpoint import ANTHROPIC, CHAT, KEYS, OLLAMA, RESPONSES, Endpoint, key_for
+from ctxtui.services.config.package_data import model_table
+
+if TYPE_CHECKING:
+    from ctxtui.providers.local_servers import ServedModel, Server
+    from ctxtui.providers.sdk_client import SdkLine
+    from ctxtui.services.config.config import Config
+
+
+OFFLINE: Final = "offline"
+USUAL: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
+"""The model that a hosted provider is asked for where none is named."""
+SERVERS: Final = ("ollama", "lm studio", "llama.cpp", "llama-cpp-python", "vllm")
+NAMES: Final = ("anthropic", "openai", "openai-chat", *(name.replace(" ", "-") for name in SERVERS), OFFLINE)
+"""What ``--provider`` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for; "" leaves it to the settings, then to what there is."""
+
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    name: str = ""
+    """The session to go on with, and `call` its call (0: the end)."""
+    call: int = 0
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """Whom a chat talks to. `window` is that of the running model in tokens (0: unknown), `origin` who said so;
+    `models` are the ids that the endpoint lists, as far as asked; `why` says how it was chosen."""
+
+    endpoint: Endpoint
+    model: str
+    window: int = 0
+    origin: str = ""
+    models: tuple[str, ...] = ()
+    why: str = ""
+    most_output: int = 0
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether it is the embedded provider, which is no model."""
+        return self.endpoint.kind == OFFLINE
+
+
+async def choose(wish: Wish, config: Config, env: Mapping[str, str]) -> Partner:
+    """The partner for `wish`. Raises `NotFound` for a provider or server that is not there, `BadConfig` for a window
+    above the model's own."""
+    from ctxtui.services.chat.context_window import windowed
+
+    settings = config.settings
+    provider = wish.provider or ("" if wish.base_url else settings.provider)
+    base_url = wish.base_url or ("" if wish.provider else settings.base_url)
+    model = wish.model or settings.model
+    if provider and provider not in NAMES:
+        raise BadConfig(f"no provider {provider!r}", way_out=f"there are {', '.join(NAMES)}")
+    if base_url:
+        found = await _compatible(base_url, provider, model, env)
+    elif provider in ("anthropic", "openai", "openai-chat"):
+        found = _hosted(provider, model, env)
+    elif provider == OFFLINE:
+        found = _offline(model)
+    elif provider:
+        found = await _running(provider.replace("-", " ") if provider == "lm-studio" else provider, model, env)
+    else:
+        found = await _whatever(model, env)
+    return windowed(found, config)
+
+
+def _hosted(provider: str, model: str, env: Mapping[str, str]) -> Partner:
+    name = provider.partition("-")[0]
+    key = key_for(name, env)
+    if not key:
+        raise NotFound(
+            f"no key for {name}",
+            way_out=f"set {KEYS[name]}, or keep it in your keyring: `keyring set ctxtui {name}`",
+        )
+    dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}[provider]
+    return Partner(Endpoint(name, dialect, key=key), model or USUAL[name], why=f"key of {name}")
+
+
+async def _compatible(base_url: str, provider: str, model: str, env: Mapping[str, str]) -> Partner:
+    """A server of any make at an address: what it tells of itself, else the dialect that `provider` names."""
+    from ctxtui.providers.local_servers import look_at
+
+    url = base_url.rstrip("/")
+    dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
+    key = key_for("anthropic" if dialect == ANTHROPIC else "openai", env)
+    server = await look_at(url, env)
+    kind = server.endpoint.kind if server is not None else ""
+    local = server is not None or _is_near(url)
+    endpoint = Endpoint(kind or provider or "compatible", dialect, url, key, kind, local)
+    if dialect == ANTHROPIC:
+        endpoint = replace(endpoint, base_url=url.removesuffix("/v1"))
+    elif kind == "ollama" and server is not None and not provider and not url.endswith("/v1"):
+        # Its own API tells more than the one that it offers under /v1.
+        endpoint = server.endpoint
+    if server is not None and server.models:
+        return _served(endpoint, server.models, model, f"{kind} at {url}")
+    if not model:
+        raise NotFound(f"{url} does not list its models", way_out="name one with --model")
+    return Partner(endpoint, model, why=f"server at {url}")
+
+
+def _is_near(url: str) -> bool:
+    return any(f"//{host}" in url for host in ("127.0.0.1", "localhost", "[::1]", "0.0.0.0"))
+
+
+async def _running(kind: str, model: str, env: Mapping[str, str]) -> Partner:
+    servers = [server for server in await _servers(env) if server.endpoint.kind == kind]
+    if not servers:
+        raise NotFound(f"{kind} does not answer on its port", way_out="start it, or give its address with --base-url")
+    return _of(servers[0], model)
+
+
+async def _servers(env: Mapping[str, str]) -> list[Server]:
+    from ctxtui.providers.local_servers import find_servers
+
+    return await find_servers(env)
+
+
+def _of(server: Server, model: str) -> Partner:
+    if not server.models and not model:
+        raise NotFound(f"{server.endpoint.name} has no model", way_out="load one, or name one with --model")
+    return _served(server.endpoint, server.models, model, f"{server.endpoint.kind} runs here")
+
+
+def _served(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why: str) -> Partner:
+    chosen = next((one for one in models if one.id == model), None) or (models[0] if models and not model else None)
+    names = tuple(one.id for one in models)
+    if chosen is None:
+        return Partner(endpoint, model, models=names, why=why)
+    window = chosen.window or chosen.maximum
+    return Partner(endpoint, chosen.id, window, endpoint.name if window else "", names, why)
+
+
+async def _whatever(model: str, env: Mapping[str, str]) -> Partner:
+    """Without a wish: a key, else a server that runs here, else the embedded provider."""
+    for provider in makers(model):
+        if key_for(provider, env):
+            return _hosted(provider, model, env)
+    servers = [server for server in await _servers(env) if server.models]
+    fitting = [server for server in servers if not model or model in {one.id for one in server.models}]
+    if fitting:
+        loaded = next((s for s in fitting if any(one.loaded for one in s.models)), fitting[0])
+        return _of(loaded, model)
+    if model and model != OFFLINE:
+        way_out = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server, or leave --model away"
+        raise NotFound(f"no key and no local server that has {model}", way_out=way_out)
+    return replace(_offline(""), why="no key, and no local server answers")
+
+
+def makers(model: str) -> list[str]:
+    """The hosted providers that may have `model`; all where none is named."""
+    if not model:
+        return list(KEYS)
+    own = {"claude": "anthropic", "gpt-": "openai", "o3": "openai", "o4": "openai"}
+    return [maker for start, maker in own.items() if model.startswith(start) and "oss" not in model]
+
+
+def _offline(model: str) -> Partner:
+    # Its address is known once it runs.
+    return Partner(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
+
+
+async def refined(partner: Partner, line: SdkLine, config: Config) -> Partner:
+    """`partner` with what its own models list tells: ids, and for Anthropic window and longest answer. A provider that
+    does not answer changes nothing."""
+    from ctxtui.services.chat.context_window import windowed
+
+    try:
+        listed = await line.get("/v1/models" if partner.endpoint.dialect == ANTHROPIC else "/models")
+    except ProviderError:
+        return partner
+    data = listed.get("data") if isinstance(listed, dict) else None
+    entries = [one for one in data or () if isinstance(one, dict)]
+    ids = tuple(str(one.get("id")) for one in entries)
+    own = next((one for one in entries if one.get("id") == partner.model), {})
+    window, output = own.get("max_input_tokens"), own.get("max_tokens")
+    if isinstance(window, int) and window:
+        partner = windowed(replace(partner, window=window, origin=partner.endpoint.name), config)
+    return replace(partner, models=ids or partner.models, most_output=output if isinstance(output, int) else 0)
+
+
+def params_for(partner: Partner, answer_tokens: int) -> dict[str, Json]:
+    """The top-level parameters of a chat's requests. An answer gets `answer_tokens`, at most what the model can give
+    and a quarter of its window."""
+    most = min(answer_tokens, partner.most_output or answer_tokens, partner.window // 4 or answer_tokens)
+    dialect = partner.endpoint.dialect
+    if dialect == ANTHROPIC:
+        return {"model": partner.model, "max_tokens": most, "cache_control": {"type": "ephemeral"}, "stream": True}
+    if dialect == RESPONSES:
+        include = ["reasoning.encrypted_content"]
+        return {
+            "model": partner.model, "max_output_tokens": most, "store": False, "include": include, "stream": True
+        }  # fmt: skip
+    if dialect == OLLAMA:
+        return {"model": partner.model, "stream": True}
+    limit = "max_completion_tokens" if partner.endpoint.name.startswith("openai") else "max_tokens"
+    return {"model": partner.model, limit: most, "stream": True, "stream_options": {"include_usage": True}}
+
+
+class Offer(NamedTuple):
+    """A model: its `window` in tokens (0: not known), USD per million tokens of `fresh` input and of `output` (None:
+    not known), and whether the provider itself `listed` it."""
+
+    id: str
+    window: int
+    fresh: float | None
+    output: float | None
+    listed: bool
+
+
+def offers(partner: Partner, table: PriceTable) -> list[Offer]:
+    """What `partner` can go on with, its present model first. Takes a moment: the price library is loaded."""
+    known = {} if partner.endpoint.local else dict(models_of(partner.endpoint.name))
+    own = dict.fromkeys((partner.model, *partner.models))
+    return [_offer(name, partner, known, table, listed=name in own) for name in dict.fromkeys((*own, *known))]
+
+
+def _offer(name: str, partner: Partner, known: dict[str, int], table: PriceTable, *, listed: bool) -> Offer:
+    own = partner.window if name == partner.model else 0
+    window = own or model_table().card(name).window or known.get(name, 0)
+    found = None if partner.endpoint.local else rates(name, partner.endpoint.name, table=table)
+    if found is None:
+        return Offer(name, window, None, None, listed)
+    return Offer(name, window, found.fresh * 1e6, found.output * 1e6, listed)

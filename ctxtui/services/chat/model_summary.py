@@ -1,0 +1,117 @@
+"""A model writes a summary: whom to ask, the request, the answer. Nothing is sent before `written` is called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.agent.conversation import Opening, begin, go_on
+from ctxtui.agent.runner import answered
+from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
+from ctxtui.core.errors import CtxtuiError, ProviderError
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.curation.context import Context, is_call
+from ctxtui.curation.legality.legality import check
+from ctxtui.curation.legality.request_check import Refused
+from ctxtui.curation.price.sent_path import leaving
+from ctxtui.curation.summary_request import SYSTEM, inside, outside
+from ctxtui.services.chat.model_choice import NAMES, Partner, Wish, choose, makers, params_for
+from ctxtui.services.config.config import Config
+from ctxtui.services.editing.edited_context import Ready
+
+_WORDS: Final = frozenset({"text", "output_text"})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is to be summarized: the blocks at `positions` of `context`, under the headings `sections`, with the
+    literals `keep` word for word."""
+
+    context: Context
+    positions: Sequence[int]
+    sections: Sequence[str] = ()
+    keep: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What `model` wrote, and what it was charged for."""
+
+    text: str
+    model: str
+    usage: Usage | None = None
+
+
+def wish_for(name: str) -> Wish:
+    """The wish for a model as a user names it: ``MODEL``, or ``PROVIDER:MODEL``. Its maker is asked where that is
+    plain from the name, whatever provider the settings name for chats."""
+    provider, colon, model = name.partition(":")
+    if colon and provider in NAMES:
+        return Wish(provider, model)
+    return Wish(next(iter(makers(name)), "") if name else "", name)
+
+
+async def partner_for(wish: Wish, config: Config) -> Partner:
+    """Whom the summary is asked of. Raises `NotFound` where there is neither key nor server."""
+    return await choose(wish, config, os.environ)
+
+
+def request(partner: Partner, config: Config, part: Part, own: Ready | None = None) -> bytes:
+    """The body that asks `partner` for a summary of `part`: of it alone, or (with `own`, the context as it would leave)
+    as the agent itself is asked, behind everything that it knows.
+
+    Raises `CtxtuiError` where the agent's context cannot be sent to it."""
+    dialect, params = partner.endpoint.dialect, params_for(partner, config.settings.answer_tokens)
+    if own is None:
+        # Nothing of it is read again: writing it to the cache would only cost.
+        bare = {key: value for key, value in params.items() if key != "cache_control"}
+        talk = begin(Tree(), Opening(dialect, bare, (), SYSTEM))
+        talk.say(outside(part.context, part.positions, part.sections, part.keep))
+        return talk.draft().body
+    if own.applied.refused:
+        raise Refused(own.applied.refused, way_out="revert the edit")
+    if own.context.dialect != dialect:
+        raise CtxtuiError(f"the context is in {own.form}, {partner.endpoint.name} speaks another dialect")
+    tree = Tree()
+    talk = go_on(tree, tree.extend(ROOT, leaving(own.applied)), dialect, params)
+    if talk.open_calls():
+        raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
+    talk.say(inside(part.context, part.positions, part.sections, part.keep))
+    body = talk.draft().body
+    violations = check(dialect, body)
+    if violations:
+        first = violations[0]
+        raise Refused(f"the provider would refuse the context: {first.message}", place=first.path)
+    return body
+
+
+async def written(partner: Partner, body: bytes) -> Summary:
+    """Send the request; what the model wrote. Raises `ProviderError`."""
+    from ctxtui.providers.sdk_client import SdkLine
+
+    ends = None
+    if partner.is_offline:
+        from ctxtui.services.chat.offline_provider import start
+
+        partner, ends = await start(partner)
+    line = SdkLine(partner.endpoint)
+    try:
+        response = await answered(line, partner.endpoint.dialect, body)
+    finally:
+        await line.close()
+        if ends is not None:
+            await ends()
+    said = [read(item.block).text for item in response.items if item.block.kind in _WORDS]
+    text = "\n\n".join(words.strip() for words in said if words.strip())
+    if response.stop_reason in ("max_tokens", "length", "max_output_tokens"):
+        raise ProviderError(f"{partner.model} ran into the limit of its answer", way_out="raise answer_tokens")
+    if any(is_call(item.block.kind) for item in response.items):
+        raise ProviderError(f"{partner.model} called a tool instead", way_out="ask again, or a model from outside")
+    if not text:
+        kinds = sorted({item.block.kind for item in response.items if item.block.kind != HEADER})
+        raise ProviderError(f"{partner.model} answered with {', '.join(kinds) or 'nothing'}, not with words")
+    return Summary(text, response.model or partner.model, response.billed)

@@ -1,0 +1,49 @@
+"""The embedded offline provider of a chat without a key: started on loopback, ended with the chat.
+
+A recorded session's answers, as the offline provider plays them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core.errors import ProviderError
+from ctxtui.core.session import MAIN, Session
+from ctxtui.offline.playback import Playback
+from ctxtui.services.chat.model_choice import Partner
+from ctxtui.services.child_process import Child, ChildGone
+
+PACE: Final = 300.0
+"""Tokens a second: as quick as a model is, so that a chat can be watched and interrupted."""
+
+
+async def start(partner: Partner) -> tuple[Partner, Callable[[], Awaitable[None]]]:
+    """The partner at the address where the provider listens now, and what ends it. Raises `ProviderError`.
+
+    It runs in a process of its own: its tokenizer would stop the screen for a moment.
+    """
+    child = Child("ctxtui.offline.child:starter")
+    try:
+        url = await asyncio.to_thread(child.ask, PACE)
+    except ChildGone as error:
+        raise ProviderError(f"the offline provider could not be started: {error}") from error
+
+    async def end() -> None:
+        await asyncio.to_thread(child.close)
+
+    return replace(partner, endpoint=replace(partner.endpoint, base_url=url)), end
+
+
+def playback_of(session: Session, thread: str = MAIN) -> Playback:
+    """The answers of `thread`, call by call; a call whose answer was not recorded is left out."""
+    tree = session.tree
+    return Playback(
+        [
+            (tree.items(call.sent_head), tree.items(call.response_head, call.sent_head), call.stop_reason)
+            for call in session.thread_calls(thread)
+            if call.response_head != call.sent_head and tree.holds(call.response_head, call.sent_head)
+        ]
+    )

@@ -1,0 +1,74 @@
+"""A chat's requests under the edits that the user applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctxtui.core.call import Skeleton
+from ctxtui.core.tree import Tree
+from ctxtui.tokens.models import ModelCard
+
+if TYPE_CHECKING:
+    from ctxtui.curation.context import Context
+    from ctxtui.curation.policies.profile import Profile
+    from ctxtui.services.editing.overlay import Overlay
+
+
+class Edited:
+    """Gives the body that leaves for a context of `tree`; `overlay` is asked for the edits each time. The policies of
+    `profile` work before, on `usable_share` of the window."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        overlay: Callable[[], Overlay | None],
+        card: ModelCard,
+        profile: Profile | None = None,
+        usable_share: float = 0.75,
+    ) -> None:
+        self._tree = tree
+        self._overlay = overlay
+        self._card = card
+        self._profile = profile
+        self._usable_share = usable_share
+        self._context: Context | None = None
+
+    def outside(self) -> dict[str, str]:
+        """What the applied edits put outside the conversation, by name; for a worker thread."""
+        overlay, context = self._overlay(), self._context
+        if overlay is None or context is None:
+            return {}
+        from ctxtui.curation.apply.references import externalized_content
+
+        return externalized_content(context, overlay.applied)
+
+    def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
+        """The body under the applied edits; None where there are none. Raises `CtxtuiError` where they are refused."""
+        overlay = self._overlay()
+        if overlay is None or not (overlay.applied or self._profile):
+            return None
+        # Imported here: most chats have no edits.
+        from ctxtui.curation.apply.apply import apply
+        from ctxtui.curation.context import Context
+        from ctxtui.curation.legality.request_check import Refused, outgoing
+        from ctxtui.curation.provider_rules import rules_for
+        from ctxtui.wire.request import Request
+
+        params = Request((), skeleton).params
+        if self._context is None:
+            self._context = Context(self._tree, head, skeleton.dialect, params)
+        self._context = self._context.grown(head)
+        if self._profile is not None:
+            from ctxtui.services.chat.policy_profile import act
+
+            act(self._profile, self._context, overlay, self._card, self._usable_share)
+        if not overlay.applied:
+            return None
+        applied = apply(self._context, overlay.applied, rules_for(skeleton.dialect, self._card))
+        model = str(params.get("model", ""))
+        made = outgoing(applied, skeleton, dialect=skeleton.dialect, model=model, prefill=self._card.prefill)
+        if made.violations:
+            first = made.violations[0]
+            raise Refused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
+        return made.body

@@ -1,0 +1,117 @@
+"""What a chat's next request will read from the cache, write to it and cost; and whether a rule wants it held."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxtui.agent.conversation import Draft
+from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core.block import Block
+from ctxtui.core.call import Call
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.tokens.weights import tokens
+from ctxtui.wire.request import Request
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.book import Book
+    from ctxtui.cache.outcome import Outcome
+    from ctxtui.cache.rules import Rules
+    from ctxtui.services.chat.model_choice import Partner
+    from ctxtui.services.config.settings import Settings
+    from ctxtui.services.counting.counting import Counter
+    from ctxtui.services.workers.pricing_worker import Pricer
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """The next request: its input in tokens by what the cache does with it, the USD that this input costs (None where
+    no price is known), and why it would miss ("" where it would not)."""
+
+    total: int
+    read: int
+    written: int
+    fresh: int
+    usd: float | None
+    miss: str = ""
+
+
+class Foreteller:
+    """Foretells the requests to `partner`, whose cache is simulated as `rules` say. `foretell` is for a worker thread;
+    `began` tells that a request's answer began, so that the cache now holds it."""
+
+    def __init__(self, book: Book, counter: Counter, rules: Rules, partner: Partner, price: Pricer) -> None:
+        self._book = book
+        self._counter = counter
+        self._rules = rules
+        self.partner = partner
+        self._price = price
+        self._prefixes = Prefixes(Tree())
+        self._summed = Summed(self._prefixes.tree, self._count)
+        self._simulator = Simulator()
+        self._lock = threading.Lock()
+        self._last: tuple[Draft, Outcome] | None = None
+        self._before = 0
+
+    def _count(self, block: Block) -> int:
+        card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
+        return round(tokens(self._counter(card)(block), weights))
+
+    def foretell(self, draft: Draft, at: float) -> Foretold | None:
+        """What `draft` will come to if it is sent at Unix time `at`; None where the provider would refuse it."""
+        partner = self.partner
+        request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
+        self._counter.prefetch(self._book.card(partner.model), [item.block for item in request.items])
+        with self._lock:
+            made, refused = prompt_of(
+                self._prefixes, request, self._rules, self._summed, provider=partner.endpoint.name, scope="chat"
+            )
+            if refused:
+                return None
+            outcome = self._simulator.ask(made, at)
+            self._last = draft, outcome
+            usage = outcome.usage()
+            return Foretold(
+                outcome.total, outcome.read, outcome.written, outcome.fresh, self._usd(usage, at), self._miss(outcome)
+            )
+
+    def _usd(self, usage: Usage, at: float) -> float | None:
+        asked = Call("", "", provider=self.partner.endpoint.name, model=self.partner.model, usage=usage, started=at)
+        cost = self._price([asked])[0][0]
+        return cost.usd if cost is not None else None
+
+    def _miss(self, outcome: Outcome) -> str:
+        if not self._before or outcome.read * 2 > self._before:
+            return ""
+        reason = next(iter(outcome.reasons), None)
+        return reason.kind if reason is not None else "nothing of it is cached"
+
+    def began(self, draft: Draft, at: float) -> None:
+        """The answer to `draft` began at Unix time `at`."""
+        with self._lock:
+            if self._last is not None and self._last[0] is draft:
+                self._simulator.take(self._last[1], began=at)
+                self._before = self._last[1].total
+                self._last = None
+
+
+def held_because(found: Foretold | None, settings: Settings) -> str:
+    """Why a rule of `settings` wants the request held; "" where none does."""
+    if found is None:
+        return ""
+    if settings.hold_over_tokens and found.total > settings.hold_over_tokens:
+        return f"{found.total:,} tokens are over {settings.hold_over_tokens:,}"
+    if settings.hold_over_usd and found.usd is not None and found.usd > settings.hold_over_usd:
+        return f"its input costs about ${found.usd:.3f}, over ${settings.hold_over_usd:g}"
+    if settings.hold_on_miss and found.miss:
+        return f"the cache would miss ({found.miss})"
+    return ""
+
+
+def has_rules(settings: Settings) -> bool:
+    """Whether any rule is on."""
+    return bool(settings.hold_over_tokens or settings.hold_over_usd or settings.hold_on_miss)

@@ -1,0 +1,102 @@
+"""Work done in a process of its own: the screen's process never waits for it, and a crash in it stays in it.
+
+Parent and child speak pickles over pipes, one answer to each request. What the child prints to standard error (a
+tokenizer's panic) goes nowhere.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import ctxtui
+
+
+class ChildGone(RuntimeError):
+    """The child could not be started, or died at its work."""
+
+
+class Child:
+    """A child process that answers requests with the function that `maker` (``module:function``) makes in it.
+
+    Started at the first request, ended by `close` or with us. Requests from several threads wait for one another.
+    """
+
+    def __init__(self, maker: str) -> None:
+        self._maker = maker
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, request: object) -> Any:
+        """The answer to `request`. Raises `ChildGone`; the next request starts another child."""
+        with self._lock:
+            try:
+                process = self._process = self._process or _start(self._maker)
+                assert process.stdin is not None and process.stdout is not None
+                pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
+                process.stdin.flush()
+                return pickle.load(process.stdout)
+            except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
+                self._end()
+                raise ChildGone(f"the process for {self._maker} ended: {error}") from error
+
+    def close(self) -> None:
+        """End the child; a request under way fails."""
+        self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                # What was still to be flushed has no reader any more.
+                with suppress(OSError):
+                    if pipe is not None:
+                        pipe.close()
+
+
+def _start(maker: str) -> subprocess.Popen[bytes]:
+    # -P: a folder called ctxtui where the user stands must not be taken for the program.
+    home = str(Path(ctxtui.__file__).resolve().parent.parent)
+    known = os.environ.get("PYTHONPATH")
+    environment = {**os.environ, "PYTHONPATH": f"{home}{os.pathsep}{known}" if known else home}
+    command = [sys.executable, "-P", "-m", "ctxtui.services.child_process", maker]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment)
+
+
+def serve(answer: Callable[[Any], Any], requests: BinaryIO, answers: BinaryIO) -> None:
+    """The child's life: answer until the parent closes the pipe."""
+    while True:
+        try:
+            request = pickle.load(requests)
+        except EOFError:
+            return
+        pickle.dump(answer(request), answers, pickle.HIGHEST_PROTOCOL)
+        answers.flush()
+
+
+def main() -> None:
+    """Run as the child: the maker is the first argument."""
+    # A session is many objects that live as long as they are worked on: looking through all of them costs a tenth.
+    gc.set_threshold(20_000, 20, 100)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl+c is for the parent, whose end closes the pipe
+    module, _, function = sys.argv[1].partition(":")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints must not end up between two answers
+    serve(getattr(import_module(module), function)(), sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()

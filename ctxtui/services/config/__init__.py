@@ -1,0 +1,1 @@
+"""Settings, paths, plug-ins, packaged data."""

@@ -1,0 +1,179 @@
+"""Configuration: flag > environment > project file > user file > default, each value with its origin."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.config.settings import FIELDS, Settings
+
+PROJECT_FILE: Final = "ctxtui.toml"
+PREFIX: Final = "CTXTUI_"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: `kind` is ``flag``, ``env``, ``project``, ``user`` or ``default``, `place` the flag,
+    the variable or ``file:line``."""
+
+    kind: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings in force and, by name, where each came from; an entry of a table has its own (``windows.m``)."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+
+    def rows(self) -> Iterator[tuple[str, Any, Origin]]:
+        """(name, value, origin) of every setting; tables entry by entry, an empty one as a whole."""
+        for name in FIELDS:
+            value = getattr(self.settings, name)
+            if isinstance(value, dict) and value:
+                yield from ((f"{name}.{key}", item, self.origins[f"{name}.{key}"]) for key, item in value.items())
+            else:
+                yield name, value, self.origins.get(name, Origin("default"))
+
+
+class _Layers:
+    """Values laid over one another, the weakest first."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.origins: dict[str, Origin] = {}
+
+    def lay(self, name: str, value: Any, origin: Origin) -> None:
+        """Put `value` over what is there; a table entry by entry. Raises `BadConfig`."""
+        setting = FIELDS[name]
+        if setting.metadata["user_only"] and origin.kind == "project":
+            raise BadConfig(
+                f"{name} may not be set by a project", place=origin.place, way_out="set it in your own configuration"
+            )
+        try:
+            checked = setting.metadata["check"](value)
+        except ValueError as error:
+            raise BadConfig(f"{name} must be {error}, not {value!r}", place=origin.place) from None
+        except BadConfig as error:
+            raise BadConfig(f"{error.place}: {error.message}", place=origin.place) from None
+        if isinstance(checked, dict):
+            self.values[name] = {**self.values.get(name, {}), **checked}
+            self.origins.update({f"{name}.{key}": origin for key in checked})
+        else:
+            self.values[name] = checked
+            self.origins[name] = origin
+
+
+def load(
+    flags: Sequence[str] = (),
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    user: Path | None = None,
+) -> Config:
+    """The configuration in force.
+
+    `flags` are ``KEY=VALUE`` texts, `env` the environment, `cwd` where the walk up to a project's ``ctxtui.toml``
+    begins, `user` the user's file (``CTXTUI_CONFIG`` in `env` names another). Files that are absent are passed over.
+    Raises `BadConfig` for an unknown key or a value that it cannot have, with its place.
+    """
+    env = os.environ if env is None else env
+    layers = _Layers()
+    for kind, path in (("user", _user_file(env, user)), ("project", project_file(cwd or Path.cwd()))):
+        if path is not None:
+            _lay_file(layers, kind, path)
+    for variable, text in env.items():
+        name = variable.removeprefix(PREFIX).lower()
+        if variable.startswith(PREFIX) and name in FIELDS:
+            layers.lay(name, _typed(name, text, variable), Origin("env", variable))
+    for flag in flags:
+        name, equals, text = flag.partition("=")
+        place = f"--set {flag}"
+        if not equals:
+            raise BadConfig("a setting is KEY=VALUE", place=place)
+        layers.lay(_known(name.strip(), place), _typed(name.strip(), text.strip(), place), Origin("flag", place))
+    return Config(Settings(**layers.values), layers.origins)
+
+
+def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
+    named = env.get(PREFIX + "CONFIG")
+    if named:
+        if not Path(named).is_file():
+            raise BadConfig(f"no file {named}", place=PREFIX + "CONFIG")
+        return Path(named)
+    if user is None:
+        from ctxtui.services.config.paths import config_file
+
+        user = config_file(env)
+    return user if user.is_file() else None
+
+
+def project_file(cwd: Path) -> Path | None:
+    """The nearest ``ctxtui.toml`` in `cwd` or above it."""
+    return next((path for folder in (cwd, *cwd.parents) if (path := folder / PROJECT_FILE).is_file()), None)
+
+
+def _lay_file(layers: _Layers, kind: str, path: Path) -> None:
+    # Imported here: most runs have no file.
+    import tomllib
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
+    except ValueError as error:
+        raise BadConfig(f"no valid TOML: {error}", place=str(path)) from error
+    for key, value in data.items():
+        place = f"{path}:{_line_of(key, text)}"
+        layers.lay(_known(key, place), value, Origin(kind, place))
+
+
+def _line_of(key: str, text: str) -> int:
+    """The line (from 1) on which top-level `key` stands, as ``key =`` or ``[key]``; 1 where it is spelled oddly."""
+    spelled = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[=.\]]""")
+    return next((n for n, line in enumerate(text.splitlines(), 1) if spelled.match(line)), 1)
+
+
+def _known(key: str, place: str) -> str:
+    if key in FIELDS:
+        return key
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, FIELDS, n=1)
+    way_out = f"did you mean {near[0]}?" if near else "see `ctxtui help settings`"
+    raise BadConfig(f"unknown setting {key!r}", place=place, way_out=way_out)
+
+
+def _typed(name: str, text: str, place: str) -> Any:
+    """A table from text is written as TOML's inline table; everything else is taken as it stands."""
+    if name not in FIELDS or not FIELDS[name].metadata["table"]:
+        return text
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except ValueError as error:
+        raise BadConfig(f"{name} must be an inline table of TOML: {error}", place=place) from error
+
+
+def describe() -> str:
+    """Every setting with its default and meaning, as ``ctxtui help settings`` prints it."""
+    blank = Settings()
+    rows = [(f.name, _spelled(getattr(blank, f.name)), str(f.metadata["meaning"])) for f in fields(Settings)]
+    wide = max(len(name) for name, _, _ in rows)
+    lines = [f"{name:<{wide}}  {default:<8} {meaning}" for name, default, meaning in rows]
+    order = f"Order: --set KEY=VALUE; {PREFIX}KEY in the environment; {PROJECT_FILE} (walks up); your file; default."
+    return "\n".join([*lines, "", order])
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value) if value != {} else "-"

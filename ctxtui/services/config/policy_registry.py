@@ -1,0 +1,51 @@
+"""Every policy: ours, and those of third parties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ctxtui.core.edit import Edit
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.services.config import plugins
+from ctxtui.services.config.plugins import Plugin
+
+
+def every_policy() -> Mapping[str, Policy]:
+    """The policies by name, ours first; of two with one name ours counts, and the other is noted as a trouble."""
+    found = dict(POLICIES)
+    for part in plugins.plugins(plugins.POLICIES):
+        policy = policy_of(part)
+        if policy is not None and found.setdefault(policy.name, policy) is not policy:
+            plugins.blame(part.place, f"there is a policy {policy.name} already")
+    return found
+
+
+def policy_of(part: Plugin) -> Policy | None:
+    """The policy of a third party: ``POLICY`` of a module, or what an entry point names. None, and the trouble noted,
+    where it is none."""
+    if part.trouble:
+        return None
+    value = getattr(part.value, "POLICY", part.value)
+    if not isinstance(value, Policy):
+        plugins.blame(part.place, "a policy is a `Policy` called POLICY")
+        return None
+    return replace(value, propose=lambda situation, settings: _proposed(part, value, situation, settings))
+
+
+def _proposed(part: Plugin, policy: Policy, situation: Situation, settings: Settings) -> list[Edit]:
+    try:
+        edits = list(policy.propose(situation, settings))
+    except CtxtuiError:
+        raise
+    except Exception as error:
+        # Somebody else's code: its fault is named.
+        why = plugins.reason(error, part.place)
+        raise CtxtuiError(f"the policy {policy.name} failed: {why}", place=part.place) from error
+    odd = next((edit for edit in edits if not isinstance(edit, Edit)), None)
+    if odd is not None:
+        raise CtxtuiError(f"the policy {policy.name} gave a {type(odd).__name__}, which is no edit", place=part.place)
+    return edits

@@ -1,0 +1,128 @@
+"""Accounts: recordings read and counted, with what each of their calls cost and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.audit import NOT_IN_RECORD
+from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.money.bill import Rewrite, bill
+from ctxtui.analysis.money.block_costs import Heavy, ThreadCosts, heaviest, thread_costs
+from ctxtui.analysis.money.savings import cures
+from ctxtui.analysis.money.spending import Row, by_tool
+from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.session_events import SHORTEST_CACHED
+from ctxtui.core.call import Call
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.session import Session
+from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
+from ctxtui.pricing.rates import Rates
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.views.model.block_cache import Readings
+from ctxtui.views.model.preview import telling
+
+DEAREST: Final = 10
+"""Blocks that a statement names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A session counted and priced: `costs` by call id, None where no list price is known."""
+
+    session: Session
+    book: Book
+    costs: dict[str, Cost | None]
+    table: PriceTable
+
+    def threads(self) -> list[ThreadCosts]:
+        """What each thread's blocks cost."""
+        return thread_costs(self.book, self.costs)
+
+    def statement(self, only: frozenset[str] | None = None) -> Statement:
+        """The session's statement; with `only` the bill is of those calls alone, the rest still of the whole."""
+        threads = self.threads()
+        session, book = self.session, self.book
+        found = bill(book, self.costs, only)
+        found.rewrites = self._explained(found.rewrites)
+        readings = Readings(session, book.names)
+        whole = found if only is None else bill(book, self.costs)
+
+        def minimum(model: str) -> int:
+            return book.card(model).cache_minimum or SHORTEST_CACHED
+
+        largest = max((call for call in session.calls.values() if call.usage), key=_input, default=None)
+        peak = _input(largest) if largest else 0
+        window = session.about.window or (book.card(largest.model).window if largest else 0) or 0
+        calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
+        return Statement(
+            found,
+            [_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
+            cures(threads, whole.rewrites, self._rates, book.names, minimum),
+            calls,
+            1,
+            self._tools(threads, only),
+            peak=peak,
+            window=window,
+        )
+
+    def _explained(self, rewrites: list[Rewrite]) -> list[Rewrite]:
+        """`rewrites` with what the cache's rules say of those whose cause pauses and models do not tell."""
+        if all(one.cause for one in rewrites):
+            return rewrites
+        missed = misses_of(self.book, cached_by(self.book), self.costs, self._rates).found
+        causes = {(one.thread, one.number): one.cause for one in missed if one.cause != NOT_IN_RECORD}
+        return [one if one.cause else replace(one, cause=causes.get((one.thread, one.number), "")) for one in rewrites]
+
+    def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[Row]:
+        if only is None:
+            return by_tool(threads, self.costs, self.book.names)
+        own = {id_: cost if id_ in only else None for id_, cost in self.costs.items()}
+        return by_tool(thread_costs(self.book, own), own, self.book.names, only)
+
+    def _rates(self, call: Call) -> Rates | None:
+        return call_rates(call, self.table) if call.usage is not None else None
+
+
+def account(session: Session, counter: Counter, settings: Settings) -> Account:
+    """The account of a session that is read whole; counts what is not counted yet."""
+    book = book_for(session, counter, settings)
+    count_all(book, counter)
+    return priced(session, book, settings)
+
+
+def priced(session: Session, book: Book, settings: Settings) -> Account:
+    """The account of a session whose `book` is counted."""
+    table = prices_for(settings)
+    return Account(session, book, {id_: price_call(call, table) for id_, call in session.calls.items()}, table)
+
+
+def once(accounts: Iterable[tuple[str, Account]]) -> Iterator[tuple[str, Account, frozenset[str]]]:
+    """Each account with the calls that no account before it had: a call that stands in two files counts once."""
+    seen: set[str] = set()
+    for name, one in accounts:
+        own = frozenset(one.session.calls) - seen
+        seen |= own
+        yield name, one, own
+
+
+def _input(call: Call) -> int:
+    return call.usage.input if call.usage else 0
+
+
+def _slim(call: Call) -> Call:
+    return replace(essence(call), first_byte=call.first_byte, ended=call.ended)
+
+
+def _dear(session: Session, readings: Readings, heavy: Heavy) -> Dear:
+    node = session.tree[heavy.node]
+    line, got = readings.preview(heavy.node), readings.reading(heavy.node)
+    call = readings.call_of(node, got)
+    about = telling(call, session.about.cwd) if call else line.text
+    return Dear(CATEGORIES[node.category], line.label, about, heavy.tokens, heavy.usd, heavy.calls)

@@ -1,0 +1,26 @@
+"""Books for sessions: figures with the packaged model table, the user's overrides and a counter."""
+
+from __future__ import annotations
+
+from ctxtui.analysis.book import Book
+from ctxtui.core.session import Session
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.tokens.estimators import estimator_rule
+from ctxtui.tokens.models import ModelTable, Rule, plain_id
+
+
+def table_for(settings: Settings, estimator: str = "") -> ModelTable:
+    """The model table with the user's context windows over it; with an `estimator`, that counts for every model."""
+    base = model_table().with_rules((estimator_rule(estimator),)) if estimator else model_table()
+    if not settings.windows:
+        return base
+    return base.with_rules(
+        tuple(Rule((plain_id(model),), {"window": n}, "setting windows") for model, n in settings.windows.items())
+    )
+
+
+def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
+    """The figures behind a session; nothing is counted yet. `estimator` is the name of one, "" for the tokenizer."""
+    return Book(session, table_for(settings, estimator), counter, counter.labels)

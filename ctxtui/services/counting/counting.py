@@ -1,0 +1,164 @@
+"""Counting blocks: features by digest, remembered; the tokenizer is loaded when the first new block needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ctxtui.analysis.book import Book
+from ctxtui.core.block import Block
+from ctxtui.services.config.package_data import vocabulary
+from ctxtui.services.counting.label_search import Cut, LabelSearch
+from ctxtui.tokens.encode import TokenizerFailure, count_text
+from ctxtui.tokens.estimators import ESTIMATORS
+from ctxtui.tokens.features import Features, features_of
+from ctxtui.tokens.models import ModelCard
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+    from ctxtui.analysis.labels.labelling import Labelling
+    from ctxtui.services.counting.labels import Labels
+
+STEP: Final = 512
+"""Nodes counted between two looks at whether to go on."""
+
+
+class Bench(Protocol):
+    """Where the counting is done: in this process or in another one."""
+
+    def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
+        """The features of each of `blocks` as the model of `card` is counted."""
+
+
+class Here:
+    """Counts in this process. Building an encoding holds the GIL for about 0.13 s: not for a process with a screen."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        """Texts on which the tokenizer gave up: they were taken at 4 bytes a token."""
+        self._search = LabelSearch()
+
+    def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
+        """The features of each block."""
+        count = self._counter(card.encoding)
+        return [features_of(block, count, card) for block in blocks]
+
+    def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
+        """The labelled pieces of each block, which comes with its category."""
+        count = self._counter(card.encoding)
+        return [self._search.cut(labelling, category, block, count) for category, block in blocks]
+
+    @property
+    def slow(self) -> set[str]:
+        """Names of the label rules that took too long and are left out."""
+        return self._search.slow
+
+    def _counter(self, name: str) -> Callable[[str], int]:
+        if name in ESTIMATORS:
+            return ESTIMATORS[name]
+
+        def count(text: str) -> int:
+            try:
+                return count_text(_encoding(name), text)
+            except TokenizerFailure:
+                self.failures += 1
+                return -(-len(text.encode("utf-8", "replace")) // 4)
+
+        return count
+
+
+@cache
+def _encoding(name: str) -> Encoding:
+    from ctxtui.tokens.vocab import ENCODINGS, build_encoding
+
+    return build_encoding(name, vocabulary(ENCODINGS[name].vocabulary))
+
+
+class Counter:
+    """Features of blocks, each counted once. A `Book` takes it as its `measure`.
+
+    `recall` is asked once per way of counting and batch for what is remembered (the store's token counts), `unsaved`
+    gives what is new. Counts belong to the digest and to `ModelCard.counting`. `labels` split the blocks, where rules
+    are wanted.
+    """
+
+    def __init__(
+        self,
+        bench: Bench | None = None,
+        recall: Callable[[str, list[str]], Mapping[str, Features]] | None = None,
+        labels: Labels | None = None,
+    ):
+        self._bench: Bench = bench or Here()
+        self._recall = recall
+        self.labels = labels
+        self._known: dict[str, dict[str, Features]] = {}
+        self._new: dict[str, dict[str, Features]] = {}
+        self.blocks_counted = 0
+        """Blocks that went through the tokenizer: the rest was remembered."""
+
+    def __call__(self, card: ModelCard) -> Callable[[Block], Features]:
+        """The function that gives a block's features as the model of `card` is counted."""
+        known = self._known.setdefault(way(card), {})
+
+        def measure(block: Block) -> Features:
+            found = known.get(block.digest)
+            if found is None:
+                self.prefetch(card, [block])
+                found = known[block.digest]
+            return found
+
+        return measure
+
+    def prefetch(self, card: ModelCard, blocks: Iterable[Block]) -> None:
+        """Count those of `blocks` that are not known yet, in one go."""
+        name = way(card)
+        known = self._known.setdefault(name, {})
+        missing = {block.digest: block for block in blocks if block.digest not in known}
+        if missing and self._recall is not None:
+            known.update(self._recall(name, list(missing)))
+            missing = {digest: block for digest, block in missing.items() if digest not in known}
+        if missing:
+            counted = self._bench.features(card, list(missing.values()))
+            fresh = dict(zip(missing, counted, strict=True))
+            known.update(fresh)
+            self._new.setdefault(name, {}).update(fresh)
+            self.blocks_counted += len(fresh)
+
+    def unsaved(self) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
+        """What was worked out since the last call, by way of counting and digest: for the store to keep."""
+        new, self._new = self._new, {}
+        return {**new, **(self.labels.unsaved() if self.labels else {})}
+
+
+FORMULAS: Final = 2
+"""Raised when `features_of` counts differently: what was remembered before is then not used."""
+
+
+def way(card: ModelCard) -> str:
+    """How a model is counted, as a short text: what a remembered count is filed under."""
+    return "|".join(map(str, (FORMULAS, *card.counting)))
+
+
+def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]:
+    """Count up to `limit` further nodes of `book`, new blocks in one batch; returns (nodes counted, nodes in all).
+
+    For a worker: call it until both are equal.
+    """
+    tree = book.session.tree
+    for model in book.models:
+        first = book.cumulated(model).done
+        last = min(len(tree), first + limit)
+        if first < last:
+            counter.prefetch(book.card(model), (tree[node].block for node in range(first, last)))
+            if counter.labels is not None:
+                counter.labels.prefetch(book.card(model), (tree[node] for node in range(first, last)))
+    return book.advance(limit)
+
+
+def count_all(book: Book, counter: Counter) -> None:
+    """Count everything that is in the session now."""
+    done, total = 0, 1
+    while done < total:
+        done, total = count_on(book, counter, STEP * 8)

@@ -1,0 +1,35 @@
+"""Prices for calls: the packaged table with the user's own prices in front."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from ctxtui.core.call import Call
+from ctxtui.pricing.price import Cost, Override, PriceTable, price_call
+from ctxtui.services.config.package_data import price_table
+from ctxtui.services.config.settings import Settings
+
+
+def prices_for(settings: Settings) -> PriceTable:
+    """The override price table with the user's prices in front."""
+    base = price_table()
+    own = tuple(_override(model, rates) for model, rates in settings.prices.items())
+    return PriceTable(base.version, (*own, *base.rows)) if own else base
+
+
+def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:
+    """The function that prices a call at its own time; None where its model has no price."""
+    return lambda call: price_call(call, table)
+
+
+def _override(model: str, rates: Mapping[str, float]) -> Override:
+    return Override(
+        match=re.escape(model),
+        source="setting prices",
+        input=rates["input"],
+        output=rates["output"],
+        cache_read=rates.get("cache_read"),
+        cache_write_5m=rates.get("cache_write_5m"),
+        cache_write_1h=rates.get("cache_write_1h"),
+    )

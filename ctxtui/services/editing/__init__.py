@@ -1,0 +1,1 @@
+"""Overlay, staging, next request, export, repair."""

@@ -1,0 +1,139 @@
+"""Curating a recorded context: edits and policies applied, priced, checked, and written as what it is wanted as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache import what_if
+from ctxtui.analysis.cache.what_if import Weigh
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.policies.policy import Step, run_all
+from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.price.dependence import Literals
+from ctxtui.curation.price.price_tag import Asked, PriceTag, price_tag
+from ctxtui.curation.provider_rules import Rules, rules_for
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.editing.edited_context import Ready
+from ctxtui.tokens.cumulate import is_read
+from ctxtui.tokens.weights import tokens
+
+if TYPE_CHECKING:
+    from ctxtui.pricing.price import PriceTable
+    from ctxtui.services.counting.counting import Counter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curation(Ready):
+    """A context under edits with its price. `log` holds the given edits and what the policies made, `made` only
+    these."""
+
+    rules: Rules
+    log: tuple[Edit, ...]
+    made: tuple[Edit, ...]
+    tag: PriceTag
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Tokens of one context's blocks as its model counts them."""
+
+    book: Book
+    counter: Counter
+    model: str
+    head: int
+    context: Context
+
+    def of(self, block: Block) -> int:
+        """Tokens of any block; headers count with what follows them."""
+        if block.kind == HEADER:
+            return 0
+        return round(tokens(self.counter(self.book.card(self.model))(block), self.book.weights(self.model)))
+
+    def at(self, position: int) -> int:
+        """Tokens of the block at a raw position, as the provider reads it."""
+        strips = self.book.card(self.model).strips_thinking
+        node = self.context.nodes[position]
+        read = is_read(self.context.tree, self.head, node, strips_thinking=strips)
+        return self.of(self.context.items[position].block) if read else 0
+
+
+def curated(
+    book: Book,
+    counter: Counter,
+    chosen: Chosen,
+    *,
+    steps: Sequence[Step] = (),
+    edits: Sequence[Edit] = (),
+    after: bool = False,
+    drops_blocks: bool = False,
+    usable_share: float = 0.75,
+    prices: PriceTable,
+) -> Curation:
+    """The context of the `chosen` call (or, with `after`, the one behind its answer) under `edits` and then the
+    policies of `steps`. With `drops_blocks`, thinking that is bound to what changed stays for the provider to drop.
+    Everything in `book` must be counted."""
+    session, call = book.session, chosen.call
+    head = next_head(session, chosen) if after else call.sent_head
+    context = Context.of_call(session.tree, call, head)
+    model = call.model or session.model
+    card = book.card(model)
+    rules = rules_for(context.dialect, card, drops_blocks=drops_blocks)
+    sizes = Sizes(book, counter, model, head, context)
+    counter.prefetch(card, [item.block for item in context.items])
+    literals = Literals(context)
+    literals.advance()
+    usable = round((card.window or 0) * usable_share)
+    asked, weigh = _asked(book, call, head, prices, after=after)
+    hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
+    situation = Situation(context, tuple(edits), sizes.at, sizes.of, usable, rules, literals, hidden=hidden)
+    made = run_all(steps, situation)
+    log = (*edits, *made)
+    applied = apply(context, log, rules)
+    measure = counter(card)
+    tag = price_tag(apply(context, (), rules), applied, asked, lambda block: round(weigh(measure(block))), literals)
+    return Curation(
+        session=session,
+        chosen=chosen,
+        context=context,
+        applied=applied,
+        prefill=card.prefill,
+        after=after,
+        rules=rules,
+        log=log,
+        made=tuple(made),
+        tag=tag,
+    )
+
+
+def next_head(session: Session, chosen: Chosen) -> int:
+    """The context behind the call's answer: up to the thread's tip where it is the last call."""
+    calls = session.thread_calls(chosen.thread)
+    tip = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
+    if (not calls or chosen.number == len(calls)) and session.tree.holds(tip, chosen.call.response_head):
+        return tip
+    return chosen.call.response_head or chosen.call.raw_head
+
+
+def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool) -> tuple[Asked, Weigh]:
+    from ctxtui.pricing.price import price
+
+    rules = cached_by(book)
+    found = what_if.following(book, rules, call, head) if after else what_if.before(book, rules, call)
+
+    def charge(usage: Usage, at: float) -> float | None:
+        cost = price(usage, call.model, call.provider, at or None, prices)
+        return None if cost is None else cost.usd
+
+    asked = Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors)
+    return asked, found.weigh

@@ -1,0 +1,193 @@
+"""Exports: one call's context as a request body, or a whole session in ctxtui's own format; what is lost is named.
+
+A call as a shell command that sends it again; the key comes from the environment, never from here.
+
+Writing the context of an open session as the applied edits leave it: what it can be written as, and where.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.core.call import Fidelity
+from ctxtui.core.edit import Edit
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.session import Session
+from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, written
+
+CURL: Final = "curl"
+FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL)
+"""What can be exported to: a session to the first, one call's context to the others (curl: as a shell command)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The bytes of an export, and a line for each kind of thing that it could not carry."""
+
+    data: bytes
+    lost: tuple[str, ...] = ()
+
+
+def exported(session: Session, form: str, chosen: Chosen) -> Exported:
+    """`session` in ctxtui's own format, or the context of the `chosen` call as a body of another dialect.
+
+    Where the recording holds the request itself and `form` is its dialect, the body is byte for byte what was sent.
+    Raises `NotFound` for a form that there is not.
+    """
+    if form not in FORMS:
+        raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join(FORMS)}")
+    if form == OWN:
+        from ctxtui.transcripts.formats.ctxtui import write
+
+        return Exported(write(session))
+    if form == CURL:
+        own = own_form(chosen)
+        body = exported(session, own, chosen)
+        return Exported(command(own, body.data), body.lost)
+    from ctxtui.wire.translate.encode import export
+
+    call, tree = chosen.call, session.tree
+    recorded = tree.items(call.raw_head)
+    items = recorded if call.sent_head == call.raw_head else tree.items(call.sent_head)
+    data, lost = export(
+        form.replace("-", "_"), items, call.skeleton, model=call.model or session.model, recorded=recorded
+    )
+    lacking = call.fidelity == Fidelity.TRANSCRIPT and not any(i.place.section in ("system", "tools") for i in items)
+    missing = ["not recorded: system prompt and tools"] if lacking else []
+    return Exported(data, tuple(dict.fromkeys([*missing, *lost])))
+
+
+def own_form(chosen: Chosen) -> str:
+    """The form that is the call's own dialect; where none is recorded, the one that its model's maker speaks."""
+    call = chosen.call
+    dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""
+    if dialect in FORMS:
+        return dialect
+    return "anthropic" if call.provider == "anthropic" or "claude" in call.model else "openai-chat"
+
+
+def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write the file `path` with mode 0600. Raises `CtxtuiError` where none can be made, or there is one already and
+    it is not to be replaced. What stood there is not written into but left behind: a link to it keeps it."""
+    if not replace and os.path.lexists(path):
+        raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
+    if path.is_dir():
+        raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(beside, path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(path)) from error
+
+
+class _Endpoint(NamedTuple):
+    url: str
+    headers: tuple[str, ...]
+
+
+VERSION: Final = "2026-10-21"
+"""The version of Anthropic's API that requests are written for (facts §1)."""
+
+_OPENAI: Final = ("Authorization: Bearer $OPENAI_API_KEY",)
+_ENDPOINTS: Final = {
+    "anthropic": _Endpoint(
+        "https://api.anthropic.com/v1/messages",
+        ("x-api-key: $ANTHROPIC_API_KEY", f"anthropic-version: {VERSION}"),
+    ),
+    "openai-chat": _Endpoint("https://api.openai.com/v1/chat/completions", _OPENAI),
+    "openai-responses": _Endpoint("https://api.openai.com/v1/responses", _OPENAI),
+}
+_MARK: Final = "CTXTUI_BODY"
+
+
+def command(form: str, body: bytes) -> bytes:
+    """The curl command that posts `body`, a request in the dialect `form`.
+
+    The body stands in a here-document, byte for byte; the shell expands nothing in it.
+    """
+    endpoint = _ENDPOINTS[form]
+    lines = [f"curl -sS {endpoint.url} \\"]
+    lines += [f'  -H "{header}" \\' for header in ("content-type: application/json", *endpoint.headers)]
+    mark = _MARK
+    while mark.encode() in body:
+        mark += "_"
+    lines.append(f"  --data-binary @- <<'{mark}'")
+    return "\n".join(lines).encode() + b"\n" + body.rstrip(b"\n") + f"\n{mark}\n".encode()
+
+
+EDITS: Final = "edits"
+"""The applied edits themselves, for ``ctxtui curate --edits``."""
+_RESUMING: Final = {"claude-code": "claude --resume {id}", "codex": "codex resume {id}"}
+_KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat"}
+
+
+def offers(ready: Ready, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
+    """What the context can be written as, by key: its own dialect among the bodies, and a file that the tool which
+    recorded it resumes."""
+    found = {key: form for key, form in _KEYS.items() if form != "ollama-chat" or form == ready.form}
+    found["c"] = OWN
+    if ready.resumed and source is not None:
+        found["s"] = ready.resumed
+    if edits:
+        found["e"] = EDITS
+    return found if ready.form == "ollama-chat" else {**found, "u": CURL}
+
+
+def place_for(ready: Ready, form: str, source: Path | None) -> str:
+    """A file to begin with; the folder of the recording where the tool resumes only files beside it."""
+    if form in RESUMED and source is not None:
+        return str(source.parent)
+    stem = source.name.partition(".")[0] if source is not None else ready.session.about.id or "context"
+    ends = {OWN: "curated.ctxtui.jsonl", EDITS: "edits.jsonl", CURL: "curated.sh"}
+    return f"{stem}.{ends.get(form, f'curated.{form}.json')}"
+
+
+def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], place: str) -> str:
+    """Write it to the new file `place` (a folder, for a file that has its own name); returns what to tell the user.
+
+    Raises `CtxtuiError`: the edits are refused, the provider would refuse the request, the file cannot be made."""
+    path = Path(place).expanduser()
+    data, lost, name = data_of(ready, form, source, edits)
+    path = path / name if name and path.is_dir() else path
+    write_private(path, data)
+    told = f"{len(data):,} bytes written to {path}"
+    if name and path.name != name:
+        return f"{told}; its name must be {name} for the tool to find it"
+    if form in RESUMED:
+        # First: it is what the user types next, and lines are cut at their end.
+        told = f"{_RESUMING[form].format(id=_id_of(name))}; {told}"
+    return told + (f"; without {', '.join(one.removeprefix('not recorded: ') for one in lost)}" if lost else "")
+
+
+def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit]) -> tuple[bytes, Sequence[str], str]:
+    """Its bytes, what they do not carry, and the name that the file must have ("": any). Raises as `save` does."""
+    if form == EDITS:
+        from ctxtui.core.edit_json import dumps
+
+        return dumps(edits), (), ""
+    body = ready.form if form == CURL else form
+    made = written(ready, body, source)
+    if made.violations:
+        first = made.violations[0]
+        raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
+    if form != CURL:
+        return made.data, made.lost, made.name
+
+    return command(body, made.data), made.lost, ""
+
+
+def _id_of(name: str) -> str:
+    """The session's id in the name of a file that is resumed: its last 36 characters, a UUID."""
+    return name.removesuffix(".jsonl")[-36:]

@@ -1,0 +1,147 @@
+"""The next request of an open session: asked of the simulated caches once, then priced as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.misses import lived
+from ctxtui.analysis.cache.next_call import Coming, coming
+from ctxtui.analysis.cache.what_if import Replay, Weigh
+from ctxtui.core.block import Block
+from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.price.price_tag import Asked
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.workers.pricing_worker import Pricer, price_here
+
+STEP = 1_000
+"""Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""
+
+
+class Charges:
+    """What usage costs at the terms of `call`: rates are asked of `pricer` once per thousand input tokens."""
+
+    def __init__(self, pricer: Pricer, call: Call, length: int) -> None:
+        self._pricer = pricer
+        self._call = call
+        self._length = length
+        self._rates: dict[int, tuple[float, ...] | None] = {}
+
+    def __call__(self, usage: Usage, at: float) -> float | None:
+        """USD of `usage`, as part of a call of the length that this was made for where it is shorter."""
+        length = max(usage.input, self._length if usage.input < self._length // 2 else 0, 1)
+        rates = self._of((length - 1) // STEP, length)
+        if rates is None:
+            return None
+        units = (usage.fresh, usage.cache_read, usage.write_5m, usage.write_1h, usage.write_30m, usage.write_12h)
+        return sum(n * rate for n, rate in zip((*units, usage.output), rates, strict=True))
+
+    def _of(self, key: int, length: int) -> tuple[float, ...] | None:
+        if key not in self._rates:
+            alone = (
+                Usage(fresh=length),
+                Usage(cache_read=length),
+                Usage(write_5m=length),
+                Usage(write_1h=length),
+                Usage(write_30m=length),
+                Usage(write_12h=length),
+            )
+            probes = [replace(self._call, usage=usage, stop_reason="") for usage in alone]
+            probes.append(replace(self._call, usage=Usage(fresh=length, output=length), stop_reason=""))
+            costs = [cost for cost, _ in self._pricer(probes)]
+            fresh = costs[0]
+            if fresh is None or any(cost is None for cost in costs):
+                self._rates[key] = None
+            else:
+                sums = [cost.usd / length for cost in costs if cost is not None]
+                self._rates[key] = (*sums[:-1], sums[-1] - sums[0])
+        return self._rates[key]
+
+
+@dataclass(frozen=True)
+class Next:
+    """The next request: as the price tag takes it, and foretold for the screen. `parts_at` is the raw position from
+    which it is another one than what was sent last, because edits were applied or taken back (None: it goes on).
+    `weigh` gives the tokens of features, as the lengths of the request have it."""
+
+    asked: Asked
+    coming: Coming
+    weigh: Weigh
+    parts_at: int | None = None
+
+
+def next_of(
+    replay: Replay,
+    book: Book,
+    call: Call,
+    head: int,
+    calls: Sequence[Call],
+    pricer: Pricer,
+    at: float | None = None,
+    under: UnderEdits | None = None,
+) -> Next:
+    """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended; everything in
+    `book` must be counted), under the edits that it is `under` (None: without any). `calls` are those of the thread up
+    to `call`."""
+    rules = cached_by(book)
+    found = replay.following(call, head, at)
+    charge = Charges(pricer, call, found.prompt.total)
+    asked, parts = (
+        Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors),
+        _parted(book.session.tree, call, head),
+    )
+    measure, weigh = book.measure(call.model), found.weigh
+
+    def count(block: Block) -> int:
+        return round(weigh(measure(block)))
+
+    if under is not None:
+        raw, found = found, replay.following(call, under.head, at)
+        asked, parts = under.asked(call, raw, found, charge, count), under.parts_at(call, raw.prompt, count)
+    head = under.head if under is not None else head
+    expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
+    half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
+    life = lived(rules(call), calls)
+    inferred = rules(call).engine == "anthropic" and call.skeleton is None
+    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh, parts)
+
+
+def _parted(tree: Tree, call: Call, head: int) -> int | None:
+    """The raw position from which the request without edits is another one than `call` sent: where those under which
+    that left were taken back. None where it only goes on."""
+    shared = tree.common(head, call.sent_head)
+    return None if shared == call.sent_head else tree[shared].depth
+
+
+def coming_of(
+    session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
+) -> Coming | None:
+    """The next call of a thread under the applied `edits`, worked out here; None where it has no call with a report."""
+    calls = session.thread_calls(thread)
+    if not calls or calls[-1].usage is None:
+        return None
+    book = book_for(session, counter, settings)
+    count_all(book, counter)
+    last = calls[-1]
+    tip = session.threads[thread].tip if thread in session.threads else last.response_head
+    head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
+    under = None
+    if edits:
+        context = Context.of_call(session.tree, last, head)
+        under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
+        count_all(book, counter)
+    replay = Replay(book, cached_by(book))
+    return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), under=under).coming

@@ -1,0 +1,83 @@
+"""The next requests of an open session, worked out once in a worker and kept until something changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ctxtui.analysis.cache.what_if import Replay
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.context import Context
+from ctxtui.curation.price.dependence import Literals
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.editing.next_request import Next, next_of
+
+if TYPE_CHECKING:
+    from ctxtui.core.call import Call
+    from ctxtui.services.study.study import Study
+    from ctxtui.views.model.scene import Scene
+
+Later = Callable[[Callable[[], None]], None]
+"""Has something done in a worker, before anything else."""
+
+
+@dataclass(eq=False)
+class _Asked:
+    """A next request that was asked for: `found` is there when it is worked out."""
+
+    under: Applied | None
+    found: Next | None = None
+
+
+class NextDesk:
+    """What would follow the call shown of `study`, without edits and under those that are applied."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._replay: Replay | None = None
+        self._here: Hashable = None
+        self._known: list[_Asked] = []
+        self._read: Hashable = None
+        self.literals: Literals | None = None
+        """The literals of the context whose next call was worked out; None before."""
+
+    @property
+    def foretelling(self) -> bool:
+        """Whether a next request is being worked out."""
+        return any(one.found is None for one in self._known)
+
+    def of(
+        self, scene: Scene, context: Context, applied: Applied | None, later: Later, *, live: bool = False
+    ) -> Next | None:
+        """The request that would follow the call shown with `context`, under what is `applied` (None: without edits);
+        None while it is worked out, which `later` does in a worker. A live session's is sent now, a recorded one's when
+        the call shown had ended."""
+        study, call = self._study, scene.call
+        here = (call.id, context.head, id(context), study.book.version, len(study.session.calls), live)
+        if here != self._here:
+            self._here, self._known = here, []
+        under = applied if applied is not None and (applied.touched or applied.marks) else None
+        asked = next((one for one in self._known if one.under is under), None)
+        if asked is None:
+            asked = _Asked(under)
+            self._known.append(asked)
+            calls, at = list(scene.calls[: scene.index + 1]), time.time() if live else None
+            later(partial(self._work, asked, context, context.head, calls, at))
+        return asked.found
+
+    def _work(self, asked: _Asked, context: Context, head: int, calls: Sequence[Call], at: float | None) -> None:
+        study, under = self._study, asked.under
+        made = UnderEdits.of(under) if under is not None else None
+        study.count_all()
+        if self._replay is None:
+            self._replay = Replay(study.book, cached_by(study.book))
+        found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
+        if self._read != (id(context), head):
+            literals = Literals(context)
+            literals.advance()
+            self._read, self.literals = (id(context), head), literals
+        asked.found = found

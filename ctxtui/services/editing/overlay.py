@@ -1,0 +1,242 @@
+"""The edits of one thread of an open session: staged, applied, undone, and kept in the database.
+
+Everything happens in memory at once; `save` writes what is new and may be called in a worker thread. A session that
+was only opened is imported by the first save: reading writes nothing, the first staged edit does.
+
+The overlays of an open session: read when they are first asked for, kept in the database in the background.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import USER, Edit, Target, make
+from ctxtui.core.edit_log import (
+    Stamp,
+    Standing,
+    applying,
+    discarding,
+    redoing,
+    reverting,
+    standing,
+    undoing,
+)
+from ctxtui.core.errors import NotFound
+from ctxtui.core.session import MAIN
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.session_actions import source_info, stored_name
+
+if TYPE_CHECKING:
+    from ctxtui.store.store import Store
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
+    from ctxtui.services.recordings.recording import Loaded
+    from ctxtui.store.store import Store
+
+
+class Overlay:
+    """The overlay of a thread, as far as this program knows it.
+
+    `log` are its entries so far. `version` grows with every change, so that screens know when to paint again.
+    """
+
+    def __init__(
+        self,
+        log: Iterable[Edit] = (),
+        *,
+        thread: str = MAIN,
+        branch: str = "",
+        now: Callable[[], float] = time.time,
+        new_id: Callable[[], str] = lambda: secrets.token_hex(6),
+    ) -> None:
+        self.thread = thread
+        self.branch = branch
+        self._log = list(log)
+        self._saved = len(self._log)
+        self._artifacts: dict[str, bytes] = {}
+        self._now = now
+        self._new_id = new_id
+        self._lock = threading.Lock()
+        self._standing: tuple[int, Standing] | None = None
+
+    @property
+    def version(self) -> int:
+        """How many entries there are: it only grows."""
+        return len(self._log)
+
+    @property
+    def log(self) -> Sequence[Edit]:
+        """Every entry, in order."""
+        return tuple(self._log)
+
+    @property
+    def standing(self) -> Standing:
+        """The edits in force: `applied` and `staged`."""
+        if self._standing is None or self._standing[0] != len(self._log):
+            self._standing = len(self._log), standing(self._log)
+        return self._standing[1]
+
+    @property
+    def staged(self) -> tuple[Edit, ...]:
+        """Edits that wait to be applied: drafts, kept when ctxtui is closed."""
+        return self.standing.staged
+
+    @property
+    def applied(self) -> tuple[Edit, ...]:
+        """Edits under which the next request leaves."""
+        return self.standing.applied
+
+    @property
+    def in_force(self) -> tuple[Edit, ...]:
+        """Staged and applied together, in order of the log: what is shown and priced."""
+        found = {edit.id for part in self.standing for edit in part}
+        return tuple(edit for edit in self._log if edit.id in found)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `save` has anything to write."""
+        return self._saved < len(self._log) or bool(self._artifacts)
+
+    def stage(
+        self, kind: str, targets: Iterable[Target], given: Mapping[str, Json] | None = None, *, author: str = USER
+    ) -> Edit:
+        """Stage one edit. Raises `ValueError` for a kind that there is not."""
+        made = make(kind, targets, given, author=author)
+        return self.stage_all([made])[0]
+
+    def stage_all(self, edits: Iterable[Edit]) -> list[Edit]:
+        """Stage several edits as one action, which one undo takes back. Each gets its time and batch, and an id of
+        its own unless it is a policy's (whose name says what it does, so that a reverted one stays reverted)."""
+        stamp = self._stamp()
+        made = []
+        for n, e in enumerate(edits):
+            id_ = f"{stamp.id}.{n}" if e.author == USER else e.id
+            made.append(Edit(id_, e.kind, e.targets, e.author, stamp.at, e.payload, stamp.id))
+        known = {entry.id for entry in self._log}
+        return self._append([edit for edit in made if edit.id not in known])
+
+    def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
+        """Apply what is staged, everything or `only` these ids; the entries that were made (none where nothing was)."""
+        return self._append(applying(self._log, self._stamp(), only))
+
+    def discard(self) -> list[Edit]:
+        """Take back what is staged; undo brings it back."""
+        return self._append(discarding(self._log, self._stamp()))
+
+    def revert(self, ids: Iterable[str]) -> list[Edit]:
+        """Take back single entries of the log, staged or applied."""
+        return self._append(reverting(self._log, ids, self._stamp()))
+
+    def undo(self) -> list[Edit]:
+        """Undo the last action, also one of an earlier run of the program."""
+        return self._append(undoing(self._log, self._stamp()))
+
+    def redo(self) -> list[Edit]:
+        """Bring back what was undone last."""
+        return self._append(redoing(self._log, self._stamp()))
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep an artifact with the session: the content that an ``externalize`` edit takes out."""
+        self._artifacts[name] = data
+
+    def fork(self, branch: str) -> Overlay:
+        """A copy of this log under another name, to go on with apart; nothing of it is saved yet."""
+        other = Overlay((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
+        other._log = list(self._log)
+        return other
+
+    def save(self, store: Store, session: Callable[[Store], str]) -> None:
+        """Write what is new to `store`. `session` gives the session's id there, importing it if need be."""
+        with self._lock:
+            entries, kept = self._log[self._saved :], dict(self._artifacts)
+            if not entries and not kept:
+                return
+            id_ = session(store)
+            store.add_edits(id_, entries, thread=self.thread, branch=self.branch)
+            for name, data in kept.items():
+                store.put_artifact(id_, name, data)
+                if self._artifacts.get(name) is data:
+                    del self._artifacts[name]
+            self._saved += len(entries)
+
+    def _stamp(self) -> Stamp:
+        return Stamp(self._new_id(), self._now())
+
+    def _append(self, entries: list[Edit]) -> list[Edit]:
+        self._log += entries
+        return entries
+
+
+class Overlays:
+    """The edits of every thread of the session that `loaded` reads.
+
+    A session that was only opened is imported by the first `save` that has something to write (reading writes nothing).
+    """
+
+    def __init__(self, loaded: Loaded, settings: Settings) -> None:
+        self._loaded = loaded
+        self._settings = settings
+        self._known: dict[str, Overlay] = {}
+        self._lock = threading.Lock()
+        self._id = ""
+
+    def of(self, thread: str) -> Overlay:
+        """The overlay of `thread`. Raises `CtxtuiError` where the database cannot be read."""
+        with self._lock:
+            found = self._known.get(thread)
+            if found is None:
+                found = self._known[thread] = Overlay(self._read(thread), thread=thread)
+            return found
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `save` has anything to write."""
+        return any(overlay.unsaved for overlay in self._known.values())
+
+    def save(self) -> None:
+        """Write what is new, for a worker thread. Raises `CtxtuiError`; what could not be written stays unsaved."""
+        if not self.unsaved:
+            return
+        from ctxtui.store.store import Store
+
+        with Store.open(database(self._settings.data_dir)) as store:
+            for overlay in list(self._known.values()):
+                overlay.save(store, self._stored)
+
+    def _read(self, thread: str) -> list[Edit]:
+        path = database(self._settings.data_dir)
+        if not path.exists():
+            return []
+        from ctxtui.store.store import Store
+
+        with Store.open(path, readonly=True) as store:
+            try:
+                return store.edits(self._name, thread)
+            except NotFound:
+                return []
+
+    @property
+    def _name(self) -> str:
+        """The name by which the session goes in the database, stored or not."""
+        return stored_name(self._loaded)
+
+    def _stored(self, store: Store) -> str:
+        """The session's id in the database; imports it where it is not there."""
+        if self._id:
+            return self._id
+        loaded = self._loaded
+        if loaded.path is None:
+            self._id = store.resolve(loaded.name)
+        else:
+            from ctxtui.services.counting.pricing import price_of, prices_for
+
+            price = price_of(prices_for(self._settings))
+            self._id = store.import_session(loaded.session, source_info(loaded), price=price)
+        return self._id

@@ -1,0 +1,180 @@
+"""What every policy would do to the context shown, besides the edits that stand: worked out one by one."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.references import externalized_content
+from ctxtui.curation.policies.policy import Policy, Step, run
+from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.price.price_tag import PriceTag, pays_back, price_tag
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.tokens.cumulate import is_read
+from ctxtui.tokens.weights import tokens
+from ctxtui.views.lists.policies import Proposed, Setting
+
+if TYPE_CHECKING:
+    from ctxtui.core.block import Block
+    from ctxtui.core.canonical import Json
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation.apply.applied import Applied
+    from ctxtui.services.editing.next_request import Next
+    from ctxtui.services.editing.staging import StagingDesk
+    from ctxtui.views.model.scene import Scene
+
+
+PATIENCE: Final = 20.0
+"""Seconds for which prices are waited for; without them the rest is told."""
+
+
+class Proposals:
+    """Every policy, with its defaults or as `set`, on the context of `scene` under its edits, as `desk` has it;
+    `coming` asks for the next request without staged edits (None: prices are not known). Made at once; `rows` and `row`
+    are for a worker."""
+
+    def __init__(self, desk: StagingDesk, scene: Scene, coming: Callable[[], Next | None]) -> None:
+        self._desk = desk
+        self._study = desk.study
+        self._model = scene.call.model
+        self._staging = desk.staging(scene)
+        self._before = desk.applied(scene)
+        self._ask = coming
+        self._coming = coming()
+        self._overlay = desk.overlay(scene.thread or "main")
+        self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
+        self._policies = tuple(every_policy().values())
+        self._given: dict[str, dict[str, Json]] = {}
+        self._worked: tuple[Situation, PriceTag | None] | None = None
+
+    @property
+    def empty(self) -> list[Proposed]:
+        """Every policy, before anything is worked out."""
+        return [self._known(policy) for policy in self._policies]
+
+    def set(self, index: int, text: str) -> None:
+        """Set a policy otherwise: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
+        policy = self._policies[index]
+        self._given[policy.name] = settings_of(policy, text)
+
+    def rows(self) -> Iterator[Proposed]:
+        """What each would do, in the same order."""
+        for index in range(len(self._policies)):
+            yield self.row(index)
+
+    def row(self, index: int) -> Proposed:
+        """What one would do, set as it is now."""
+        policy = self._policies[index]
+        row = self._known(policy)
+        if self._worked is None:
+            self._await()
+            tag = self._priced(self._staging.applied) if self._overlay.staged else None
+            self._worked = self._situation(), tag
+        try:
+            return self._tried(policy, row, *self._worked)
+        except CtxtuiError as error:
+            return replace(row, why=error.message)
+
+    def _await(self) -> None:
+        """Wait for the next request, which another worker works out: it tells what is cached, and what quotes what."""
+        until = time.monotonic() + PATIENCE
+        while self._coming is None and self._desk.foretelling and time.monotonic() < until:
+            time.sleep(0.02)
+            self._coming = self._ask()
+
+    def _situation(self) -> Situation:
+        staging, coming = self._staging, self._coming
+        context = staging.applied.context
+        sizes = [self._size(position) for position in range(len(context))]
+        return Situation(
+            context,
+            tuple(self._overlay.log),
+            sizes.__getitem__,
+            self._count,
+            staging.scene.limits.usable,
+            self.rules,
+            self._desk.literals,
+            cold=coming is not None and not coming.asked.read,
+            hidden=max(0, staging.before - sum(sizes)),
+            known=staging.applied,
+        )
+
+    def _size(self, position: int) -> int:
+        """Tokens of the block at a raw position as the model reads it; headers count with what follows them."""
+        staging = self._staging
+        running, node = staging.scene.running, staging.applied.context.nodes[position]
+        if staging.applied.context.items[position].block.kind == HEADER:
+            return 0
+        strips = running.strips_thinking
+        read = is_read(staging.scene.session.tree, staging.head, node, strips_thinking=strips)
+        return running.own(node) if read else 0
+
+    def _count(self, block: Block) -> int:
+        return round(tokens(self._study.measured(self._model, block), self._study.book.weights(self._model)))
+
+    def _tried(self, policy: Policy, row: Proposed, situation: Situation, tag: PriceTag | None) -> Proposed:
+        made = run(Step(policy, dict(self._given.get(policy.name, {}))), situation)
+        own = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
+        row = replace(row, freed=0, stands=own)
+        if not made:
+            return row
+        context = situation.context
+        after = apply(context, (*situation.log, *made), self.rules)
+        if after.refused:
+            return replace(row, why=after.refused)
+        staged = replace(self._staging, applied=after, tokens_of=self._count)
+        usable = situation.usable
+        row = replace(
+            row,
+            edits=tuple(made),
+            freed=staged.freed - self._staging.freed,
+            share=staged.after / usable if usable else None,
+        )
+        found = self._priced(after)
+        return row if found is None else _at_best(row, found, tag)
+
+    def _priced(self, after: Applied) -> PriceTag | None:
+        coming = self._coming
+        if coming is None:
+            return None
+
+        def count(block: Block) -> int:
+            return round(coming.weigh(self._study.measured(self._model, block)))
+
+        return price_tag(self._before, after, coming.asked, count)
+
+    def _known(self, policy: Policy) -> Proposed:
+        values = {**policy.defaults, **self._given.get(policy.name, {})}
+        settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
+        return Proposed(policy.name, policy.about, settings)
+
+    def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
+        """The content that `edits` take out, by name."""
+        return externalized_content(self._staging.applied.context, edits)
+
+
+def _spelled(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _at_best(row: Proposed, found: PriceTag, staged: PriceTag | None) -> Proposed:
+    """`row` with the price at the cheapest moment, less what the edits that are staged cost then anyway."""
+    if not found.moments:
+        return row
+    moment = found.moments[found.cheapest]
+    once, per_call = moment.once, moment.per_call
+    already = next((one for one in staged.moments if one.name == moment.name), None) if staged is not None else None
+    if already is None:
+        return replace(row, moment=moment.name, once=once, per_call=per_call, pays_back=moment.pays_back)
+    more_once = None if once is None or already.once is None else once - already.once
+    more_per_call = None if per_call is None or already.per_call is None else per_call - already.per_call
+    back = pays_back(more_once, more_per_call)
+    return replace(row, moment=moment.name, once=more_once, per_call=more_per_call, pays_back=back)

@@ -1,0 +1,274 @@
+"""Where edits of an open session are staged: the overlay of each thread, and what it makes of a context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.price.dependence import Literals, Lost, Quote
+from ctxtui.curation.price.price_tag import EXPIRY, PriceTag, price_tag
+from ctxtui.curation.price.price_tag import Moment as Priced
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.services.editing.next_request import Next
+from ctxtui.services.editing.next_request_cache import Later, NextDesk
+from ctxtui.views.model.staging import Staging, is_unsent, parted
+from ctxtui.views.transcript.staged_pane import Moment, StagedPane
+
+if TYPE_CHECKING:
+    from ctxtui.core.block import Block
+    from ctxtui.core.edit import Edit
+    from ctxtui.services.editing.edited_context import Ready
+    from ctxtui.services.editing.overlay import Overlay
+    from ctxtui.services.study.study import Study
+    from ctxtui.views.model.scene import Scene
+
+
+FEW: Final = 1000
+"""Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
+MANY: Final = 20_000
+"""Blocks that are read at once where the user waits for it (a third of a second)."""
+
+
+class Kept(Protocol):
+    """Where overlays come from and are saved (`runtime.overlays.Overlays`)."""
+
+    def of(self, thread: str) -> Overlay:
+        """The overlay of `thread`."""
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `save` has anything to write."""
+
+    def save(self) -> None:
+        """Write what is new."""
+
+
+class StagingDesk:
+    """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
+
+    def __init__(self, study: Study, overlays: Kept) -> None:
+        self.study = study
+        self._overlays = overlays
+        self._context: Context | None = None
+        self._reading: tuple[object, int] | None = None
+        self._applied: tuple[object, Applied] | None = None
+        self._base: tuple[object, Applied] | None = None
+        self._plain: tuple[object, Applied] | None = None
+        self._under: Staging | None = None
+        self._next = NextDesk(study)
+        self._tag: tuple[object, PriceTag] | None = None
+
+    def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
+        """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
+        which `later` does in a worker. A live session's is sent now, a recorded one's when the call shown had ended."""
+        return self._following(scene, self.applied(scene), later, live=live) if self._known(scene, later) else None
+
+    def _known(self, scene: Scene, later: Later) -> bool:
+        """Whether the next call can be asked for."""
+        usage, (done, total) = scene.call.usage, self.study.progress
+        return usage is not None and usage.has_cache and done >= total and self.ready(scene, later)
+
+    def _following(self, scene: Scene, under: Applied, later: Later, *, live: bool) -> Next | None:
+        return self._next.of(scene, self.context(scene), under, later, live=live)
+
+    def overlay(self, thread: str) -> Overlay:
+        """The edits of `thread`. Raises `CtxtuiError` where the database cannot be read."""
+        return self._overlays.of(thread)
+
+    def has_edits(self, thread: str, marks: Collection[int] = ()) -> bool:
+        """Whether there is anything to show of `thread`."""
+        return bool(marks) or bool(self._overlays.of(thread).in_force)
+
+    def ready(self, scene: Scene, later: Later, *, waited_for: bool = False) -> bool:
+        """Whether `context` has it soon enough, maybe with the user waiting for it; else `later` reads it in a worker:
+        that of a long session takes a while."""
+        most = MANY if waited_for else FEW
+        head, tree, known = scene.tip or scene.head, scene.session.tree, self._context
+        before = known.head if known is not None and known.tree is tree else ROOT
+        new = tree[head].depth - tree[before].depth
+        if tree[head].depth <= most or head == before or (0 <= new <= most and tree.holds(head, before)):
+            return True
+        if self._reading != (tree, head):
+            self._reading = tree, head
+            later(partial(self._read, scene))
+        return False
+
+    def _read(self, scene: Scene) -> None:
+        self._context = Context.of_call(scene.session.tree, scene.call, scene.tip or scene.head)
+        self._reading = None
+
+    def context(self, scene: Scene) -> Context:
+        """The context that the request after the call shown would have, read for curation."""
+        head, tree = scene.tip or scene.head, scene.session.tree
+        if self._context is None or self._context.tree is not tree:
+            self._context = Context.of_call(tree, scene.call, head)
+        self._context = self._context.grown(head)
+        return self._context
+
+    def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
+        """What the edits make of it."""
+        overlay = self._overlays.of(scene.thread or "main")
+        context, model = self.context(scene), scene.call.model
+        key = (id(context), context.head, len(context), overlay, overlay.version, model)
+        if self._applied is None or self._applied[0] != key:
+            self._applied = key, self._apply(context, overlay.in_force, model)
+        applied, base = self._applied[1], self.before(scene)
+        sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
+        under = self._under
+        if not base.touched or not overlay.staged:
+            under = None
+        elif under is None or under.applied is not base or under.scene is not scene:
+            under = Staging(scene, base, sizes, head=head)
+        self._under = under
+        breaks = parted(base, applied)
+        return Staging(scene, applied, sizes, overlay.staged, marks, head, under, breaks)
+
+    def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
+        """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: the cheapest);
+        `later` and `live` are as in `next_call`."""
+        applied, usable = staging.applied, staging.scene.limits.usable
+        known = self._known(staging.scene, later)
+        coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
+        staged = bool(staging.edits) or staging.unsent
+        tag = self._price(staging, coming) if coming is not None and staged and staging.counted else None
+        if coming is not None and (tag is not None or not staged):
+            at = [one for one in (coming.parts_at, tag.breaks_at if tag is not None else None) if one is not None]
+            staging = staging.parted(min(at, default=None))
+        if tag is None:
+            return StagedPane(staging, usable, applied.context.dialect, asleep=len(applied.asleep))
+        assert coming is not None
+        moments = tuple(
+            Moment(one.name, _hint(one, coming.asked.now), one.once, one.per_call, one.pays_back) for one in tag.moments
+        )
+        chosen = tag.cheapest if moment is None else moment % max(1, len(moments))
+        return StagedPane(
+            staging,
+            usable,
+            applied.context.dialect,
+            moments,
+            chosen,
+            tag.thinking_lost,
+            tuple(_warnings(tag)),
+            len(applied.asleep),
+            tag.broken,
+        )
+
+    def broken(self, staging: Staging, later: Later, *, live: bool) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
+        """The literals that later blocks quote, and those that summaries lost; None while they are worked out."""
+        if not self._known(staging.scene, later):
+            return None
+        coming = self._following(staging.scene, self.before(staging.scene), later, live=live)
+        if coming is None:
+            return None
+        tag = self._price(staging, coming)
+        return (tag.quotes, tag.lost) if tag is not None else ((), ())
+
+    def _price(self, staging: Staging, coming: Next) -> PriceTag | None:
+        """The tag of what is staged; None while a block of it is being counted."""
+        overlay, model = self._overlays.of(staging.scene.thread or "main"), staging.scene.call.model
+        key = (id(staging.applied), id(coming), overlay.version)
+        if self._tag is None or self._tag[0] != key:
+            waiting: list[Block] = []
+
+            def count(block: Block) -> int:
+                found = self.study.features_of(model, block)
+                if found is None:
+                    waiting.append(block)
+                    return 0
+                return round(coming.weigh(found))
+
+            tag = price_tag(self.before(staging.scene), staging.applied, coming.asked, count, self._next.literals)
+            if waiting:
+                return None
+            self._tag = key, tag
+        return self._tag[1]
+
+    def before(self, scene: Scene) -> Applied:
+        """What the edits that are in question are held against: the context under those that are applied. Where nothing
+        is staged, the applied ones are in question, until they are sent: the context without edits."""
+        if self._overlays.of(scene.thread or "main").staged or not is_unsent(scene):
+            return self.applied(scene)
+        context = self.context(scene)
+        key = (id(context), context.head, len(context))
+        if self._plain is None or self._plain[0] != key:
+            self._plain = key, Applied(context, length=len(context))
+        return self._plain[1]
+
+    @property
+    def foretelling(self) -> bool:
+        """Whether a next request is being worked out, or what it needs."""
+        done, total = self.study.progress
+        return self._next.foretelling or done < total or self._reading is not None
+
+    @property
+    def literals(self) -> Literals | None:
+        """The literals of the context whose next call was worked out; None before."""
+        return self._next.literals
+
+    def applied(self, scene: Scene) -> Applied:
+        """The context under what is applied already."""
+        context, model = self.context(scene), scene.call.model
+        applied = self._overlays.of(scene.thread or "main").applied
+        key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
+        if self._base is None or self._base[0] != key:
+            self._base = key, self._apply(context, applied, model)
+        return self._base[1]
+
+    def _apply(self, context: Context, edits: tuple[Edit, ...], model: str) -> Applied:
+        return apply(context, edits, rules_for(context.dialect, self.study.book.card(model)))
+
+    def leaving(self, scene: Scene) -> Ready:
+        """The context that the next request would have, under the edits that are applied."""
+        # Imported here: most contexts are only looked at.
+        from ctxtui.analysis.call_choice import Chosen
+        from ctxtui.services.editing.edited_context import Ready
+
+        card = self.study.book.card(scene.call.model)
+        number = scene.number if scene.call.id else 0
+        chosen = Chosen(scene.thread, number, scene.call)
+        applied = self.applied(scene)
+        return Ready(
+            session=self.study.session,
+            chosen=chosen,
+            context=applied.context,
+            applied=applied,
+            prefill=card.prefill,
+            after=True,
+        )
+
+    def keep(self, thread: str) -> Callable[[str, bytes], None]:
+        """What keeps an artifact with the edits of `thread`."""
+        return self._overlays.of(thread).keep
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `save` has anything to write."""
+        return self._overlays.unsaved
+
+    def save(self) -> None:
+        """Write what is new to the database, for a worker thread. Raises `CtxtuiError`."""
+        self._overlays.save()
+
+
+def _hint(one: Priced, now: float) -> str:
+    """When a moment is: how long until the cache has expired."""
+    if one.name != EXPIRY or one.at is None:
+        return ""
+    left = max(0, int(one.at - now))
+    return f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}" if left >= 3600 else f"{left // 60}:{left % 60:02}"
+
+
+def _warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
+    """What to look out for, each with what it is about."""
+    if tag.quotes:
+        by = len({position for quote in tag.quotes for position in quote.by})
+        more = f" +{len(tag.quotes) - 1}" if len(tag.quotes) > 1 else ""
+        yield f"{by:,} later block{' quotes' if by == 1 else 's quote'}", tag.quotes[0].literal + more
+    if tag.lost:
+        more = f" +{len(tag.lost) - 1}" if len(tag.lost) > 1 else ""
+        yield f"{len(tag.lost):,} literal{'' if len(tag.lost) == 1 else 's'} lost in Σ:", tag.lost[0].literal + more

@@ -1,0 +1,1 @@
+"""Sessions on Home: list, actions, totals, limits, preflight."""

@@ -1,0 +1,182 @@
+"""What Home lists: sessions by name at once, the store's own, and their figures as they are worked out apart."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.package_data import sample_paths
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.projects import related
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.summarize import glimpse
+from ctxtui.services.recordings.discover import Found, claude_root, codex_root, find, placed, seen_at
+from ctxtui.services.recordings.live_clients import clients, owned
+from ctxtui.views.home.summary import SAMPLES, SessionSummary
+
+if TYPE_CHECKING:
+    from ctxtui.services.child_process import Child
+    from ctxtui.store.rows import SessionRow
+
+_LEVELS: Final = 4
+"""Folders above a recording in which a new one may appear: Codex has a folder for year, month and day."""
+
+
+class Shelf:
+    """The sessions of this user. `glimpses` is fast; the rest is for worker threads."""
+
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        self._settings = settings
+        self._cwd = cwd
+        self._rows: list[SessionRow] = []
+        self._by_path: dict[str, SessionRow] = {}
+        self._children: list[Child] = []
+        self._folders: dict[Path, float] = {}
+        self._last: list[Found] = []
+        self.trouble: CtxtuiError | None = None
+        """Why the database could not be asked, if it could not."""
+
+    def glimpses(self) -> list[SessionSummary]:
+        """Every recording as its name and file times show it, newest first. Milliseconds for thousands."""
+        return self._seen(self._found())
+
+    def placed(self) -> list[SessionSummary]:
+        """As `glimpses`, with the directory of each Codex session, for which its first line is read."""
+        around = related(self._cwd, os.environ)
+        return self._seen(placed(self._found(), around))
+
+    def _found(self) -> list[Found]:
+        found = find(self._cwd, samples=sample_paths())
+        folders = {folder for one in found for folder in one.path.parents[:_LEVELS]}
+        self._folders = dict.fromkeys(folders | {claude_root(os.environ), codex_root(os.environ) / "sessions"}, 0.0)
+        self.folders_changed()
+        return found
+
+    def folders_changed(self) -> bool:
+        """Whether a folder that holds recordings got or lost an entry since this was last asked."""
+        before = self._folders
+        self._folders = {folder: _mtime(folder) for folder in before}
+        return self._folders != before
+
+    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """Those of `seen` whose file changed, or that began or ceased to be live, as they are now."""
+        now, owned_now = time.time(), owned(self._last, clients())
+        found = []
+        for one in seen:
+            try:
+                status = os.stat(one.path)
+            except OSError:
+                continue
+            recent = now - status.st_mtime <= self._settings.live_seconds
+            live = one.group != SAMPLES and (recent or one.path in owned_now)
+            if (status.st_size, status.st_mtime, live) != (one.size, one.mtime, one.live):
+                found.append(replace(one, size=status.st_size, mtime=status.st_mtime, live=live))
+        return found
+
+    def _seen(self, found: Iterable[Found]) -> list[SessionSummary]:
+        self._last = list(found)
+        now, owned_now = time.time(), owned(self._last, clients())
+        return [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
+
+    def inside(self, folder: Path) -> list[SessionSummary]:
+        """The recordings in `folder` or below, by content, newest first. Raises what `recordings_in` raises."""
+        # Imported here: telling recordings by content needs every reader.
+        from ctxtui.services.recordings.folder_scan import recordings_in
+
+        found = map(seen_at, recordings_in(folder))
+        return self._seen(one for one in found if one is not None)
+
+    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """`seen` with what the database knows of each, then the sessions that only the database holds."""
+        self._rows = self._ask_store()
+        self._by_path = {row.path: row for row in self._rows if row.path}
+        return self._joined(seen)
+
+    def again(self) -> list[SessionSummary]:
+        """`glimpses` with what the database said when it was last asked."""
+        return self._joined(self.glimpses())
+
+    def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        known = [self._known(one) for one in seen]
+        held = {one.stored for one in known}
+        return [*known, *(_from_row(row) for row in self._rows if row.id not in held)]
+
+    def _ask_store(self) -> list[SessionRow]:
+        path = database(self._settings.data_dir)
+        if not path.exists():
+            return []
+        # Imported here: SQLite is not needed for the first frame.
+        from ctxtui.store.store import Store
+
+        try:
+            with Store.open(path) as store:
+                return [*store.sessions(), *store.sessions(archived=True)]
+        except CtxtuiError as error:
+            self.trouble = error
+            return []
+
+    def _known(self, one: SessionSummary) -> SessionSummary:
+        row = self._by_path.get(one.path)
+        if row is None:
+            return one
+        title = row.title or one.title
+        known = replace(one, stored=row.id, own_title=row.title, title=title)
+        return replace(known, tags=row.tags, archived=row.archived, subscription=row.subscription)
+
+    def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
+        """Each of `seen` that is a file, with its figures, as they come.
+
+        `seen` is taken from one by one, as a process is free: what it gives next may change meanwhile. Ends early when
+        `stop` is set.
+        """
+        # Imported here: processes and pools are not needed for the first frame.
+        from ctxtui.services.library.reader_pool import figured
+
+        wanted = (one for one in seen if one.path and not one.known)
+        try:
+            for one in figured(wanted, self._settings, stop, self._children):
+                yield self._known(one)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the processes that read."""
+        children, self._children = self._children, []
+        for child in children:
+            child.close()
+
+
+def _mtime(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _from_row(row: SessionRow) -> SessionSummary:
+    share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
+    return SessionSummary(
+        key=row.id,
+        title=row.title or row.id,
+        source=row.source,
+        stored=row.id,
+        cwd=row.cwd,
+        mtime=row.ended or row.imported,
+        known=True,
+        model=row.model,
+        calls=row.calls,
+        subagents=max(0, row.threads - 1),
+        peak_tokens=row.peak or 0,
+        total_tokens=(row.input or 0) + (row.output or 0),
+        cost_usd=row.cost,
+        read_share=share,
+        tags=row.tags,
+        archived=row.archived,
+        subscription=row.subscription,
+    )

@@ -1,0 +1,115 @@
+"""Recordings held against limits, for `ctxtui check` and the pytest fixture."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.figures import figures
+from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, Verdict, against, figures_of, verdicts
+from ctxtui.core.errors import BadConfig, Malformed
+from ctxtui.core.session import Session
+from ctxtui.services.config.config import load as load_settings
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.open import load
+
+_UNITS = {"": 1, "k": 1000, "m": 1_000_000}
+
+
+class Checked(NamedTuple):
+    """A recording's figures and what the limits say of them."""
+
+    name: str
+    figures: Figures
+    verdicts: list[Verdict]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every limit holds."""
+        return all(one.passed for one in self.verdicts)
+
+
+def check(
+    name: str,
+    session: Session,
+    counter: Counter,
+    settings: Settings,
+    limits: Limits,
+    baseline: Mapping[str, Any] | None = None,
+    tolerance: float = TOLERANCE,
+) -> Checked:
+    """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
+    one = account(session, counter, settings)
+    found = figures_of(session, bill(one.book, one.costs), _largest(one))
+    further = against(found, baseline, tolerance) if baseline is not None else []
+    return Checked(name, found, [*verdicts(found, limits), *further])
+
+
+def check_file(path: Path, limits: Limits, baseline: Path | None = None, tolerance: float = TOLERANCE) -> Checked:
+    """As `check`, for the recording in `path`, with the settings of the current directory. Raises what `load` and
+    `read_baseline` raise."""
+    settings = load_settings().settings
+    before = baseline_for(str(path), read_baseline(baseline), True) if baseline is not None else None
+    with counter_with_memory(settings) as counter:
+        return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
+
+
+def _largest(one: Account) -> int:
+    """The largest context of any call, as reported, else as counted; of one that is still to be sent where there are no
+    calls."""
+    calls = list(one.session.calls.values()) or [choose(one.session).call]
+    return max(figures(one.book, call).context_tokens for call in calls)
+
+
+def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
+    """The figures of an earlier ``ctxtui check --json``, by the name of each recording's file.
+
+    Raises `Unreadable`, and `Malformed` where the file is something else.
+    """
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except ValueError as error:
+        raise Malformed(
+            f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"
+        ) from error
+    files = data.get("files") if isinstance(data, dict) else None
+    if not isinstance(files, list) or not all(isinstance(one, dict) and "figures" in one for one in files):
+        raise Malformed(f"{path} holds no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
+    return {Path(str(one.get("file", ""))).name: one["figures"] for one in files}
+
+
+def baseline_for(name: str, known: Mapping[str, dict[str, Any]], alone: bool) -> dict[str, Any] | None:
+    """The baseline of recording `name`: the one of its file's name, or the only one where each is `alone`."""
+    found = known.get(Path(name).name)
+    return next(iter(known.values())) if found is None and alone and len(known) == 1 else found
+
+
+def amount(text: str, option: str) -> int:
+    """A count as people write it: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
+    found = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
+    if found is None:
+        raise BadConfig(f"{option}: {text!r} is no amount", way_out="write 100000 or 100k")
+    return round(float(found[1].replace("_", "").replace(",", "")) * _UNITS[found[2].lower()])
+
+
+def share(text: str, option: str) -> float:
+    """A share: ``30%``, ``30 %`` or ``0.3``. Raises `BadConfig`."""
+    plain = text.strip()
+    try:
+        value = float(plain.rstrip("% ")) / (100 if plain.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise BadConfig(f"{option}: {text!r} is no share", way_out="write 30% or 0.3")
+    return value

@@ -1,0 +1,173 @@
+"""Before a long run: where the context is heading, what that costs, and what a compaction would eat.
+
+A session under other cache markers, for the command line.
+
+The smallest set of edits that keeps a long run below the usable window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.marker_trials import Placing, placing
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.figures import block_figures
+from ctxtui.analysis.growth.projection import Limit, Outlook, compacts_at, limit, outlook
+from ctxtui.analysis.short_names import first_words
+from ctxtui.cache.optimal_markers import Rates
+from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Call
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.session import Session
+from ctxtui.core.usage import Usage
+from ctxtui.curation.policies.budget import NAME
+from ctxtui.curation.policies.profile import single
+from ctxtui.pricing.price import PriceTable, price_call
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.editing.curate import curated
+
+_STAYS = frozenset({"system", "tools", "not_recorded"})
+"""Categories that a client's compaction leaves: they are no part of the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Something a person said that a compaction would put into other words: the `turn` it opened, tokens, first words,
+    and the block's digest."""
+
+    turn: int
+    tokens: int
+    words: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What `ctxtui preflight` tells. `limits` are the usable share of the window and the client's own compaction, as
+    far as they are known; `eaten` the tokens by category that a compaction would replace, `asked` what people said
+    in them."""
+
+    outlook: Outlook
+    window: int
+    usable: Limit | None
+    compaction: Limit | None
+    eaten: dict[str, int]
+    asked: tuple[Asked, ...]
+
+
+def preflight(book: Book, chosen: Chosen, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
+    """The next `turns` turns of the thread of `chosen`; everything in `book` must be counted."""
+    call, thread = chosen.call, chosen.thread
+    window = book.session.about.window or book.card(call.model).window or 0
+
+    def usd(usage: Usage) -> float | None:
+        cost = price_call(_like(call, usage), prices)
+        return None if cost is None else cost.usd
+
+    seen = outlook(book, thread, turns, window, usd)
+    at = compacts_at(book, thread, window)
+    eaten, asked = _eaten(book, call)
+    return Preflight(
+        seen,
+        window,
+        limit(round(window * usable_share), "setting", seen.context, seen.growth) if window else None,
+        limit(*at, seen.context, seen.growth) if at else None,
+        eaten,
+        asked,
+    )
+
+
+def _like(call: Call, usage: Usage) -> Call:
+    return replace(call, usage=usage, stop_reason="")
+
+
+def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Asked, ...]]:
+    tree = book.session.tree
+    eaten: dict[str, int] = {}
+    asked = []
+    for figure in block_figures(book, call):
+        if figure.category in _STAYS or not figure.read or figure.block.kind == HEADER:
+            continue
+        eaten[figure.category] = eaten.get(figure.category, 0) + figure.tokens
+        node = tree[figure.node]
+        if figure.category == "user" and node.place.mark == "":
+            asked.append(Asked(node.turn, figure.tokens, first_words(read(figure.block).text), figure.block.digest))
+    order = {name: n for n, name in enumerate(CATEGORIES)}
+    return dict(sorted(eaten.items(), key=lambda one: order.get(one[0], len(order)))), tuple(asked)
+
+
+def placings(session: Session, counter: Counter, settings: Settings) -> list[Placing]:
+    """Every thread of `session` that other markers can be tried on, at list prices where they are known."""
+    from ctxtui.pricing.price import call_rates
+
+    book = book_for(session, counter, settings)
+    count_all(book, counter)
+    table, rules = prices_for(settings), cached_by(book)
+
+    def rates(call: Call) -> Rates | None:
+        known = call_rates(call, table)
+        if known is None:
+            return None
+        return Rates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
+
+    found = (placing(book, rules, rates, thread) for thread in session.order)
+    return [one for one in found if one is not None]
+
+
+LEAST = 0.25
+"""The share of the usable window that no set of edits goes below: something must be left to go on from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """A set of edits: how many of each kind, tokens `before` and `after`, the `target` that was to be reached, USD
+    more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
+
+    kinds: dict[str, int]
+    before: int
+    after: int
+    target: int
+    moment: str
+    once: float | None
+    per_call: float | None
+    quoted: int
+
+    @property
+    def reached(self) -> bool:
+        """Whether the target is reached."""
+        return self.after <= self.target
+
+
+def smallest(
+    book: Book, counter: Counter, chosen: Chosen, seen: Outlook, usable: int, prices: PriceTable
+) -> Smallest | None:
+    """What to take out now so that the turns of `seen` stay below `usable` tokens; None where nothing need be done,
+    nothing tells how the context grows, or little is there to take out. Everything in `book` must be counted."""
+    if seen.growth is None or seen.context + seen.ahead * seen.growth.mid <= usable:
+        return None
+    target = max(round(usable * LEAST), round(usable - seen.ahead * max(0.0, seen.growth.mid)))
+    if seen.context <= target:
+        return None
+    steps = (single(NAME, {"target": target}),)
+    found = curated(book, counter, chosen, steps=steps, after=True, prices=prices)
+    kinds: dict[str, int] = {}
+    for edit in found.made:
+        kinds[edit.kind] = kinds.get(edit.kind, 0) + 1
+    tag = found.tag
+    moment = tag.moments[tag.cheapest] if tag.moments else None
+    return Smallest(
+        kinds,
+        tag.before,
+        tag.after,
+        target,
+        moment.name if moment else "",
+        moment.once if moment else None,
+        moment.per_call if moment else None,
+        len(tag.quotes),
+    )

@@ -1,0 +1,73 @@
+"""What a shared page holds of one call: its blocks and body, masked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.figures import BlockFigure, block_figures, figures
+from ctxtui.core import canonical
+from ctxtui.core.block import Block
+from ctxtui.core.block_content import read
+from ctxtui.curation.masking import Masker, said
+from ctxtui.services.editing.exporting import exported, own_form
+from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.views.lists.share_page import SharedBlock, SharedCall, index_of
+
+
+def shared(book: Book, chosen: Chosen, masker: Masker, name: str, source: str) -> SharedCall:
+    """The `chosen` call as a page shows it; everything in `book` must be counted. `name` and `source` are what the
+    recording is called and what wrote it."""
+    call, session = chosen.call, book.session
+    got = figures(book, call)
+    rows = list(block_figures(book, call))
+    masked = [masker.block(row.block) for row in rows]
+    said_in_blocks = dict(masker.report)
+    made = exported(session, own_form(chosen), chosen)
+    body = masker.value(canonical.loads(made.data))
+    # The body says the blocks once more, and what else was sent; labels and title repeat the blocks.
+    again = {kind: n - said_in_blocks.get(kind, 0) for kind, n in masker.report.items()}
+    report = {kind: max(said_in_blocks.get(kind, 0), n) for kind, n in again.items()}
+    number = f"call {chosen.number} of {len(session.thread_calls(chosen.thread))}" if chosen.number else "not sent yet"
+    facts = (session.about.source or source, call.model or session.model, number, chosen.thread, str(call.fidelity))
+    page = SharedCall(
+        title=_title(session.about.title or name, rows, masked, masker),
+        facts=tuple(fact for fact in facts if fact and fact != "main"),
+        total=got.context_tokens,
+        method=got.method,
+        blocks=tuple(_block(book, row, one, masker) for row, one in zip(rows, masked, strict=True)),
+        residual=got.residual,
+        body=json.dumps(json.loads(canonical.dumps(body)), indent=1, ensure_ascii=False),
+        lost=made.lost,
+        level=str(masker.level),
+        masked=tuple(said(report)),
+    )
+    masker.report = report
+    return page
+
+
+def _title(title: str, rows: Sequence[BlockFigure], masked: Sequence[Block], masker: Masker) -> str:
+    """`title` masked. A title is mostly the beginning of what was said first; a secret cut in half is known no more,
+    so it is cut anew from the masked text."""
+    begins = title.rstrip("…").rstrip()
+    for row, one in zip(rows, masked, strict=True):
+        if begins and one_line(read(row.block).text[: 4 * len(title) + 400]).startswith(begins):
+            return one_line(read(one).text)[: max(40, len(title))]
+    return masker.text(title)
+
+
+def _block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> SharedBlock:
+    got = read(masked)
+    label = book.names.label(book.session.tree[figure.node], got) if figure.node else "not recorded"
+    return SharedBlock(
+        index_of(figure.category),
+        figure.role,
+        label,
+        "\n".join(filter(None, (got.text, got.arguments))),
+        figure.tokens,
+        figure.method,
+        figure.read,
+        tuple((one.media_type, one.data) for one in got.media if one.data),
+    )

@@ -1,0 +1,191 @@
+"""What Home shows of a session once it was read and counted.
+
+What Home shows of a session at once, from its name and file times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.figures import figures
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.spending import Row, by_category, by_tool
+from ctxtui.analysis.session_events import CallEvent, events, sentence
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Call
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import ROOT
+from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.services.editing.repair import refusal
+from ctxtui.services.recordings.discover import Found
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.views.home.summary import COMPACTION, MISS, MODEL, SAMPLES, TURN, CallSpent, GrowthColumn, SessionSummary
+
+Price = Callable[[Call], Cost | None]
+
+WORDS: Final = 400
+"""Characters of the first user text and the last answer that are kept."""
+
+_MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
+
+
+def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usable_share: float) -> SessionSummary:
+    """`seen` with the figures of the recording, which must be read and counted whole."""
+    session = loaded.session
+    chosen = choose(session)
+    calls = session.thread_calls(chosen.thread) or [chosen.call]
+    told = replace(
+        seen,
+        source=loaded.source,
+        cwd=session.about.cwd or seen.cwd,
+        known=True,
+        lines=loaded.lines,
+        skipped=len(loaded.skipped),
+        sentence=sentence(session, chosen.thread),
+        refused=refusal(session, chosen.thread)[:WORDS],
+    )
+    return _spent(_said(_grown(told, book, calls, chosen.thread, usable_share), session, calls), book, price)
+
+
+def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
+    """`seen` with who spoke, how often, and the first and last words."""
+    first = _first_user(session, calls[0].response_head)
+    return replace(
+        seen,
+        title=session.about.title or first.strip().split("\n")[0] or seen.title,
+        model=session.model,
+        models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
+        calls=len(session.calls),
+        turns=len({session.tree[call.raw_head].turn_start for call in calls} - {ROOT}),
+        subagents=sum(bool(thread.parent) for thread in session.threads.values()),
+        first_user_text=first,
+        last_answer=_last_answer(session, calls[-1].response_head),
+    )
+
+
+def _grown(seen: SessionSummary, book: Book, calls: list[Call], thread: str, usable_share: float) -> SessionSummary:
+    """`seen` with the thread's growth, what happened in it, and its peak."""
+    happened = events(book.session, thread)
+    totals = [figures(book, call).context_tokens for call in calls]
+    peak = max(range(len(calls)), key=lambda i: totals[i])
+    window = book.session.about.window or book.card(calls[peak].model).window or 0
+    kinds = Tally(event.kind for event in happened)
+    return replace(
+        seen,
+        peak_tokens=totals[peak],
+        peak_call=peak + 1,
+        window=window,
+        usable=round(window * usable_share),
+        composition_at_peak=_composition(book, calls[peak]),
+        growth=_growth(calls, totals, happened),
+        misses=kinds[MISS],
+        compactions=kinds[COMPACTION],
+        model_changes=kinds[MODEL],
+    )
+
+
+def _spent(seen: SessionSummary, book: Book, price: Price) -> SessionSummary:
+    """`seen` with what all calls of all threads took."""
+    session = book.session
+    costs = {id_: price(call) for id_, call in session.calls.items()}
+    index = {name: number for number, (name, _) in enumerate(seen.models)}
+    spent = tuple(_one_spent(call, costs[id_], index, session) for id_, call in session.calls.items())
+    threads = thread_costs(book, costs) if any(one.cost for one in spent) else []
+    return replace(
+        seen,
+        total_tokens=sum(one.tokens for one in spent),
+        cost_usd=_cost(spent),
+        read_share=_read_share(session),
+        spent=spent,
+        by_category=_shares(by_category(threads, costs)),
+        by_tool=_shares(by_tool(threads, costs, book.names)),
+    )
+
+
+def _shares(rows: list[Row]) -> tuple[tuple[str, float], ...]:
+    return tuple((row.name, row.usd) for row in rows if row.usd)
+
+
+def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: Session) -> CallSpent:
+    usage, thread = call.usage, session.threads.get(call.thread)
+    label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
+    facts = (models.get(call.model, -1), int(call.started or 0), label)
+    if usage is None:
+        return CallSpent(call.id, 0, 0, 0, None, *facts)
+    usd = known_usd(call, cost)
+    return CallSpent(call.id, usage.input + usage.output, usage.input, usage.cache_read, usd, *facts)
+
+
+def _cost(spent: tuple[CallSpent, ...]) -> float | None:
+    """The sum, None where a call with a report has no price: half a sum would look like a whole one."""
+    costs = [one.cost for one in spent if one.tokens]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
+
+
+def _read_share(session: Session) -> float | None:
+    used = [call.usage for call in session.calls.values() if call.usage and call.usage.has_cache]
+    whole = sum(usage.input for usage in used)
+    return sum(usage.cache_read for usage in used) / whole if len(used) > 1 and whole else None
+
+
+def _composition(book: Book, call: Call) -> tuple[tuple[str, int], ...]:
+    got = figures(book, call)
+    rest = (("not recorded", got.not_recorded or 0), ("residual", got.residual))
+    return (*got.categories.items(), *((name, tokens) for name, tokens in rest if tokens))
+
+
+def _growth(calls: list[Call], totals: list[int], happened: list[CallEvent]) -> tuple[GrowthColumn, ...]:
+    marks: dict[int, list[str]] = {}
+    for event in happened:
+        if event.kind in _MARKS:
+            marks.setdefault(event.number, []).append(event.kind)
+    columns = []
+    for number, (call, total) in enumerate(zip(calls, totals, strict=True), 1):
+        usage = call.usage
+        own = tuple(marks.get(number, ()))
+        if usage is not None and usage.has_cache:
+            columns.append(GrowthColumn(usage.cache_read, usage.cache_write, usage.fresh, own))
+        else:
+            columns.append(GrowthColumn(total, 0, 0, own))
+    return tuple(columns)
+
+
+def _first_user(session: Session, head: int) -> str:
+    """The text that opened the first turn."""
+    tree = session.tree
+    for node in tree.path(head):
+        if tree[node].opens_turn and (text := read(tree[node].block).text):
+            return text[:WORDS]
+    return ""
+
+
+def _last_answer(session: Session, head: int) -> str:
+    tree = session.tree
+    while head:
+        node = tree[head]
+        if CATEGORIES[node.category] == "assistant" and node.block.kind != "header" and (text := read(node.block).text):
+            return text[:WORDS]
+        head = node.parent
+    return ""
+
+
+def glimpse(found: Found, now: float, live_seconds: float, owned: frozenset[str] = frozenset()) -> SessionSummary:
+    """A session as its name and file times show it; `owned` are the paths that a running client owns."""
+    return SessionSummary(
+        key=str(found.path),
+        title=found.path.name if found.group == SAMPLES else found.id,
+        source=found.source,
+        path=str(found.path),
+        cwd=found.cwd,
+        mtime=found.mtime,
+        size=found.size,
+        live=found.live(now, live_seconds) or str(found.path) in owned,
+        group=found.group,
+    )

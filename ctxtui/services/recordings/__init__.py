@@ -1,0 +1,1 @@
+"""Find, open, read, follow recordings."""

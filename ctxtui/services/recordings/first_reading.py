@@ -1,0 +1,141 @@
+"""One reading of a recording from its beginning: the files, their readers, and the events that came of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ctxtui.core.errors import NoContext
+from ctxtui.core.session import Event, Session, Skipped
+from ctxtui.core.tree import ROOT
+from ctxtui.services.config.format_registry import detect, what_is
+from ctxtui.services.recordings.companion_files import RECENT, Folders, Part, folders_of
+from ctxtui.services.recordings.file_tail import Change, Tail
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+from ctxtui.transcripts.reader import Reader
+from ctxtui.transcripts.registry import Format
+
+
+def no_context(head: bytes, name: str, place: str = "") -> NoContext:
+    """The error for a file called `name`, at `place`, that begins with `head` and says nothing to a model: what it is
+    instead."""
+    return NoContext(f"no model context: this is {what_is(head, name)}", place=place or name)
+
+
+@dataclass(slots=True)
+class Reading:
+    """The state of one reading. `head` are the first bytes of the main file taken so far, at most `HEAD_BYTES`."""
+
+    name: str
+    form: Format
+    session: Session
+    reader: Reader
+    head: bytes = b""
+    lines: int = 0
+    """Line ends in the main file so far."""
+    main: Tail | None = None
+    parts: dict[Path, Part] = field(default_factory=dict)
+    folders: Folders | None = None
+
+    @classmethod
+    def begin(cls, name: str, head: bytes, place: str = "") -> Reading:
+        """A reading of a file called `name`, at `place`, that begins with `head`.
+
+        Raises `NoContext` where no format fits.
+        """
+        form = detect(head, name)
+        if form is None:
+            raise no_context(head, name, place)
+        session = Session()
+        return cls(name, form, session, form.open(session.tree))
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes taken from all files of this reading."""
+        return sum(tail.bytes_read for tail in self.files())
+
+    def files(self) -> list[Tail]:
+        """The main file, where it is one, and its companions."""
+        return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
+
+    def chunks(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
+        """The events of each slice of the main file, then of settling it."""
+        for piece in data:
+            if len(self.head) < HEAD_BYTES:
+                self.head += piece[: HEAD_BYTES - len(self.head)]
+            self.lines += piece.count(b"\n")
+            yield self.reader.feed(piece)
+        yield self.reader.settle()
+
+    def misjudged(self) -> bool:
+        """Whether the head, which has grown, now speaks for another format."""
+        form = detect(self.head, self.name)
+        return form is not None and form.name != self.form.name
+
+    def companions(self) -> Iterator[list[Event]]:
+        """The events of companion files that are new."""
+        if self.folders is None or not self.folders.changed():
+            return
+        for path in self.folders.files():
+            if path not in self.parts and (self.main is None or path != self.main.path):
+                part = self.parts[path] = Part(Tail(path), self.reader.part(path.name))
+                yield from self._part(part)
+
+    def changes(self, now: float, all_: bool) -> dict[Path, Change]:
+        """What became of the companion files; of those long silent only when `all_`."""
+        watched = ((path, part) for path, part in self.parts.items() if all_ or now - part.heard < RECENT)
+        return {path: change for path, part in watched if (change := part.tail.look()) != Change.NONE}
+
+    def part(self, path: Path) -> Iterator[list[Event]]:
+        """The events of what was appended to the companion file `path`."""
+        return self._part(self.parts[path])
+
+    def _part(self, part: Part) -> Iterator[list[Event]]:
+        part.heard = time.monotonic()
+        for piece in part.tail.slices():
+            yield part.reader.feed(piece)
+        yield part.reader.settle()
+
+    def tails(self) -> list[Skipped]:
+        """What is still incomplete at the end of each file."""
+        readers = [self.reader, *(part.reader for part in self.parts.values())]
+        return [tail for reader in readers if (tail := reader.tail) is not None]
+
+    def has_context(self) -> bool:
+        """Whether anything for a model was found."""
+        return bool(self.session.calls) or any(t.tip != ROOT for t in self.session.threads.values())
+
+
+def begin_file(path: Path) -> tuple[Reading, Iterator[list[Event]]]:
+    """A reading of the file `path` and its companions, and the events of what is there now, slice by slice.
+
+    Raises `NoContext` where no format fits, `NotFound`, `Unreadable`; the iterator raises the last two as well.
+    """
+    tail = Tail(path)
+    reading, chunks = begin(path.name, tail.slices(), str(path))
+    reading.main = tail
+    reading.folders = folders_of(path, reading.form)
+    return reading, chunks
+
+
+def begin(name: str, data: Iterator[bytes], place: str = "") -> tuple[Reading, Iterator[list[Event]]]:
+    """As `begin_file`, for any bytes that are called `name`."""
+    # A pipe gives what it has: the format is chosen when the head is whole or the data at its end.
+    held: list[bytes] = []
+    while sum(map(len, held)) < HEAD_BYTES and (piece := next(data, b"")):
+        held.append(piece)
+    reading = Reading.begin(name, b"".join(held)[:HEAD_BYTES], place)
+
+    def chunks() -> Iterator[list[Event]]:
+        yield from reading.chunks(_chain(held, data))
+        yield from reading.companions()
+
+    return reading, chunks()
+
+
+def _chain(held: list[bytes], data: Iterator[bytes]) -> Iterator[bytes]:
+    while held:
+        yield held.pop(0)
+    yield from data

@@ -1,0 +1,91 @@
+"""Recordings in a folder that the user named, found by content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from stat import S_ISDIR
+from typing import Final
+
+from ctxtui.core.errors import NotFound, Unreadable
+from ctxtui.services.config.format_registry import detect
+from ctxtui.services.recordings.discover import find, placed
+from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.multi_file import gathered, is_gathered
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+
+_HEADS: Final = 400
+"""Files that are looked into at most: the likeliest names first, then the newest."""
+_DEPTH: Final = 6
+_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "subagents"})
+
+
+def recordings_in(folder: Path) -> list[Path]:
+    """The recordings in `folder` or below, chosen by content, newest first; else those of sessions that ran in it.
+
+    Raises `NotFound` for a folder without any, `Unreadable` where it may not be listed.
+    """
+    _may_list(folder)
+    readable = [path for path in _files(folder) if _is_recording(path)]
+    if not readable:
+        place = folder.resolve()
+        readable = [one.path for one in placed(find(place), [place]) if one.group == "here"]
+    if not readable:
+        raise NotFound(f"no recorded session in {folder}", way_out="name a file, or see `ctxtui sessions`")
+    return readable
+
+
+def _may_list(folder: Path) -> None:
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        raise unreadable(folder, error) from error
+
+
+def _files(folder: Path) -> list[Path]:
+    dated = []
+    for path in _walk(str(folder), _DEPTH):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        if status.st_size or S_ISDIR(status.st_mode):
+            likely = path.endswith((".jsonl", ".json", ".ndjson")) or S_ISDIR(status.st_mode)
+            dated.append((likely, status.st_mtime, path))
+    dated.sort(key=lambda item: (not item[0], -item[1], item[2]))
+    best = dated[:_HEADS]
+    best.sort(key=lambda item: (-item[1], item[2]))
+    return [Path(path) for _, _, path in best]
+
+
+def _walk(folder: str, depth: int) -> Iterator[str]:
+    """The files in `folder` and below; a folder that is one recording stands for its files."""
+    try:
+        with os.scandir(folder) as entries:
+            listed = list(entries)
+    except OSError:
+        return
+    if is_gathered(os.path.basename(os.path.abspath(folder)), [entry.name for entry in listed if entry.is_file()]):
+        yield folder
+        return
+    for entry in listed:
+        if entry.name.startswith(".") or entry.name in _PASSED_OVER:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if depth:
+                yield from _walk(entry.path, depth - 1)
+        elif entry.is_file() and not entry.name.startswith("agent-"):
+            yield entry.path
+
+
+def _is_recording(path: Path) -> bool:
+    try:
+        pieces = gathered(path) if path.is_dir() else None
+        if pieces is not None:
+            return detect(b"".join(islice(pieces, 2))[:HEAD_BYTES], path.name) is not None
+        with path.open("rb") as file:
+            return detect(file.read(HEAD_BYTES), path.name) is not None
+    except (OSError, Unreadable):
+        return False

@@ -1,0 +1,107 @@
+"""Following recordings that grow: a few file statuses many times a second, and nothing else until something changes.
+
+Polling, because it is the same on every system and file system, and cheap: a look at one recording is one `stat` per
+file and folder (a few microseconds each). Nothing here knows Textual: `Follower` is a plain object, `run` drives it
+from a thread, `follow` from an event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.recordings.recording import Loaded, News
+
+ACTIVE: Final = 0.05
+"""Seconds between looks at a recording that has just grown."""
+QUIET: Final = 0.125
+"""Seconds between looks at one that rests: what it then gets must still be on screen within 0.2 s."""
+_TOGETHER: Final = ACTIVE / 2
+"""Recordings due within so many seconds are looked at together: waking up costs more than looking."""
+_COOLING: Final = 5.0
+"""Seconds after which a recording that has not grown counts as resting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Something new of one recording: `news` to be taken, or the `error` that reading it ended in."""
+
+    loaded: Loaded
+    news: News
+    error: CtxtuiError | None = None
+
+
+@dataclass(slots=True)
+class _Watch:
+    loaded: Loaded
+    due: float
+    grew: float
+
+
+class Follower:
+    """Looks at open recordings when each is due. `clock` gives monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._watched: dict[int, _Watch] = {}
+        self._lock = threading.Lock()
+
+    def watch(self, loaded: Loaded) -> None:
+        """Follow `loaded` from now on; a stream or stored session has nothing to follow."""
+        if loaded.follows:
+            now = self._clock()
+            with self._lock:
+                self._watched[id(loaded)] = _Watch(loaded, now, now)
+
+    def leave(self, loaded: Loaded) -> None:
+        """Follow `loaded` no longer."""
+        with self._lock:
+            self._watched.pop(id(loaded), None)
+
+    def poll(self) -> list[Heard]:
+        """Look at every recording that is due; what was new, not yet taken."""
+        now = self._clock()
+        with self._lock:
+            due = [watch for watch in self._watched.values() if watch.due <= now + _TOGETHER]
+        heard = []
+        for watch in due:
+            found = _look(watch.loaded)
+            if found is not None:
+                heard.append(found)
+                watch.grew = now
+            watch.due = now + (ACTIVE if now - watch.grew < _COOLING else QUIET)
+        return heard
+
+    def pause(self) -> float:
+        """Seconds until the next recording is due."""
+        with self._lock:
+            first = min((watch.due for watch in self._watched.values()), default=self._clock() + QUIET)
+        return max(0.0, first - self._clock())
+
+
+def _look(loaded: Loaded) -> Heard | None:
+    try:
+        news = loaded.fetch()
+    except CtxtuiError as error:
+        return Heard(loaded, News(), error)
+    return Heard(loaded, news) if news else None
+
+
+def run(follower: Follower, tell: Callable[[Heard], None], stop: threading.Event) -> None:
+    """Follow until `stop` is set; for a worker thread. `tell` is called in it and must hand over (post a message)."""
+    while not stop.wait(follower.pause()):
+        for heard in follower.poll():
+            tell(heard)
+
+
+async def follow(follower: Follower) -> AsyncIterator[Heard]:
+    """Follow in an event loop; reading is done in a thread. Ends when the iterator is closed."""
+    while True:
+        await asyncio.sleep(follower.pause())
+        for heard in await asyncio.to_thread(follower.poll):
+            yield heard

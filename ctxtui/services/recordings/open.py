@@ -1,0 +1,82 @@
+"""Opening a recording: a file with its companions, a pipe, standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
+from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
+from ctxtui.services.recordings.multi_file import gathered
+from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.recordings.sqlite_sources import is_database, rows
+
+
+def opening(path: Path) -> tuple[Loaded, Iterator[News]]:
+    """An open recording with nothing read yet, and its first reading: take each `News` as it comes.
+
+    For a screen that shows the first blocks of a large file while the rest is read. Raises `NotFound`, `Unreadable`,
+    `NoContext`.
+    """
+    try:
+        stream = is_stream(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if stream:
+        file = path.open("rb")
+        reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
+        loaded = Loaded(reading.session, path.name, None, reading)
+    elif is_database(path):
+        reading, chunks = begin(path.name, rows(path))
+        loaded = Loaded(reading.session, path.name, path, reading)
+    elif (pieces := gathered(path)) is not None:
+        reading, chunks = begin(path.name, pieces, str(path))
+        loaded = Loaded(reading.session, path.name, path, reading)
+    else:
+        reading, chunks = begin_file(path)
+        loaded = Loaded(reading.session, path.name, path, reading)
+    return loaded, map(News, chunks)
+
+
+def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
+    """The recording in the file `path`, read to its end; `progress` is told the bytes read so far.
+
+    Raises `NotFound`, `Unreadable` and, for a file in which no model context is found, `NoContext`.
+    """
+    loaded, news = opening(path)
+    return finished(loaded, news, progress)
+
+
+def finished(loaded: Loaded, news: Iterable[News], progress: Callable[[int], None] | None = None) -> Loaded:
+    """`loaded` with its whole first reading taken. Raises `NoContext` where that brought no context."""
+    for some in news:
+        loaded.take(some)
+        if progress is not None:
+            progress(loaded.bytes_read)
+    reading = loaded._reading
+    if reading is not None and not reading.has_context():
+        raise no_context(reading.head, reading.name, str(loaded.path or ""))
+    return loaded
+
+
+def holds_context(path: Path) -> bool:
+    """Whether the file `path` says anything to a model; read only as far as it takes to know."""
+    try:
+        loaded, news = opening(path)
+        for some in news:
+            loaded.take(some)
+            if loaded.holds_context:
+                return True
+    except CtxtuiError:
+        return False
+    return False
+
+
+def load_stream(stream: BinaryIO | None = None, name: str = "standard input") -> Loaded:
+    """The recording that `stream` (standard input by default) holds. Raises `NoContext`."""
+    source = sys.stdin.buffer if stream is None else stream
+    reading, chunks = begin(name, iter(lambda: source.read(SLICE), b""))
+    return finished(Loaded(reading.session, name, None, reading), map(News, chunks))

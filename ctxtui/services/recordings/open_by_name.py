@@ -1,0 +1,128 @@
+"""What the user named: a path, a folder, ``-``, or the id of a session; found and opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
+from ctxtui.services.config.package_data import sample_paths
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.discover import Found, find
+from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.open import load, load_stream, opening
+from ctxtui.services.recordings.recording import Loaded, News
+
+T = TypeVar("T")
+
+STREAM: Final = "-"
+SHORTEST_PREFIX: Final = 4
+"""Characters of an id that are enough to name it, where they fit only one."""
+
+_LISTED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a name stands for: the main file in `path`, the store's id in `stored`, or standard input (neither).
+
+    `others` are further recordings in the folder that was named, newest first.
+    """
+
+    path: Path | None = None
+    stored: str = ""
+    others: tuple[Path, ...] = field(default=())
+
+
+def locate(name: str, cwd: Path, stored: Callable[[str], list[str]] | None = None) -> Named:
+    """What `name` stands for: ``-``, a file, a folder, or an id (whole, or its first characters).
+
+    `stored` gives the ids in the store that begin with a text. Raises `NotFound`, `Several`, `NoContext`, `Unreadable`.
+    """
+    if name == STREAM:
+        return Named()
+    path = Path(name).expanduser()
+    if os.path.isdir(path):
+        first, *others = recordings_in(path)
+        return Named(first, others=tuple(others))
+    if os.path.lexists(path) or os.sep in name:
+        return Named(path)
+    return _by_id(name, cwd, stored)
+
+
+def _by_id(name: str, cwd: Path, stored: Callable[[str], list[str]] | None) -> Named:
+    wanted = name.lower()
+    found = [f for f in find(cwd, samples=sample_paths()) if f.id.lower().startswith(wanted)]
+    kept = stored(name) if stored is not None else []
+    exact = [f for f in found if f.id.lower() == wanted]
+    if len(exact) == 1:
+        return Named(exact[0].path)
+    if name in kept and not exact:
+        return Named(stored=name)
+    ids = {f.id for f in found} | set(kept)
+    if len(ids) == 1 and len(found) <= 1 and (exact or len(name) >= SHORTEST_PREFIX):
+        return Named(found[0].path) if found else Named(stored=kept[0])
+    if not ids or len(name) < SHORTEST_PREFIX:
+        raise NotFound(f"no such file, session or command: {name}", way_out="`ctxtui sessions` lists what there is")
+    raise _several(name, found, kept)
+
+
+def _several(name: str, found: list[Found], kept: list[str]) -> Several:
+    names = [str(f.path) for f in found] + [i for i in kept if i not in {f.id for f in found}]
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    listed = ", ".join(names[:_LISTED]) + more
+    return Several(f"{name} fits {len(names)} sessions: {listed}", way_out="give more of the id, or the path")
+
+
+def stored_ids(prefix: str, settings: Settings) -> list[str]:
+    """Ids in the database that begin with `prefix`, archived ones too; none where there is no database."""
+    path = database(settings.data_dir)
+    if not path.exists():
+        return []
+    # Imported here: most runs name a file.
+    from ctxtui.store.store import Store
+
+    with Store.open(path) as store:
+        return [row.id for archived in (False, True) for row in store.sessions(archived) if row.id.startswith(prefix)]
+
+
+def _load_stored(id_: str, settings: Settings) -> Loaded:
+    from ctxtui.store.store import Store
+
+    with Store.open(database(settings.data_dir)) as store:
+        return Loaded(store.load(id_), id_)
+
+
+def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
+    """What `named` stands for, read to its end; in a folder the newest recording that holds a context.
+
+    Raises what `load` raises.
+    """
+    if named.stored:
+        return _load_stored(named.stored, settings)
+    if named.path is None:
+        return load_stream()
+    return _first((named.path, *named.others), lambda path: load(path, progress))
+
+
+def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[News]]:
+    """As `open_named`, with a file's first reading still to be taken, slice by slice (see `opening`)."""
+    if named.stored or named.path is None:
+        return open_named(named, settings), ()
+    return _first((named.path, *named.others), opening)
+
+
+def _first(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
+    """The first of `paths` that holds a context. Raises what the first of them raised where none does."""
+    first: CtxtuiError | None = None
+    for path in paths:
+        try:
+            return attempt(path)
+        except NoContext as error:
+            first = first or error
+    assert first is not None
+    raise first

@@ -1,0 +1,173 @@
+"""An open recording: what it says so far, and reading on as it grows. Files are only ever opened to read."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Event, Session, Skipped
+from ctxtui.services.recordings.file_tail import Change
+from ctxtui.services.recordings.first_reading import Reading, begin_file, no_context
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+
+_ALL_EVERY: Final = 1.0
+"""Seconds between looks at companion files that have long been silent."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a look at the files brought. Where the recording had been rewritten, `reading` is the whole of it, read
+    anew, and `events` are all its events."""
+
+    events: list[Event] = field(default_factory=list)
+    reading: Reading | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.events) or self.reading is not None
+
+
+class Loaded:
+    """An open recording: its session, and the way to read on.
+
+    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `take` folds what it brought
+    into `session` (where the session is shown). `more` does both. After a rewrite `session` is another object and
+    `generation` one higher.
+    """
+
+    def __init__(self, session: Session, name: str, path: Path | None = None, reading: Reading | None = None) -> None:
+        self.name = name
+        """What the recording is called: its file name, ``standard input`` or a stored id."""
+        self.path = path
+        """The main file; None for a stream and a stored session."""
+        self.generation = 0
+        self.gone = False
+        """Whether the file has been removed; it is read anew if it comes back."""
+        self._session = session
+        self._reading = reading
+        self._bytes_before = 0
+        self._looked_at_all = 0.0
+        self._failed_on: tuple[int, int, int] | None = None
+
+    @property
+    def session(self) -> Session:
+        """What the recording says so far."""
+        return self._session
+
+    @property
+    def source(self) -> str:
+        """The name of the format, as in `Described.source`."""
+        return self._session.about.source or (self._reading.form.name if self._reading else "ctxtui")
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes taken from the files: all of them once, then only what was appended (a rewritten file counts anew)."""
+        return self._bytes_before + (self._reading.bytes_read if self._reading else 0)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The main file and the companions found so far."""
+        return [tail.path for tail in self._reading.files()] if self._reading else []
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What could not be read, with what is still incomplete at the end of each file."""
+        return [*self._session.skipped, *(self._reading.tails() if self._reading else [])]
+
+    @property
+    def lines(self) -> int:
+        """Lines of the main file; a last one without its end does not count."""
+        return self._reading.lines if self._reading else 0
+
+    @property
+    def follows(self) -> bool:
+        """Whether there is a file that may grow."""
+        return self._reading is not None and self._reading.main is not None
+
+    @property
+    def holds_context(self) -> bool:
+        """Whether anything for a model was found so far."""
+        return self._reading is None or self._reading.has_context()
+
+    def check(self) -> None:
+        """After the first reading. Raises `NoContext` where it brought nothing for a model."""
+        reading = self._reading
+        if reading is not None and not reading.has_context():
+            raise no_context(reading.head, reading.name, str(self.path or ""))
+
+    def fetch(self) -> News:
+        """Read what was appended since the last look; the whole where the file was rewritten or replaced."""
+        reading = self._reading
+        if reading is None or reading.main is None:
+            return News()
+        if self._failed_on is not None:
+            return self._restart(reading)
+        change = reading.main.look()
+        self.gone = change == Change.GONE
+        if self.gone:
+            return News()
+        now = time.monotonic()
+        all_ = now - self._looked_at_all > _ALL_EVERY
+        self._looked_at_all = now if all_ else self._looked_at_all
+        parts = reading.changes(now, all_)
+        if change == Change.REWRITTEN or Change.REWRITTEN in parts.values() or Change.GONE in parts.values():
+            return self._restart(reading)
+        grown = [path for path, became in parts.items() if became == Change.GREW]
+        return self._read_on(reading, change == Change.GREW, grown)
+
+    def _read_on(self, reading: Reading, main: bool, grown: list[Path]) -> News:
+        events: list[Event] = []
+        if main and reading.main is not None:
+            short = len(reading.head) < HEAD_BYTES
+            for some in reading.chunks(reading.main.slices()):
+                events += some
+            if short and reading.misjudged():
+                return self._restart(reading)
+        for path in grown:
+            for some in reading.part(path):
+                events += some
+        for some in reading.companions():
+            events += some
+        return News(events)
+
+    def _restart(self, old: Reading) -> News:
+        assert old.main is not None
+        seen = _stamp(old.main.path)
+        if seen == self._failed_on:
+            return News()
+        try:
+            fresh, chunks = begin_file(old.main.path)
+            events = [event for some in chunks for event in some]
+        except CtxtuiError:
+            # Half rewritten, or gone again: what is shown stays until the file has changed once more.
+            self._failed_on = seen
+            return News()
+        fresh.session.fold(events)
+        self._failed_on = None
+        self._bytes_before += old.bytes_read
+        self._reading = fresh
+        return News(events, fresh)
+
+    def take(self, news: News) -> list[Event]:
+        """Fold what `fetch` brought into the session; returns its events."""
+        if news.reading is not None:
+            self._session = news.reading.session
+            self.generation += 1
+        else:
+            self._session.fold(news.events)
+        return news.events
+
+    def more(self) -> list[Event]:
+        """Read on and fold: `take(fetch())`."""
+        return self.take(self.fetch())
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        now = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return now.st_ino, now.st_size, now.st_mtime_ns

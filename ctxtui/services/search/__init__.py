@@ -1,0 +1,1 @@
+"""Pattern, in-session and library search, index."""

@@ -1,0 +1,115 @@
+"""An inspection: what was named, opened slice by slice, studied, followed; what it counted is remembered."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxtui.services.config.settings import Settings
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.money.statement import Statement
+    from ctxtui.core.session import Session
+    from ctxtui.services.editing.staging import StagingDesk
+    from ctxtui.services.library.notebook import Notebook
+    from ctxtui.services.recordings.recording import Loaded, News
+    from ctxtui.services.session_services import Helpers
+    from ctxtui.services.study.study import Study
+
+
+class Inspection:
+    """Everything behind one open session. `glimpse`, `open` and `keep` are for a worker thread, `close` for when the
+    screen goes. What reading and counting need is imported by the worker: the first frame does not wait for it."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self.name = name
+        self.settings = settings
+        self._subscribed = False
+
+    @cached_property
+    def _helpers(self) -> Helpers:
+        from ctxtui.services.session_services import Helpers
+
+        return Helpers(self.settings)
+
+    def glimpse(self) -> Session | None:
+        """The end of the recording, where the whole of it takes long to read; None where it does not."""
+        from ctxtui.services.recordings.tail_preview import ending
+
+        path = Path(self.name)
+        found = ending(path) if self.name != "-" and path.is_file() else None
+        self._helpers.ready()
+        return found
+
+    def open(self) -> tuple[Loaded, Iterator[News]]:
+        """The recording with nothing read yet, and its first reading. Raises what `locate` and `opening` raise."""
+        from ctxtui.services.library.session_actions import subscribed
+        from ctxtui.services.recordings.open_by_name import locate, opening_named, stored_ids
+
+        found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings))
+        self._subscribed = subscribed(found, self.settings)
+        loaded, news = opening_named(found, self.settings)
+        return loaded, iter(news)
+
+    def study(self, session: Session) -> Study:
+        """The figures of `session`; nothing is worked out yet."""
+        made = self._helpers.study(session)
+        made.subscription = self._subscribed
+        return made
+
+    def statement(self, loaded: Loaded) -> Statement:
+        """The session's bill; worked out in a process of its own, but for what was read from a stream."""
+        from ctxtui.services.workers.session_report import stated
+
+        return stated(self.name, loaded.session if self.name == "-" else None, self.settings)
+
+    def misses(self, loaded: Loaded) -> Misses:
+        """What the cache missed, and why; worked out in a process of its own, but for what was read from a stream."""
+        from ctxtui.services.workers.session_report import missed_apart
+
+        return missed_apart(self.name, loaded.session if self.name == "-" else None, self.settings)
+
+    def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
+        """Where edits of the session are staged."""
+        from ctxtui.services.editing.overlay import Overlays
+        from ctxtui.services.editing.staging import StagingDesk
+
+        return StagingDesk(study, Overlays(loaded, self.settings))
+
+    def notebook(self, loaded: Loaded) -> Notebook:
+        """Where notes on the recording are kept."""
+        from ctxtui.services.library.notebook import Notebook
+
+        return Notebook(loaded, self.settings)
+
+    @property
+    def phase_rule(self) -> str:
+        """What phases begin by."""
+        return self.settings.phases
+
+    def is_live(self, loaded: Loaded) -> bool:
+        """Whether the recording was written to lately, or a running client owns it."""
+        try:
+            newest = max((os.stat(path).st_mtime for path in loaded.paths), default=0.0)
+        except OSError:
+            return False
+        if time.time() - newest < self.settings.live_seconds:
+            return True
+        # Imported here: the first frame does not ask.
+        from ctxtui.services.recordings.live_clients import clients, is_owned
+
+        return loaded.path is not None and is_owned(loaded.path, clients())
+
+    def keep(self) -> None:
+        """Remember what was counted."""
+        self._helpers.keep()
+
+    def close(self) -> None:
+        """End the helpers."""
+        if "_helpers" in self.__dict__:
+            self._helpers.close()

@@ -1,0 +1,1 @@
+"""An open session worked out slice by slice."""

@@ -1,0 +1,38 @@
+"""Phases of an open session: by the user's notes, by a rule of the settings, else by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ctxtui.analysis.growth.phases import CALL, EPOCH, TURN, Search, Start, merged, named, starts
+from ctxtui.core.call import Call
+from ctxtui.core.note import Note
+from ctxtui.core.session import Session
+from ctxtui.services.search.pattern import Pattern
+
+WORDS = (TURN, EPOCH, CALL)
+"""Rules that are no expression."""
+
+
+def begun(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] = ()) -> list[Start]:
+    """Where the phases of a thread's `calls` begin.
+
+    `rule` is one of `WORDS`, or a regular expression whose hits name phases; "" is the user's names alone, or turns
+    where there are none. Raises `BadPattern`.
+    """
+    own = named(calls, {note.call: note.text for note in notes if note.call})
+    if rule in WORDS:
+        return merged(starts(session.tree, calls, rule), own)
+    if rule:
+        return merged(starts(session.tree, calls, rule, first_hit(rule)), own)
+    return own or starts(session.tree, calls, TURN)
+
+
+def first_hit(rule: str) -> Search:
+    """The function that gives the first hit of the regular expression `rule` in a text. Raises `BadPattern`."""
+    pattern = Pattern(rule, regex=True)
+
+    def search(text: str) -> str:
+        return next((text[start:end] for start, end in pattern.spans(text)), "")
+
+    return search

@@ -1,0 +1,222 @@
+"""A study: an open session with everything that is worked out about it in the background, slice by slice.
+
+The screen asks for scenes and gets what is known; a worker thread calls `work` until nothing is left to do. Lists only
+grow and dictionaries only gain keys, so that both may happen at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.running_totals import Running
+from ctxtui.core.session import Session
+from ctxtui.services.counting.counting import Counter, count_on
+from ctxtui.services.study.thread_study import ThreadStudy
+from ctxtui.services.workers.pricing_worker import Pricer
+from ctxtui.tokens.weights import tokens
+from ctxtui.views.model.scene import Scene, scene_at
+
+if TYPE_CHECKING:
+    from ctxtui.core.block import Block
+    from ctxtui.pricing.price import Cost
+    from ctxtui.tokens.features import Features
+
+STEP: Final = 256
+"""Nodes counted, or calls priced, in one slice: a few milliseconds."""
+FEW: Final = 32
+"""Calls entered into the ledger in one slice: the screen may have to wait for it."""
+
+
+class Study:
+    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices calls."""
+
+    def __init__(
+        self, session: Session, book: Book, counter: Counter | None, pricer: Pricer, usable_share: float = 0.75
+    ) -> None:
+        self.session = session
+        # Next requests get their nodes in a worker, beside those that the record brings.
+        session.tree.guard = threading.Lock()
+        self.book = book
+        self.costs: dict[str, Cost | None] = {}
+        self.uncached: dict[str, float] = {}
+        self.subscription = False
+        """Whether the user marked the session as paid by a subscription."""
+        self._counter = counter
+        self.pricer = pricer
+        self._usable_share = usable_share
+        self._running: dict[str, Running] = {}
+        self._newer: dict[str, Running] = {}
+        self._version = book.version
+        self._threads: dict[str, ThreadStudy] = {}
+        self._wanted: dict[tuple[str, str], Block] = {}
+        self._own: dict[tuple[str, str], Features] = {}
+
+    def features_of(self, model: str, block: Block) -> Features | None:
+        """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
+        found = self._own.get((model, block.digest))
+        if found is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
+            # Counted with its context: nothing has to be asked for.
+            found = self._own[model, block.digest] = self.book.measure(model)(block)
+        if found is None:
+            self._wanted[model, block.digest] = block
+        return found
+
+    @property
+    def waits(self) -> bool:
+        """Whether a block that was asked for is still to be counted."""
+        return bool(self._wanted)
+
+    def tokens_of(self, model: str, block: Block) -> int | None:
+        """As `features_of`, in tokens."""
+        found = self.features_of(model, block)
+        return None if found is None else round(tokens(found, self.book.weights(model)))
+
+    def measured(self, model: str, block: Block) -> Features:
+        """As `features_of`, counted now: for a worker thread."""
+        key = model, block.digest
+        found = self._own.get(key)
+        if found is None:
+            found = self._own[key] = self.book.measure(model)(block)
+        return found
+
+    def running(self, model: str) -> Running:
+        """The running totals as `model` counts."""
+        found = self._running.get(model)
+        if found is None:
+            found = self._running[model] = Running(self.book, model)
+        return found
+
+    def thread(self, id_: str) -> ThreadStudy:
+        """What is known of a thread."""
+        found = self._threads.get(id_)
+        if found is None:
+            found = self._threads[id_] = ThreadStudy(self.session, id_)
+        return found
+
+    def scene(self, thread: str, index: int) -> Scene:
+        """The scene of call `index` (from 0; held at the ends) of a thread."""
+        known = self.thread(thread)
+        model = known.calls[min(max(index, 0), len(known.calls) - 1)].model
+        return scene_at(
+            self.book,
+            self.running(model),
+            known.calls,
+            index,
+            self._usable_share,
+            known.events,
+            self.costs,
+            self.uncached,
+        )
+
+    def known(self, thread: str, index: int) -> tuple[object, ...]:
+        """What is known of a call, to be compared with what was known when it was last shown."""
+        here = self.thread(thread)
+        call = here.calls[min(index, len(here.calls) - 1)]
+        running = self.running(call.model)
+        entered = here.ledger is not None and here.ledger.done > index
+        return (
+            running,
+            running.counted(call.sent_head),
+            here.events,
+            len(here.spent) > index + 1,
+            entered,
+            here.ledger,
+            here.records,
+        )
+
+    def count_all(self) -> None:
+        """Count what is not counted yet, all of it: for the worker that else does slices."""
+        while self.progress[0] < self.progress[1]:
+            self._count()
+
+    def grew(self) -> None:
+        """The session has more than before: read the threads that were looked at anew."""
+        for known in list(self._threads.values()):
+            known.refresh()
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Nodes counted for every model, and nodes in all."""
+        counted = min((self.book.cumulated(model).done for model in self.book.models), default=0)
+        return counted, len(self.session.tree)
+
+    def work(self) -> bool:
+        """Do one slice of what is left: events, counts, prices, costs, records; whether anything was done."""
+        threads = list(self._threads.values())
+        return (
+            self._measure()
+            or any(thread.tell() for thread in threads)
+            or self._count()
+            or any(self._price(thread) for thread in threads)
+            or any(self._enter(thread) for thread in threads)
+            or any(thread.record(self.book) for thread in threads)
+        )
+
+    def rest(self) -> bool:
+        """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what
+        repeats; whether anything was done."""
+        threads = list(self._threads.values())
+        return any(thread.stay(FEW) for thread in threads) or any(
+            thread.look(self.book.names, FEW) for thread in threads
+        )
+
+    def _measure(self) -> bool:
+        """Count the blocks that `tokens_of` was asked for."""
+        wanted = dict(self._wanted)
+        for (model, digest), block in wanted.items():
+            self._own[model, digest] = self.book.measure(model)(block)
+            self._wanted.pop((model, digest), None)
+        return bool(wanted)
+
+    def _count(self) -> bool:
+        done, total = self.progress
+        if done < total:
+            if self._counter is None:
+                self.book.advance(STEP)
+            else:
+                count_on(self.book, self._counter, STEP)
+        if self._version != self.book.version:
+            # Weights were learnt: what is shown stays until the new sums have come as far.
+            self._version = self.book.version
+            self._newer = {model: Running(self.book, model) for model in self._running}
+        return any(self._run(model) for model in self.book.models | set(self._running)) or done < total
+
+    def _run(self, model: str) -> bool:
+        newer, whole = self._newer.get(model), self.book.cumulated(model).done
+        running = newer or self.running(model)
+        moved = running.done < whole
+        if moved:
+            running.advance(STEP * 8)
+        if newer is not None and newer.done >= whole:
+            self._running[model] = self._newer.pop(model)
+            from ctxtui.analysis.money.ledger import Ledger
+
+            for thread in list(self._threads.values()):
+                with thread.lock:
+                    thread.next_ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+        return moved or newer is not None
+
+    def _price(self, thread: ThreadStudy) -> bool:
+        calls = thread.calls
+        todo = calls[thread.priced : thread.priced + STEP]
+        for call, (cost, whole) in zip(todo, self.pricer(todo) if todo else (), strict=True):
+            self.costs[call.id] = cost
+            if whole is not None:
+                self.uncached[call.id] = whole.usd
+        thread.price(calls, len(todo), self.costs)
+        return bool(todo)
+
+    def _enter(self, thread: ThreadStudy) -> bool:
+        from ctxtui.analysis.money.ledger import Ledger
+
+        with thread.lock:
+            if thread.ledger is None:
+                thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+            ledger = thread.next_ledger or thread.ledger
+            before = ledger.done
+            moved = ledger.advance(thread.calls, self.costs, FEW) > before
+            if thread.next_ledger is not None and (not moved or ledger.done >= thread.ledger.done):
+                thread.ledger, thread.next_ledger = ledger, None
+        return moved

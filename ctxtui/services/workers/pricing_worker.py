@@ -1,0 +1,61 @@
+"""Prices from a process of their own: loading the price library takes longer than a frame may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ctxtui.core.call import Call
+from ctxtui.pricing.price import Cost, PriceTable, essence, price_call, uncached
+from ctxtui.services.child_process import Child, ChildGone
+
+Priced = tuple[Cost | None, Cost | None]
+"""What a call costs, and what it would cost without a cache (None where that is the same or unknown)."""
+Pricer = Callable[[Sequence[Call]], list[Priced]]
+"""Prices calls."""
+
+
+def answer(call: Call, table: PriceTable) -> Priced:
+    """The prices of one call."""
+    cost = price_call(call, table)
+    if cost is None or call.usage is None or not call.usage.has_cache:
+        return cost, None
+    return cost, uncached(call, table)
+
+
+def price_here(table: PriceTable) -> Pricer:
+    """A pricer of this process."""
+    return lambda calls: [answer(call, table) for call in calls]
+
+
+class PricesApart:
+    """A pricer whose work is done by a child process; in this one if the child dies at it."""
+
+    def __init__(self, table: PriceTable) -> None:
+        self._table = table
+        self._child = Child("ctxtui.services.workers.pricing_worker:make")
+        self._gone = False
+
+    def __call__(self, calls: Sequence[Call]) -> list[Priced]:
+        """The prices of `calls`."""
+        if not self._gone:
+            try:
+                found: list[Priced] = self._child.ask((self._table, [essence(call) for call in calls]))
+            except ChildGone:
+                self._gone = True
+            else:
+                return found
+        return price_here(self._table)(calls)
+
+    def close(self) -> None:
+        """End the child."""
+        self._child.close()
+
+
+def make() -> Callable[[tuple[PriceTable, list[Call]]], list[Priced]]:
+    """What the child answers with."""
+
+    def answers(asked: tuple[PriceTable, list[Call]]) -> list[Priced]:
+        table, questions = asked
+        return [answer(one, table) for one in questions]
+
+    return answers

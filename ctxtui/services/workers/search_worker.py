@@ -1,0 +1,90 @@
+"""Searching every session in a process of its own, session by session: the screen stays as quick as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ctxtui.core.errors import BadPattern
+from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.config.settings import Settings
+from ctxtui.views.lists.search_hits import Spotted, Step
+
+_IN_SESSION = 100
+"""Blocks of one session that are listed."""
+
+
+class SearchApart:
+    """Searches for one text after the other; `close` ends it at once."""
+
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        self._settings = settings
+        self._cwd = cwd
+        self._child = Child("ctxtui.services.workers.search_worker:make")
+        self._number = 0
+
+    def steps(self, text: str, regex: bool) -> Iterator[Step]:
+        """Search for `text`; for a worker thread. The steps of an earlier search end then."""
+        self._number = number = self._number + 1
+        try:
+            step: Step | None = self._child.ask((number, (self._settings, str(self._cwd), text, regex)))
+            while step is not None:
+                yield step
+                step = self._child.ask((number, None))
+        except ChildGone:
+            return
+
+    def close(self) -> None:
+        """No more."""
+        self._child.close()
+
+
+def make() -> Callable[[Any], Step | None]:
+    """What the child answers with: the next step of the search with that number, which what is to be searched begins;
+    None behind the last one, and where another search has begun."""
+    searches: dict[int, Iterator[Step]] = {}
+
+    def answer(request: tuple[int, Any]) -> Step | None:
+        number, wanted = request
+        if wanted is not None:
+            searches.clear()
+            searches[number] = _steps(*wanted)
+        return next(searches.get(number, iter(())), None)
+
+    return answer
+
+
+def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[Step]:
+    from ctxtui.services.library.library import Shelf
+    from ctxtui.services.search.library_search import Filter, Searcher
+    from ctxtui.services.search.pattern import Pattern
+    from ctxtui.views.home.summary import SAMPLES
+
+    shelf = Shelf(settings, Path(cwd))
+    sessions = [one for one in shelf.stored(shelf.placed()) if not one.archived]
+    sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
+    try:
+        searcher = Searcher(settings, Pattern(text, regex=regex), Filter())
+        for done, hits in enumerate(searcher.by_session(sessions), 1):
+            found = [
+                Spotted(
+                    one.path or one.stored,
+                    hit.session.about.title or one.title,
+                    hit.found.place.thread,
+                    hit.found.place.call,
+                    hit.found.block.digest,
+                    hit.found.place.category,
+                    hit.label,
+                    hit.found.hits,
+                    hit.found.snippet,
+                    hit.found.at,
+                    hit.found.end,
+                )
+                for hit in islice(hits, _IN_SESSION)
+                for one in (hit.summary,)
+            ]
+            yield Step(done, len(sessions), searcher.tally.direct, tuple(found))
+    except BadPattern as error:
+        yield Step(0, len(sessions), 0, trouble=str(error))

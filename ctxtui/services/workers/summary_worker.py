@@ -1,0 +1,106 @@
+"""Reading sessions for Home, in a process of its own; figures are remembered by path, size and mtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui import __version__
+from ctxtui.analysis.labels.labelling import Labelling
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.count_cache import Memory, counter_with_memory
+from ctxtui.services.counting.counting import Counter, Here, count_all
+from ctxtui.services.counting.labels import Labels, rules_in_force
+from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.library.summarize import filled
+from ctxtui.services.recordings.open import load
+from ctxtui.services.recordings.open_by_name import Named, open_named
+from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
+
+VERSION: Final = 4
+"""Raised when a summary holds something else: older ones are then made anew."""
+
+_OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription")
+"""Fields that are about the file as it stands, and are not remembered."""
+
+
+def summarise(path: Path, settings: Settings, counter: Counter | None = None) -> SessionSummary:
+    """The figures of the recording in `path`. Raises what `load` raises."""
+    found = path.stat()
+    return summarised(
+        SessionSummary(key=str(path), title=path.name, path=str(path), mtime=found.st_mtime, size=found.st_size),
+        settings,
+        counter or Counter(),
+    )
+
+
+def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
+    """`seen` with the figures of its file. Raises what `load` raises."""
+    loaded = load(Path(seen.path))
+    book = book_for(loaded.session, counter, settings)
+    count_all(book, counter)
+    return filled(seen, loaded, book, price_of(prices_for(settings)), settings.usable_share)
+
+
+def from_store(seen: SessionSummary, settings: Settings) -> SessionSummary:
+    """`seen`, which the database holds, with all its figures. Raises what reading the database raises."""
+    with counter_with_memory(settings) as counter:
+        loaded = open_named(Named(stored=seen.stored), settings)
+        book = book_for(loaded.session, counter, settings)
+        count_all(book, counter)
+        return filled(seen, loaded, book, price_of(prices_for(settings)), settings.usable_share)
+
+
+def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
+    """What the child answers with: the session it was sent, with its figures or the error that reading it ended in."""
+    bench = Here()
+    memories: dict[str, Memory] = {}
+    rules: dict[str, Labelling] = {}
+
+    def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
+        seen, settings = request
+        memory = memories.setdefault(settings.data_dir, Memory(database(settings.data_dir), create=True))
+        spelled = repr(settings.labels)
+        labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
+        version = _version(settings, labelling)
+        kept = memory.summary(seen.path, seen.size, seen.mtime, version)
+        if kept is not None:
+            return replace(seen, **_from_json(kept))
+        counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
+        try:
+            found = summarised(seen, settings, counter)
+        except CtxtuiError as error:
+            found = replace(seen, known=True, error=error.message)
+        except Exception as error:  # noqa: BLE001 - a worker's boundary: one session's fault must not hide the others
+            return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
+        memory.keep_counts(counter.unsaved())
+        memory.keep_summary(seen.path, seen.size, seen.mtime, version, _to_json(found))
+        return found
+
+    return answer
+
+
+def _version(settings: Settings, labelling: Labelling) -> str:
+    shaping = (settings.usable_share, sorted(settings.windows.items()), sorted(settings.prices.items()))
+    return f"{VERSION} {__version__} {prices_for(settings).version} {shaping} {labelling.digest}"
+
+
+def _to_json(summary: SessionSummary) -> dict[str, Any]:
+    return {name: value for name, value in asdict(summary).items() if name not in _OF_THE_FILE}
+
+
+def _from_json(kept: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **kept,
+        "composition_at_peak": tuple((name, tokens) for name, tokens in kept["composition_at_peak"]),
+        "growth": tuple(GrowthColumn(own[0], own[1], own[2], tuple(own[3])) for own in kept["growth"]),
+        "models": tuple((name, calls) for name, calls in kept["models"]),
+        "by_category": tuple((name, usd) for name, usd in kept["by_category"]),
+        "by_tool": tuple((name, usd) for name, usd in kept["by_tool"]),
+        "spent": tuple(CallSpent(*own) for own in kept["spent"]),
+    }
