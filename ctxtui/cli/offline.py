@@ -13,8 +13,8 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
-    from ctxtui.offline.hosting import Running
-    from ctxtui.offline.server import Seen, Server
+    from ctxtui.offline.http.hosting import Running
+    from ctxtui.offline.http.server import Seen, Server
 
 PORT = 4010
 WINDOW = 4096
@@ -64,10 +64,10 @@ def offline(
         raise click.UsageError("--thread needs --play", context)
     # Imported here: help needs no web server.
     from ctxtui.offline.faults import Faults, parse
+    from ctxtui.offline.http.server import Server
     from ctxtui.offline.limits import Limits
-    from ctxtui.offline.local import Local, LocalModel
+    from ctxtui.offline.local.servers import Local, LocalModel
     from ctxtui.offline.provider import Provider
-    from ctxtui.offline.server import Server
 
     provider = Provider(seed=seed, limits=Limits(requests=rpm, enforced=True) if rpm else Limits())
     if play is not None:
@@ -83,7 +83,7 @@ def offline(
 
 
 async def _serve(server: Server, port: int, as_json: bool) -> None:
-    from ctxtui.offline.hosting import serving
+    from ctxtui.offline.http.hosting import serving
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ctxtui.offline.hosting import Running, offline, serving
+    from ctxtui.offline.http.hosting import Running, offline, serving
+    from ctxtui.offline.http.server import Server
     from ctxtui.offline.provider import Provider, SetClock
-    from ctxtui.offline.server import Server
 
 __all__ = ["Provider", "Running", "Server", "SetClock", "offline", "serving"]
 
 _HOMES: Final = {
     "Provider": "provider",
     "SetClock": "provider",
-    "Server": "server",
-    "Running": "hosting",
-    "offline": "hosting",
-    "serving": "hosting",
+    "Server": "http.server",
+    "Running": "http.hosting",
+    "offline": "http.hosting",
+    "serving": "http.hosting",
 }
 
 

@@ -1,10 +1,14 @@
-"""What the offline model says, before any dialect spells it."""
+"""What the offline model says, before any dialect spells it.
+
+An answer cut to what the request allows: a stop sequence, a number of tokens.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ctxtui.core.canonical import Json
+from ctxtui.core.canonical import Json, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +60,48 @@ class Answer:
     def text(self) -> str:
         """The plain text of all parts."""
         return "".join(part.text for part in self.parts if isinstance(part, Words))
+
+
+def limited(answer: Answer, stops: Sequence[str], most: int | None, count: Callable[[str], int]) -> Answer:
+    """`answer` up to the first of `stops` in its text, and up to `most` tokens (None: no limit) by `count`."""
+    stopped = _stopped(answer, stops)
+    return stopped if most is None else _cut(stopped, most, count)
+
+
+def _stopped(answer: Answer, stops: Sequence[str]) -> Answer:
+    parts: list[Part] = []
+    for part in answer.parts:
+        if isinstance(part, Words):
+            found = min(((part.text.find(stop), stop) for stop in stops if stop and stop in part.text), default=None)
+            if found is not None:
+                parts += [Words(part.text[: found[0]])] if found[0] else []
+                return Answer(tuple(parts), STOP, found[1])
+        parts.append(part)
+    return answer
+
+
+def _cut(answer: Answer, most: int, count: Callable[[str], int]) -> Answer:
+    left = most
+    parts: list[Part] = []
+    for part in answer.parts:
+        text = text_of(part.arguments) if isinstance(part, ToolCall) else part.text
+        needed = count(text)
+        if needed <= left:
+            parts.append(part)
+            left -= needed
+            continue
+        if isinstance(part, Words) and left:
+            parts.append(Words(_prefix(text, left, count)))
+        elif isinstance(part, Thought) and left:
+            parts.append(Thought(_prefix(text, left, count)))
+        return Answer(tuple(parts), LENGTH)
+    return answer
+
+
+def _prefix(text: str, most: int, count: Callable[[str], int]) -> str:
+    """The longest beginning of `text`, by bisection, that has no more than `most` tokens."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(text[:middle]) <= most else (low, middle - 1)
+    return text[:low]

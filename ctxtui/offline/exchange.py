@@ -1,10 +1,17 @@
-"""One request and its reply, before HTTP: what every dialect's side takes and gives."""
+"""One request and its reply, before HTTP: what every dialect's side takes and gives.
+
+Text as a stream delivers it: a few characters at a time.
+
+What a provider says instead of an answer.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from ctxtui.core.canonical import Json
 
@@ -69,3 +76,31 @@ def compact(value: Json) -> bytes:
 def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
     """Events whose names are their types."""
     return tuple(named_event(str(value["type"]), value) for value in values)
+
+
+_PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
+
+
+def pieces(text: str) -> list[str]:
+    """`text` in parts of about a token or two."""
+    return _PIECE.findall(text)
+
+
+INVALID: Final = "invalid_request_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One reason why a request is refused.
+
+    `message` is in the provider's own words where they are known, `status` the HTTP status, `type` the provider's
+    class of error. `param` and `code` are OpenAI's fields; `code` is also Anthropic's ``details.error_code``. `rule`
+    names the rule that was broken, in a word or two, the same for every place where it is broken.
+    """
+
+    message: str
+    status: int = 400
+    type: str = INVALID
+    param: str | None = None
+    code: str | None = None
+    rule: str = ""

@@ -1,22 +1,40 @@
-"""Everything the offline provider remembers between requests."""
+"""Everything the offline provider remembers between requests.
+
+Ids of answers and calls, the same again for the same seed.
+"""
 
 from __future__ import annotations
 
+import string
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import Answer
-from ctxtui.offline.answering import Manner, answer
+from ctxtui.offline.anthropic.diagnostics import Diagnoses
 from ctxtui.offline.conversation import Conversation
-from ctxtui.offline.diagnostics import Diagnoses
-from ctxtui.offline.ledger import Ledger
 from ctxtui.offline.limits import Limits
-from ctxtui.offline.names import Names
+from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.playback import Playback
+from ctxtui.offline.usage_ledger import Ledger
 from ctxtui.wire.request import Request
+
+_LETTERS: Final = string.ascii_letters + string.digits
+
+
+class Names:
+    """Gives out ids; equal seeds give equal ids."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = Random(seed)
+
+    def new(self, prefix: str, length: int = 24) -> str:
+        """A new id that begins with `prefix`."""
+        return prefix + "".join(self._random.choices(_LETTERS, k=length))
+
 
 MOST_KEPT: Final = 128 * 1024 * 1024
 """Bytes of requests whose responses are kept."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.offline import strict_anthropic
+from ctxtui.offline.anthropic import validate
 from tests.cli.conftest import Run
 from tests.curation.test_price_tag import long_talk
 
@@ -42,7 +42,7 @@ def test_without_a_policy_the_request_is_the_recorded_one(ctxtui: Run, request_f
 
 def test_a_policy_makes_a_request_that_the_provider_takes(ctxtui: Run, request_file: Path) -> None:
     ran = ctxtui("curate", request_file, "--policy", "truncate_results", "--set", "limit=500")
-    assert ran.code == 0 and strict_anthropic.refusals(ran.json) == []
+    assert ran.code == 0 and validate.refusals(ran.json) == []
     assert len(ran.out) < request_file.stat().st_size / 3
     assert "truncate_results 10" in ran.err and "next miss" in ran.err and "refused" not in ran.err
 
@@ -55,7 +55,7 @@ def test_a_dry_run_prints_no_request_and_json_holds_everything(ctxtui: Run, requ
     assert whole["tokens"]["before"] - whole["tokens"]["after"] == whole["tokens"]["freed"] > 0
     assert {edit["author"] for edit in whole["edits"]} == {"budget"}
     assert [moment["name"] for moment in whole["moments"]][-1] == "next miss"
-    assert strict_anthropic.refusals(whole["request"]) == [] and whole["violations"] == []
+    assert validate.refusals(whole["request"]) == [] and whole["violations"] == []
     none = ctxtui("curate", request_file, "--policy", "budget", "--json", "--dry-run").json
     assert (none["request"], none["edits"]) == (None, [])
 

@@ -8,7 +8,7 @@ import pytest
 
 from ctxtui.core.edit import DROP, REPLACE, make
 from ctxtui.curation.context import Context
-from ctxtui.offline import strict_anthropic
+from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.config import load
 from ctxtui.services.editing.overlay import Overlays
 from ctxtui.services.recordings.open import load as open_file
@@ -54,7 +54,7 @@ def test_only_what_is_applied_leaves(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("curate", recording, "--applied")
     assert "after its answer: drop 1, replace 1" in ran.err
     body = ran.json
-    assert strict_anthropic.refusals({**body, "model": "claude-opus-4-5", "max_tokens": 9}) == []
+    assert validate.refusals({**body, "model": "claude-opus-4-5", "max_tokens": 9}) == []
     assert "a line of the ledger" not in ran.out and "does it add up?" in ran.out and "It adds up." in ran.out
     assert "read the ledger" in ctxtui("curate", recording).out, "the record stays"
 

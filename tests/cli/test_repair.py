@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.offline import strict_anthropic
+from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.repair import refusal
 from ctxtui.services.recordings.open import load
@@ -36,9 +36,9 @@ def sick(tmp_path: Path) -> Path:
 
 
 def test_a_sick_request_becomes_one_that_is_taken(ctxtui: Run, sick: Path) -> None:
-    assert strict_anthropic.refusals(json.loads(sick.read_text()))
+    assert validate.refusals(json.loads(sick.read_text()))
     ran = ctxtui("repair", sick)
-    assert ran.code == 0 and strict_anthropic.refusals(ran.json) == []
+    assert ran.code == 0 and validate.refusals(ran.json) == []
     assert "wrong: text must not be empty @ $.messages[0].content[1].text, block 4 (text)" in ran.err
     assert "call 'toolu_1' has no result" in ran.err and "mend: drop 1 block" in ran.err
 

@@ -22,7 +22,7 @@ from ctxtui.curation.policies.profile import parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.situation import Situation
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.offline.issuing import signed
+from ctxtui.offline.anthropic.signature import signed
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES

@@ -12,17 +12,18 @@ from ctxtui.core import canonical
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
-from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
-from ctxtui.offline.issuing import signed
+from ctxtui.offline.anthropic import validate
+from ctxtui.offline.anthropic.signature import signed
+from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 
 COUNT = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
 STRICT: dict[str, Any] = {
-    "anthropic": strict_anthropic.refusals,
-    "openai_chat": strict_chat.refusals,
-    "openai_responses": strict_responses.refusals,
+    "anthropic": validate.refusals,
+    "openai_chat": validate_chat.refusals,
+    "openai_responses": validate_responses.refusals,
 }
 
 
@@ -67,6 +68,6 @@ def test_thinking_that_does_not_fit_may_be_left_to_the_provider_to_drop() -> Non
         left += bool(applied.withheld)
         value = canonical.loads(out.body)
         betas = (BINDING_BETA,) if applied.withheld else ()
-        assert [r.rule for r in strict_anthropic.refusals(value, betas=betas)] == [], seed
+        assert [r.rule for r in validate.refusals(value, betas=betas)] == [], seed
         assert ("block_binding" in str(value.get("thinking"))) == bool(applied.withheld)
     assert left > COUNT // 12

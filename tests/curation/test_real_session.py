@@ -11,7 +11,7 @@ from ctxtui.core.edit import DROP, PIN, SUMMARIZE, make
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.legality.request_check import outgoing
-from ctxtui.offline import strict_anthropic
+from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
@@ -49,7 +49,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     assert pinned not in found.applied.changes and not found.applied.refused
     overlay.apply()
     body = outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
-    assert strict_anthropic.refusals(canonical.loads(body.body)) == [] and body.violations == []
+    assert validate.refusals(canonical.loads(body.body)) == [] and body.violations == []
     resumed = to_resume(found, path, "claude-code")
     assert claude_code_faults(resumed.data, path.read_bytes(), resumed.name.removesuffix(".jsonl")) == []
     while overlay.undo():

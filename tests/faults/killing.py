@@ -25,7 +25,7 @@ from ctxtui.agent import events as ev
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, ProviderError
 from ctxtui.curation.legality.legality import check
-from ctxtui.offline import strict_anthropic
+from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import Partner, Wish
@@ -189,9 +189,7 @@ async def invalid(folder: Path, id_: str) -> tuple[int, bool]:
     found = host.recovered.partial is not None
     host.runner.conversation.say("go on")
     body = host.runner.conversation.draft().body
-    wrong = [str(one) for one in check("anthropic", body)] + [
-        r.message for r in strict_anthropic.refusals(json.loads(body))
-    ]
+    wrong = [str(one) for one in check("anthropic", body)] + [r.message for r in validate.refusals(json.loads(body))]
     if wrong:
         print(wrong, file=sys.stderr)
     await host.close()

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.offline.answer import CALLS, LENGTH, STOP, Answer, Thought, ToolCall, Words
-from ctxtui.offline.answering import Manner, answer
+from ctxtui.offline.answer import CALLS, LENGTH, STOP, Answer, Thought, ToolCall, Words, limited
 from ctxtui.offline.conversation import Conversation, Heard
-from ctxtui.offline.fitting import call_for
-from ctxtui.offline.instance import instance
-from ctxtui.offline.limiting import limited
-from ctxtui.offline.wishes import Wish, wishes
+from ctxtui.offline.model.reply import Manner, answer
+from ctxtui.offline.model.request_parser import Wish, wishes
+from ctxtui.offline.model.schema_example import instance
+from ctxtui.offline.model.tool_choice import call_for
 from ctxtui.wire.definitions import Definition
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import anthropic
 
-from ctxtui.offline.desks import DESKS
 from ctxtui.offline.faults import KINDS
+from ctxtui.offline.http.routes import DESKS
 from tests.offline.loop import anthropic_loop
 
 DOC = (Path(__file__).parent.parent.parent / "docs" / "offline.md").read_text()

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ctxtui.offline import openai_errors, strict_anthropic, strict_chat, strict_responses
-from ctxtui.offline.refusal import Refusal
+from ctxtui.offline.anthropic import validate
+from ctxtui.offline.exchange import Refusal
+from ctxtui.offline.openai import errors, validate_chat, validate_responses
 from tests.corpus import corpus_params
 
 GONE = ("claude-3", "muse-", "gpt-4-vision")
@@ -52,11 +53,11 @@ def refusals_of(asked: dict[str, Any], body: Any) -> list[Refusal] | None:
     if "api.anthropic.com/v1/messages" in uri:
         # Cassettes leave the beta header out.
         betas = ["context-management-2025-06-27", "compact-2026-01-12"] if "beta=true" in uri else []
-        version = headers.get("anthropic-version", strict_anthropic.OLD_VERSION)
-        return strict_anthropic.refusals(body, version=version, betas=betas, counting="count_tokens" in uri)
+        version = headers.get("anthropic-version", validate.OLD_VERSION)
+        return validate.refusals(body, version=version, betas=betas, counting="count_tokens" in uri)
     if "api.openai.com/v1/chat/completions" in uri:
-        return strict_chat.refusals(body)
-    return strict_responses.refusals(body) if "api.openai.com/v1/responses" in uri else None
+        return validate_chat.refusals(body)
+    return validate_responses.refusals(body) if "api.openai.com/v1/responses" in uri else None
 
 
 @pytest.mark.parametrize("path", corpus_params("vcr"))
@@ -76,4 +77,4 @@ def test_cassette(path: Path) -> None:
         if not told["message"].startswith(ELSEWHERE):
             assert (found[0].status, found[0].message) == (code, told["message"])
             if "code" in told:
-                assert openai_errors.error(found[0], "")["error"] == told
+                assert errors.error(found[0], "")["error"] == told

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
-from ctxtui.offline.desks import DESKS, serve
-from ctxtui.offline.exchange import Reply
-from ctxtui.offline.issuing import signed
+from ctxtui.offline.anthropic import validate
+from ctxtui.offline.anthropic.signature import signed
+from ctxtui.offline.exchange import Refusal, Reply
+from ctxtui.offline.http.routes import DESKS, serve
 from ctxtui.offline.json_body import NotJson, parse
+from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.offline.provider import Provider, SetClock
-from ctxtui.offline.refusal import Refusal
 from tests.offline.talks import anthropic, chat, responses
 from tests.wire.hostile import JSONS, spelled
 
@@ -94,7 +94,7 @@ def test_what_it_answers_it_takes_back(tasks: list[str], results: list[str], mod
                 for n, c in enumerate(calls)
             ]
             body["messages"].append({"role": "user", "content": told})
-    assert strict_anthropic.refusals(signed(body | {"messages": body["messages"][:-1]})) == []
+    assert validate.refusals(signed(body | {"messages": body["messages"][:-1]})) == []
 
 
 @given(schema=JSONS, inner=JSONS)
@@ -108,6 +108,6 @@ def test_any_schema_of_a_tool(schema: Any, inner: Any) -> None:
 
 def test_every_validator_takes_anything() -> None:
     for odd in (None, 3, [], "x", {}, {"model": 3}, {"model": "offline", "messages": 3, "input": 3}):
-        assert strict_anthropic.refusals(odd)
-        assert strict_chat.refusals(odd)
-        assert strict_responses.refusals(odd)
+        assert validate.refusals(odd)
+        assert validate_chat.refusals(odd)
+        assert validate_responses.refusals(odd)

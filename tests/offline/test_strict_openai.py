@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ctxtui.offline import strict_chat, strict_responses
-from ctxtui.offline.cipher import close
+from ctxtui.offline.openai import validate_chat, validate_responses
+from ctxtui.offline.openai.cipher import close
 from tests.offline.talks import Edit, at, chat, edited, responses, without
 
 CALL = {"id": "call_2", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
@@ -172,7 +172,7 @@ CHAT: list[tuple[str, Edit, str, str | None, str]] = [
 
 @pytest.mark.parametrize(("edit", "rule", "code", "words"), [c[1:] for c in CHAT], ids=[c[0] for c in CHAT])
 def test_chat_refused(edit: Edit, rule: str, code: str | None, words: str) -> None:
-    found = strict_chat.refusals(edited(chat(), edit))
+    found = validate_chat.refusals(edited(chat(), edit))
     assert found, "taken"
     assert (found[0].rule, found[0].code) == (rule, code)
     assert words in found[0].message
@@ -195,7 +195,7 @@ CHAT_TAKEN: list[tuple[str, Edit]] = [
 
 @pytest.mark.parametrize("edit", [c[1] for c in CHAT_TAKEN], ids=[c[0] for c in CHAT_TAKEN])
 def test_chat_taken(edit: Edit) -> None:
-    assert strict_chat.refusals(edited(chat(), edit)) == []
+    assert validate_chat.refusals(edited(chat(), edit)) == []
 
 
 RESPONSES: list[tuple[str, Edit, str, str | None, str]] = [
@@ -300,7 +300,7 @@ RESPONSES: list[tuple[str, Edit, str, str | None, str]] = [
 
 @pytest.mark.parametrize(("edit", "rule", "code", "words"), [c[1:] for c in RESPONSES], ids=[c[0] for c in RESPONSES])
 def test_responses_refused(edit: Edit, rule: str, code: str | None, words: str) -> None:
-    found = strict_responses.refusals(edited(responses(), edit))
+    found = validate_responses.refusals(edited(responses(), edit))
     assert found, "taken"
     assert (found[0].rule, found[0].code) == (rule, code)
     assert words in found[0].message
@@ -320,20 +320,20 @@ RESPONSES_TAKEN: list[tuple[str, Edit]] = [
 
 @pytest.mark.parametrize("edit", [c[1] for c in RESPONSES_TAKEN], ids=[c[0] for c in RESPONSES_TAKEN])
 def test_responses_taken(edit: Edit) -> None:
-    assert strict_responses.refusals(edited(responses(), edit)) == []
+    assert validate_responses.refusals(edited(responses(), edit)) == []
 
 
 def test_what_the_server_keeps() -> None:
     call = responses()["input"][1]
     answer = {"model": "gpt-5.4", "previous_response_id": "resp_1", "input": [responses()["input"][2]]}
-    assert strict_responses.refusals(answer, before=[call], stored={}) == []
-    lost = strict_responses.refusals(answer, stored={})[0]
+    assert validate_responses.refusals(answer, before=[call], stored={}) == []
+    lost = validate_responses.refusals(answer, stored={})[0]
     assert (lost.code, lost.message) == ("previous_response_not_found", "Previous response with id 'resp_1' not found.")
     silent = {**answer, "input": "go on"}
-    assert strict_responses.refusals(silent, before=[call], stored={})[0].message.startswith("No tool output found")
+    assert validate_responses.refusals(silent, before=[call], stored={})[0].message.startswith("No tool output found")
     reference = {"model": "gpt-5.4", "input": [{"type": "item_reference", "id": "fc_1"}, answer["input"][0]]}
-    assert strict_responses.refusals(reference, stored={"fc_1": call}) == []
-    unknown = strict_responses.refusals({**reference, "store": False}, stored={})[0]
+    assert validate_responses.refusals(reference, stored={"fc_1": call}) == []
+    unknown = validate_responses.refusals({**reference, "store": False}, stored={})[0]
     assert (unknown.status, "Items are not persisted" in unknown.message) == (404, True)
     bare = {"model": "gpt-5.4", "input": [{"type": "reasoning", "id": "rs_9", "summary": []}, call, answer["input"][0]]}
-    assert strict_responses.refusals(bare, stored={})[0].message == "Item with id 'rs_9' not found."
+    assert validate_responses.refusals(bare, stored={})[0].message == "Item with id 'rs_9' not found."

@@ -12,7 +12,8 @@ from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.tree import Tree
 from ctxtui.curation.legality.legality import check
-from ctxtui.offline import strict_anthropic, strict_chat, strict_responses
+from ctxtui.offline.anthropic import validate
+from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.continue_from import past_of
 from ctxtui.services.chat.model_choice import Partner, params_for
@@ -20,7 +21,7 @@ from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.settings import Settings
 
 MODELS = {"anthropic": "claude-opus-4-8", "openai_chat": "gpt-5.4", "openai_responses": "gpt-5.4"}
-STRICT = {"anthropic": strict_anthropic, "openai_chat": strict_chat, "openai_responses": strict_responses}
+STRICT = {"anthropic": validate, "openai_chat": validate_chat, "openai_responses": validate_responses}
 
 
 def refused(path: Path, dialect: str, number: int = 0) -> list[str]:

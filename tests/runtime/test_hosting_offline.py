@@ -14,8 +14,8 @@ from ctxtui.core.edit import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline
-from ctxtui.offline.hosting import Running
-from ctxtui.offline.local import Local, LocalModel
+from ctxtui.offline.http.hosting import Running
+from ctxtui.offline.local.servers import Local, LocalModel
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import Wish
 from ctxtui.services.editing.overlay import Overlay

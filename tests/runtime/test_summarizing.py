@@ -16,7 +16,8 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.offline import offline, strict_anthropic
+from ctxtui.offline import offline
+from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
 from ctxtui.services.chat.model_choice import Partner, Wish
 from ctxtui.services.chat.model_summary import Part, partner_for, request, wish_for, written
@@ -61,13 +62,13 @@ def test_the_part_alone_is_sent_in_every_dialect(dialect: str, tmp_path: Path) -
     assert "token_3_secret" in told and "- Open" in told and "token_1_secret" not in told
     assert "cache_control" not in told
     if dialect == ANTHROPIC:
-        assert strict_anthropic.refusals(json.loads(body)) == []
+        assert validate.refusals(json.loads(body)) == []
 
 
 def test_the_agent_is_asked_behind_its_whole_context(tmp_path: Path) -> None:
     context = long_talk().context
     body = json.loads(request(partner(ANTHROPIC), config(tmp_path), part(context), ready(context)))
-    assert strict_anthropic.refusals(body) == []
+    assert validate.refusals(body) == []
     assert body["tools"] and "token_1_secret" in str(body["messages"]) and "token_3_secret" in str(body["messages"][-1])
     with pytest.raises(CtxtuiError, match="another dialect"):
         request(partner(CHAT), config(tmp_path), part(context), ready(context))

@@ -11,7 +11,7 @@ import pytest
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.core.session import MAIN
-from ctxtui.offline.strict_chat import refusals
+from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.providers.local_servers import find_servers, look_at
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import Wish, choose

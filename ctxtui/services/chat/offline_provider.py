@@ -25,7 +25,7 @@ async def start(partner: Partner) -> tuple[Partner, Callable[[], Awaitable[None]
 
     It runs in a process of its own: its tokenizer would stop the screen for a moment.
     """
-    child = Child("ctxtui.offline.child:starter")
+    child = Child("ctxtui.offline.http.child:starter")
     try:
         url = await asyncio.to_thread(child.ask, PACE)
     except ChildGone as error:

@@ -1,0 +1,1 @@
+"""Messages API + its validators."""

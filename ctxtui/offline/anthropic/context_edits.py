@@ -1,0 +1,121 @@
+"""Anthropic's context editing: what the server takes out of a request before the model reads it (facts §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.anthropic.models import Claude
+from ctxtui.offline.exchange import Refusal
+from ctxtui.offline.json_shape import members, rows
+
+TOOL_USES: Final = "clear_tool_uses_20250919"
+THINKING: Final = "clear_thinking_20251015"
+COMPACT: Final = "compact_20260112"
+CLEARED: Final = "[cleared to save context]"
+"""What stands for a result that was cleared; the provider's own words are not documented."""
+
+_TRIGGER: Final = 100_000
+_KEEP: Final = 3
+_LEAST_COMPACT: Final = 50_000
+_KINDS: Final = (COMPACT, THINKING, TOOL_USES)
+_THOUGHTS: Final = ("thinking", "redacted_thinking")
+
+Body = dict[str, Json]
+
+
+def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
+    """What is wrong with ``context_management``."""
+    edits = rows(members(body.get("context_management")).get("edits"))
+    for n, edit in enumerate(edits):
+        kind = members(edit).get("type")
+        if kind not in _KINDS:
+            tags = ", ".join(f"'{name}'" for name in _KINDS)
+            told = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {tags}"
+            yield Refusal(f"context_management.edits.{n}: {told}", rule="context edit")
+        elif kind == THINKING and n:
+            told = f"`{THINKING}` must be the first edit"
+            yield Refusal(f"context_management.edits.{n}: {told}", rule="context edit order")
+        elif kind == COMPACT and _value(edit, "trigger", _LEAST_COMPACT) < _LEAST_COMPACT:
+            told = f"Input should be greater than or equal to {_LEAST_COMPACT}"
+            yield Refusal(f"context_management.edits.{n}.trigger.value: {told}", rule="wrong value")
+
+
+def edited(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
+    """`body` after its own edits, and what is reported as ``applied_edits``; `weigh` gives a body's tokens. Compaction
+    is not done."""
+    applied: list[Json] = []
+    for edit in rows(members(body.get("context_management")).get("edits")):
+        kind = members(edit).get("type")
+        made, count, name = body, 0, ""
+        if kind == THINKING:
+            made, count, name = *_without_thinking(body, edit, model), "cleared_thinking_turns"
+        elif kind == TOOL_USES and _triggered(body, edit, weigh):
+            made, count, name = *_without_results(body, edit), "cleared_tool_uses"
+        saved = weigh(body) - weigh(made) if count else 0
+        if count and saved >= _value(edit, "clear_at_least", 0):
+            applied.append({"type": kind, "cleared_input_tokens": saved, name: count})
+            body = made
+    return body, applied
+
+
+def _value(edit: Json, key: str, usual: int) -> int:
+    value = members(members(edit).get(key)).get("value")
+    return value if isinstance(value, int) else usual
+
+
+def _triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
+    limit = _value(edit, "trigger", _TRIGGER)
+    if members(members(edit).get("trigger")).get("type") == "tool_uses":
+        return sum(1 for _, _, block in _blocks(body) if block.get("type") == "tool_use") > limit
+    return weigh(body) > limit
+
+
+def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]:
+    """Without the thinking of all but the last turns, and of how many it was taken."""
+    keep = members(edit).get("keep")
+    if keep == "all" or members(keep).get("type") == "all" or (keep is None and not model.strips):
+        return body, 0
+    turns = sorted({n for n, _, block in _blocks(body) if block.get("type") in _THOUGHTS})
+    gone = set(turns[: max(0, len(turns) - _value(edit, "keep", 1))])
+    return _mapped(body, lambda n, _, block: None if n in gone and block.get("type") in _THOUGHTS else block), len(gone)
+
+
+def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
+    """With a placeholder for the oldest results, and how many those are."""
+    names = {block.get("id"): block.get("name") for _, _, block in _blocks(body) if block.get("type") == "tool_use"}
+    spared = rows(members(edit).get("exclude_tools"))
+    found = [
+        str(block.get("tool_use_id"))
+        for _, _, block in _blocks(body)
+        if block.get("type") == "tool_result" and names.get(block.get("tool_use_id")) not in spared
+    ]
+    gone = set(found[: max(0, len(found) - _value(edit, "keep", _KEEP))])
+    inputs = members(edit).get("clear_tool_inputs")
+
+    def clear(_: int, __: int, block: Body) -> Body:
+        if block.get("type") == "tool_result" and block.get("tool_use_id") in gone:
+            return {**block, "content": CLEARED}
+        wanted = inputs is True or block.get("name") in rows(inputs)
+        return {**block, "input": {}} if wanted and block.get("id") in gone else block
+
+    return _mapped(body, clear), len(gone)
+
+
+def _blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
+    for n, message in enumerate(rows(body.get("messages"))):
+        for m, block in enumerate(rows(members(message).get("content"))):
+            yield n, m, members(block)
+
+
+def _mapped(body: Body, change: Callable[[int, int, Body], Body | None]) -> Body:
+    """`body` with each block changed; None takes it out."""
+    messages: list[Json] = []
+    for n, message in enumerate(rows(body.get("messages"))):
+        content = message.get("content")
+        if isinstance(content, list):
+            made = [change(n, m, block) for m, block in enumerate(content)]
+            content = [block for block in made if block is not None]
+        messages.append({**message, "content": content})
+    return {**body, "messages": messages}

@@ -1,0 +1,186 @@
+"""The Messages API: requests in, messages and event streams out (facts §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, Answer, limited
+from ctxtui.offline.anthropic.bound_thinking import CONTROLS, Checked, check_thinking
+from ctxtui.offline.anthropic.context_edits import edited
+from ctxtui.offline.anthropic.message import content_of, events, usage_of
+from ctxtui.offline.anthropic.models import OFFLINE, Claude, claude
+from ctxtui.offline.anthropic.validate import NEW_VERSION, VERSIONS, refusals
+from ctxtui.offline.conversation import listen
+from ctxtui.offline.counting import text_counter
+from ctxtui.offline.exchange import Asked, Refusal, Reply, named_event, named_events
+from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.model.reply import Manner
+from ctxtui.offline.provider import Provider
+from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.wire.grammars import ANTHROPIC
+
+_REASONS: Final = {END: "end_turn", CALLS: "tool_use", LENGTH: "max_tokens", STOP: "stop_sequence"}
+_TYPES: Final = {
+    401: "authentication_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+class Taken(NamedTuple):
+    """A request as its `model` reads it: what it weighs, what came of its thinking, which edits were applied, and its
+    tokens before those."""
+
+    weighed: Weighed
+    checked: Checked
+    model: Claude
+    applied: list[Json]
+    before: int
+
+
+def error(refusal: Refusal, request_id: str) -> Json:
+    """The error body."""
+    told: dict[str, Json] = {"type": _TYPES.get(refusal.status, refusal.type), "message": refusal.message}
+    if refusal.code:
+        told["details"] = {"error_code": refusal.code}
+    return {"type": "error", "error": told, "request_id": request_id}
+
+
+def betas_of(asked: Asked) -> tuple[str, ...]:
+    """The names in ``anthropic-beta``."""
+    return tuple(name.strip() for name in asked.headers.get("anthropic-beta", "").split(",") if name.strip())
+
+
+def refused(asked: Asked, counting: bool) -> list[Refusal]:
+    """Why the request is not served."""
+    version = asked.headers.get("anthropic-version")
+    if version is None:
+        return [Refusal("anthropic-version: header is required", rule="version")]
+    if version not in VERSIONS:
+        return [Refusal(f'anthropic-version: "{version}" is not a valid version', rule="version")]
+    return refusals(asked.body, version=version or NEW_VERSION, betas=betas_of(asked), counting=counting)
+
+
+def count_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
+    """The reply to a request for a count."""
+    taken = _taken(provider, asked)
+    if taken.weighed.tokens > taken.model.window:
+        return _too_long(taken.weighed, taken.model)
+    body: dict[str, Json] = {"input_tokens": taken.weighed.tokens}
+    if asked.body.get("context_management") is not None:
+        body["context_management"] = {"original_input_tokens": taken.before}
+    return Reply(body=body)
+
+
+def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
+    """The reply to a request for a message."""
+    taken = _taken(provider, asked)
+    weighed, checked, model = taken.weighed, taken.checked, taken.model
+    if weighed.tokens > model.window:
+        return _too_long(weighed, model)
+    now = provider.now()
+    outcome = provider.ledger.ask(weighed, asked.model, now, provider="anthropic", betas=betas_of(asked))
+    said, stop = _answered(provider, asked, weighed, model)
+    content = list(content_of(provider, asked, said, checked.last))
+    usage = usage_of(asked, outcome, content)
+    message = {
+        "id": provider.names.new("msg_01"),
+        "type": "message",
+        "role": "assistant",
+        "model": asked.model,
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": said.stop or None,
+        "stop_details": None,
+        "usage": usage,
+        **_beside(provider, asked, taken),
+    }
+    if asked.body.get("diagnostics") is not None:
+        provider.diagnoses.remember(message["id"], asked.body)
+    provider.limits.note(now, outcome.fresh + outcome.written, usage["output_tokens"])
+    headers = provider.limits.anthropic(now)
+    broken = named_event("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
+    return Reply(
+        body=message,
+        events=named_events(events(message)) if asked.streams else None,
+        headers=headers,
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        output=usage["output_tokens"],
+        broken=broken,
+    )
+
+
+def _taken(provider: Provider, asked: Asked) -> Taken:
+    model = claude(asked.model)
+    assert model is not None
+    checked = check_thinking(asked.body, model, betas_of(asked))
+    body = _without(asked.body, checked.dropped) if checked.dropped else asked.body
+
+    def weigh(one: dict[str, Json]) -> Weighed:
+        raw = asked.raw if one is asked.body else canonical.dumps(one)
+        return provider.ledger.weigh(provider.ledger.read(ANTHROPIC, raw), asked.model)
+
+    read, applied = edited(body, model, lambda one: weigh(one).tokens)
+    before = weigh(body).tokens if applied else 0
+    weighed = weigh(read)
+    return Taken(weighed, checked, model, applied, before or weighed.tokens)
+
+
+def _without(body: dict[str, Json], dropped: Collection[tuple[int, int]]) -> dict[str, Json]:
+    """`body` as the model reads it: without the blocks that were dropped."""
+    messages = []
+    for n, message in enumerate(rows(body.get("messages"))):
+        content = message.get("content")
+        if isinstance(content, list):
+            content = [block for m, block in enumerate(content) if (n, m) not in dropped]
+        messages.append({**message, "content": content})
+    return {**body, "messages": messages}
+
+
+def _too_long(weighed: Weighed, model: Claude) -> Refusal:
+    return Refusal(f"prompt is too long: {weighed.tokens} tokens > {model.window} maximum", rule="context window")
+
+
+def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Claude) -> tuple[Answer, str]:
+    most = int(asked.body["max_tokens"])
+    if most == 0:
+        return Answer((), LENGTH), "max_tokens"
+    room = model.window - weighed.tokens
+    talk = listen(weighed.request)
+    stops = [stop for stop in rows(asked.body.get("stop_sequences")) if isinstance(stop, str)]
+    full = provider.say(weighed.request, talk, _manner(asked, model))
+    said = limited(full, stops, min(most, room), text_counter(asked.model))
+    if said.ended == LENGTH and room < most:
+        return said, "model_context_window_exceeded"
+    return said, _REASONS[said.ended]
+
+
+def _manner(asked: Asked, model: Claude) -> Manner:
+    choice, thinking = members(asked.body.get("tool_choice")), members(asked.body.get("thinking"))
+    kind = choice.get("type")
+    form = members(members(asked.body.get("output_config")).get("format"))
+    return Manner(
+        forced="*" if kind == "any" else str(choice["name"]) if kind == "tool" else "",
+        calls=kind != "none",
+        parallel=choice.get("disable_parallel_tool_use") is not True,
+        thinks=thinking.get("type") in ("adaptive", "enabled") or (not thinking and model.thinks),
+        form=form.get("schema"),
+        stands_for="" if asked.model == OFFLINE else asked.model,
+    )
+
+
+def _beside(provider: Provider, asked: Asked, taken: Taken) -> dict[str, Json]:
+    beside: dict[str, Json] = {}
+    if CONTROLS in betas_of(asked):
+        beside["input_transformations"] = taken.checked.transformations
+    if asked.body.get("context_management") is not None:
+        beside["context_management"] = {"applied_edits": taken.applied}
+    if asked.body.get("diagnostics") is not None:
+        beside["diagnostics"] = provider.diagnoses.of(asked.body)
+    return beside

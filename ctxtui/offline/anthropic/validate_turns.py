@@ -1,0 +1,209 @@
+"""Anthropic: whose turn it is, and that every call has its answer (facts §1, validity rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.anthropic.models import Claude
+from ctxtui.offline.anthropic.thinking_chain import blocks
+from ctxtui.offline.exchange import Refusal
+from ctxtui.offline.json_shape import members, rows
+
+_THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+_SERVER_RESULT: Final = "_tool_result"
+PREFILL: Final = "This model does not support assistant message prefill. The conversation must end with a user message."
+
+
+class At(NamedTuple):
+    """A block and where it stands: message and place in it, 0-based."""
+
+    message: int
+    place: int
+    block: Mapping[str, Json]
+
+    @property
+    def kind(self) -> str:
+        """The block's type."""
+        return str(self.block.get("type"))
+
+    def __str__(self) -> str:
+        return f"messages.{self.message}.content.{self.place}"
+
+
+@dataclass(slots=True)
+class Run:
+    """Neighbouring messages of one role, which the provider takes as one."""
+
+    role: str
+    first: int
+    last: int
+    parts: list[At] = field(default_factory=list)
+
+    def of(self, *kinds: str) -> list[At]:
+        """Its blocks of these types."""
+        return [part for part in self.parts if part.kind in kinds]
+
+
+def runs_of(messages: Sequence[Json]) -> list[Run]:
+    """The messages as runs of one role."""
+    runs: list[Run] = []
+    for n, message in enumerate(messages):
+        role = str(members(message).get("role"))
+        if not runs or runs[-1].role != role:
+            runs.append(Run(role, n, n))
+        runs[-1].last = n
+        content = members(message).get("content")
+        runs[-1].parts += [At(n, m, members(block)) for m, block in enumerate(blocks(content))]
+    return runs
+
+
+def turn_refusals(messages: Sequence[Json], model: Claude) -> Iterator[Refusal]:
+    """What is wrong with the order of messages and blocks."""
+    if not messages:
+        yield Refusal("messages: at least one message is required", rule="no messages")
+        return
+    yield from _content(messages)
+    runs = runs_of(messages)
+    yield from _places(runs)
+    nothing = Run("", -1, -1)
+    for before, run, after in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
+        if run.role == "assistant":
+            yield from _calls(run, after)
+            yield from _server_calls(run, after)
+        elif run.role == "user":
+            yield from _answers(run, before)
+        elif run.role == "system":
+            yield from _system(run, before, after, model)
+    yield from _ids(runs)
+    yield from _end(messages, runs[-1], model)
+
+
+def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
+    for n, message in enumerate(messages):
+        if members(message).get("content") not in ("", []):
+            continue
+        role, last = members(message).get("role"), n == len(messages) - 1
+        if role == "user":
+            yield Refusal(f"messages.{n}: user messages must have non-empty content", rule="empty content")
+        elif role != "assistant" or not last:
+            told = "all messages must have non-empty content except for the optional final assistant message"
+            yield Refusal(f"messages.{n}: {told}", rule="empty content")
+
+
+def _places(runs: Sequence[Run]) -> Iterator[Refusal]:
+    """Blocks that only one side may say."""
+    for run in runs:
+        for part in run.parts:
+            kind = part.kind
+            server = kind == "server_tool_use" or (kind.endswith(_SERVER_RESULT) and kind != "tool_result")
+            if run.role != "assistant" and (kind in _THINKING or kind == "tool_use" or server):
+                yield Refusal(f"{part}: `{kind}` blocks can only be in `assistant` messages", rule="wrong side")
+            elif run.role != "user" and kind == "tool_result":
+                yield Refusal(f"{part}: `{kind}` blocks can only be in `user` messages", rule="wrong side")
+            elif run.role == "system" and kind not in ("text", "tool_addition", "tool_removal"):
+                yield Refusal(f"{part}: `system` messages can only hold `text` blocks", rule="wrong side")
+
+
+def _calls(run: Run, after: Run) -> Iterator[Refusal]:
+    """Each call answered in the message right behind, by blocks that come first there."""
+    asked = [str(part.block.get("id")) for part in run.of("tool_use")]
+    answered = set(_leading(after)) if after.role == "user" else set()
+    missing = [id_ for id_ in asked if id_ not in answered]
+    if missing:
+        told = f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}"
+        each = "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+        yield Refusal(f"messages.{run.last}: {told}. {each}", rule="call without result")
+
+
+def _leading(run: Run) -> Iterator[str]:
+    for part in run.parts:
+        if part.kind != "tool_result":
+            return
+        yield str(part.block.get("tool_use_id"))
+
+
+def _answers(run: Run, before: Run) -> Iterator[Refusal]:
+    asked = {str(part.block.get("id")): part for part in before.of("tool_use")} if before.role == "assistant" else {}
+    seen: set[str] = set()
+    for part in run.of("tool_result"):
+        id_ = str(part.block.get("tool_use_id"))
+        if id_ not in asked:
+            told = f"unexpected `tool_use_id` found in `tool_result` blocks: {id_}"
+            each = "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+            yield Refusal(f"{part}: {told}. {each}", rule="result without call")
+        elif id_ in seen:
+            told = f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id_}"
+            yield Refusal(f"{part}: {told}", rule="two results")
+        else:
+            toolset = asked[id_].block.get("toolset_name")
+            if toolset != part.block.get("toolset_name"):
+                yield Refusal(f"{part}.tool_result.toolset_name: does not match the `tool_use`", rule="toolset name")
+        seen.add(id_)
+
+
+def _server_calls(run: Run, after: Run) -> Iterator[Refusal]:
+    """The provider's own calls: their results stand in the same message, later."""
+    open_: dict[str, At] = {}
+    for part in run.parts:
+        if part.kind == "server_tool_use":
+            open_[str(part.block.get("id"))] = part
+        elif part.kind.endswith(_SERVER_RESULT) and part.kind not in ("tool_result", "mcp_tool_result"):
+            id_ = str(part.block.get("tool_use_id"))
+            if open_.pop(id_, None) is None:
+                told = f"unexpected `tool_use_id` found in `{part.kind}` blocks: {id_}"
+                each = f"Each `{part.kind}` block must have a corresponding `server_tool_use` block before it."
+                yield Refusal(f"{part}: {told}. {each}", rule="server result without call")
+    if open_ and after.role == "user":
+        if not after.of("tool_result"):
+            id_, part = next(iter(open_.items()))
+            name = part.block.get("name")
+            told = f"`{name}` tool use with id `{id_}` was found without a corresponding `{name}_tool_result` block"
+            yield Refusal(f"{part}: {told}", rule="server call without result")
+        elif any(part.kind != "tool_result" for part in after.parts):
+            told = "a message that answers a turn with an open server tool may only hold `tool_result` blocks"
+            yield Refusal(f"messages.{after.first}: {told}", rule="open server call")
+
+
+def _system(run: Run, before: Run, after: Run, model: Claude) -> Iterator[Refusal]:
+    if not model.system_role:
+        yield Refusal("role 'system' is not supported on this model", rule="system role")
+        return
+    served = bool(before.parts) and before.parts[-1].kind.endswith(_SERVER_RESULT)
+    if not (before.role == "user" or (before.role == "assistant" and served)):
+        told = "a `system` message must follow a `user` message or an `assistant` message that ends in a server tool"
+        yield Refusal(f"messages.{run.first}: {told} result", rule="system place")
+    if after.role not in ("", "assistant"):
+        told = "a `system` message must be the last one or be followed by an `assistant` message"
+        yield Refusal(f"messages.{run.last}: {told}", rule="system place")
+
+
+def _ids(runs: Sequence[Run]) -> Iterator[Refusal]:
+    seen: set[str] = set()
+    for part in (part for run in runs for part in run.of("tool_use", "server_tool_use")):
+        id_ = str(part.block.get("id"))
+        if id_ in seen:
+            yield Refusal(f"{part}: `tool_use` ids must be unique", rule="ids unique")
+        seen.add(id_)
+
+
+def _end(messages: Sequence[Json], last: Run, model: Claude) -> Iterator[Refusal]:
+    for n, message in enumerate(messages):
+        said = rows(members(message).get("content"))
+        if members(message).get("role") == "assistant" and said and members(said[-1]).get("type") in _THINKING:
+            kind = members(said[-1])["type"]
+            yield Refusal(
+                f"messages.{n}: The final block in an assistant message cannot be `{kind}`.", rule="thinking last"
+            )
+    if last.role != "assistant":
+        return
+    paused = bool(last.of("server_tool_use"))
+    if not model.prefill and not paused:
+        yield Refusal(PREFILL, rule="prefill")
+    elif last.parts and last.parts[-1].kind == "text":
+        text = last.parts[-1].block.get("text")
+        if isinstance(text, str) and text != text.rstrip():
+            told = "messages: final assistant content cannot end with trailing whitespace"
+            yield Refusal(told, rule="trailing whitespace")

@@ -1,0 +1,69 @@
+"""Starting and stopping the offline provider: within an event loop, or in a thread for everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.offline.http.server import Server
+
+HOST: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An offline provider that serves. `url` is its root, as the Anthropic SDK's ``base_url`` wants it; `server` its
+    state."""
+
+    url: str
+    server: Server
+
+    @property
+    def openai_url(self) -> str:
+        """The ``base_url`` for the OpenAI SDK."""
+        return f"{self.url}/v1"
+
+
+@asynccontextmanager
+async def serving(server: Server | None = None, *, port: int = 0, host: str = HOST) -> AsyncIterator[Running]:
+    """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` where it is taken."""
+    server = server or Server()
+    runner = web.AppRunner(server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise BadConfig(f"port {port} cannot be opened: {error.strerror}", way_out="name another --port") from error
+        taken = runner.addresses[0][1]
+        yield Running(f"http://{host}:{taken}", server)
+    finally:
+        await runner.cleanup()
+
+
+@contextmanager
+def offline(server: Server | None = None, *, port: int = 0) -> Iterator[Running]:
+    """Serve from a thread of its own, for code that runs no event loop: tests, scripts.
+
+    Raises `BadConfig` where the port is taken.
+    """
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="ctxtui offline", daemon=True)
+    thread.start()
+    stack = AsyncExitStack()
+    try:
+        started = stack.enter_async_context(serving(server, port=port))
+        yield asyncio.run_coroutine_threadsafe(started, loop).result()
+    finally:
+        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -1,0 +1,106 @@
+"""Which side serves which path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.offline.anthropic import messages_api
+from ctxtui.offline.anthropic.validate import MOST_BYTES
+from ctxtui.offline.exchange import Asked, Refusal, Reply
+from ctxtui.offline.json_body import NotJson, parse
+from ctxtui.offline.openai import chat_api, errors, responses_api
+from ctxtui.offline.provider import Provider
+
+REFUSED_KEY: Final = "invalid"
+"""A key with this word in it is refused; any other one is taken."""
+
+
+Serve = Callable[[Provider, Asked], Reply | Refusal]
+"""Makes the reply to a request that was let in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One path: whether a request is refused, how it is served, how an error is spelled, where its id is told."""
+
+    refused: Callable[[Provider, Asked], list[Refusal]]
+    serve: Serve
+    error: Callable[[Refusal, str], Json]
+    id_header: str
+    has_key: Callable[[Mapping[str, str]], Refusal | None]
+
+
+def _anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
+    key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ").strip()
+    if not key:
+        return Refusal("x-api-key header is required", 401, rule="key")
+    return Refusal("invalid x-api-key", 401, rule="key") if REFUSED_KEY in key else None
+
+
+def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
+    key = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    if not key:
+        told = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer"
+        return Refusal(f"{told} auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
+    if REFUSED_KEY in key:
+        shown = f"{key[:4]}****{key[-4:]}"
+        told = f"Incorrect API key provided: {shown}."
+        told += " You can find your API key at https://platform.openai.com/account/api-keys."
+        return Refusal(told, 401, code="invalid_api_key", rule="key")
+    return None
+
+
+def _anthropic(serve: Serve, counting: bool) -> Desk:
+    return Desk(
+        lambda provider, asked: messages_api.refused(asked, counting),
+        serve,
+        messages_api.error,
+        "request-id",
+        _anthropic_key,
+    )
+
+
+def _openai(refused: Callable[[Provider, Asked], list[Refusal]], serve: Serve) -> Desk:
+    return Desk(refused, serve, errors.error, "x-request-id", _openai_key)
+
+
+DESKS: Final[dict[str, Desk]] = {
+    "/v1/messages": _anthropic(messages_api.messages, False),
+    "/v1/messages/count_tokens": _anthropic(messages_api.count_tokens, True),
+    "/v1/chat/completions": _openai(lambda provider, asked: chat_api.refused(asked, False), chat_api.completions),
+    "/v1/responses": _openai(lambda p, asked: responses_api.refused(p, asked, False), responses_api.create),
+    "/v1/responses/input_tokens": _openai(
+        lambda p, asked: responses_api.refused(p, asked, True), responses_api.input_tokens
+    ),
+}
+"""What is served with a body, by path."""
+
+
+def serve(desk: Desk, provider: Provider, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
+    """The reply to a request with body `raw`, or why there is none."""
+    if len(raw) > MOST_BYTES:
+        return Refusal("Request exceeds the maximum size", 413, rule="too large")
+    wrong = desk.has_key(headers)
+    if wrong is not None:
+        return wrong
+    wait = provider.limits.wait(provider.now())
+    if wait is not None:
+        return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
+    try:
+        asked = Asked(raw, parse(raw), headers)
+    except NotJson as error:
+        if desk.id_header == "request-id":
+            return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
+        told = "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
+        return Refusal(f"{told} library correctly. {error})", rule="no JSON")
+    found = desk.refused(provider, asked)
+    if found:
+        return found[0]
+    try:
+        return desk.serve(provider, asked)
+    except Malformed as error:
+        return Refusal(str(error), rule="malformed")

@@ -1,0 +1,1 @@
+"""Ollama, LM Studio, llama.cpp, vLLM."""

@@ -1,0 +1,119 @@
+"""The model that is none: it calls the tool that fits what is asked for, and quotes what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ctxtui.core.canonical import Json, text_of
+from ctxtui.offline.answer import CALLS, Answer, Part, Thought, ToolCall, Words
+from ctxtui.offline.conversation import Conversation, Heard, named
+from ctxtui.offline.model.request_parser import Wish, is_pronoun, wishes
+from ctxtui.offline.model.schema_example import instance
+from ctxtui.offline.model.tool_choice import call_for, closest, cut, paths
+
+SELF: Final = "I am no model: this is ctxtui's offline provider"
+SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=value`"
+_FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the request wants its answer: `forced` is a tool's name, "*" for any tool, "" for none, `calls` says whether
+    tools may be called at all, `parallel` several at once. `thinks`: with thinking. `form` is the JSON schema that the
+    text must fit. `stands_for` is the model whose rules are simulated."""
+
+    forced: str = ""
+    calls: bool = True
+    parallel: bool = True
+    thinks: bool = False
+    form: Json = None
+    stands_for: str = ""
+
+
+def answer(talk: Conversation, manner: Manner) -> Answer:
+    """What is said to `talk`."""
+    asked = wishes(talk.task)
+    made = _next_calls(talk, manner, asked)
+    if made:
+        told = ", ".join(f"{call.name} {text_of(call.arguments)}" for call in made)
+        said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
+        return Answer((*_thought(f"To do: {talk.task!r}. {told} fits.", manner), *said, *made), CALLS)
+    if manner.form is not None:
+        words = text_of(instance(manner.form, cut(talk.task) or "offline"))
+    else:
+        words = _said(talk, manner, asked)
+    return Answer((*_thought(f"Nothing left to call for {talk.task!r}; I quote.", manner), Words(words)))
+
+
+def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
+    return (Thought(f"{SELF}. {text}"),) if manner.thinks else ()
+
+
+def _next_calls(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> list[ToolCall]:
+    """The calls of the next step that is not done yet."""
+    if not manner.calls or not talk.tools:
+        return []
+    tools = [tool for tool in talk.tools if manner.forced in ("", "*", tool.name)]
+    fitting = [(wish, call) for wish in asked for call in (call_for(_resolved(wish, talk), tools),) if call is not None]
+    left = fitting[talk.made :]
+    step = [call for wish, call in left if wish.step == left[0][0].step]
+    if not step and manner.forced:
+        tool = next(iter(tools), None)
+        step = [ToolCall(tool.name, instance(tool.schema, talk.task))] if tool else []
+    return step if manner.parallel else step[:1]
+
+
+def _resolved(wish: Wish, talk: Conversation) -> Wish:
+    """A wish about "it": the first path that came back; to look in "it", the last one that was asked for."""
+    if not wish.refers:
+        return wish
+    came = paths([heard.text for heard in talk.heard])
+    asked = paths([heard.arguments for heard in talk.heard])
+    what = came[0] if came and is_pronoun(wish.what) else wish.what
+    where = (asked or came or [wish.where])[-1] if is_pronoun(wish.where) else wish.where
+    return replace(wish, what=what, where=where)
+
+
+def _said(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> str:
+    spoken = next((wish for wish in asked if wish.verb == "say"), None)
+    if spoken is not None:
+        return _spoken(spoken.what)
+    who = SELF + (f", with the rules of {manner.stands_for}" if manner.stands_for else "")
+    if talk.heard:
+        return "\n".join([f"{who}. What came back:", *map(_reported, talk.heard), *_quoted(talk)])
+    kept = [wish.what for wish in asked if wish.verb == "remember"]
+    if kept:
+        return f"{who}. Noted, as long as it stands in the context: {'; '.join(kept)}."
+    if asked:
+        lacking = ", ".join(sorted({wish.verb for wish in asked}))
+        return f"{who}. I would {lacking}, but no tool offered fits: {named(talk.tools)}."
+    quoted = _quoted(talk)
+    if quoted:
+        return "\n".join([f"{who}.", *quoted])
+    return f"{who}. I understand {SKILLS}, one after the other with `then`. Tools offered: {named(talk.tools)}."
+
+
+def _reported(heard: Heard) -> str:
+    if heard.failed:
+        return f"- {heard.name} {heard.arguments} failed: {cut(heard.text.strip())}"
+    lines = heard.text.splitlines()
+    first = next((line.strip() for line in lines if line.strip()), "nothing")
+    count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    return f"- {heard.name} {heard.arguments}: {count}, `{cut(first)}`"
+
+
+def _quoted(talk: Conversation) -> list[str]:
+    sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.heard] or list(talk.earlier)
+    found = closest(talk.task, sources)
+    return ["Closest to what you ask:", *(f"- {source}: `{line}`" for source, line in found)] if found else []
+
+
+def _spoken(what: str) -> str:
+    """`what`, or so many words where it says how many."""
+    number, _, unit = what.partition(" ")
+    if number.isdigit() and unit.startswith(("word", "token")):
+        count = min(int(number), 200_000)
+        return " ".join(_FILLER[n % len(_FILLER)] for n in range(count))
+    return what or "nothing"

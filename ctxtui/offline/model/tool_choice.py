@@ -1,0 +1,181 @@
+"""Which of the offered tools does what is asked for, and with which arguments.
+
+Answers taken out of what was returned or said before: nothing is known but what stands in the context.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import ToolCall
+from ctxtui.offline.json_shape import members
+from ctxtui.offline.model.request_parser import Wish
+from ctxtui.offline.model.schema_example import instance, required, type_name
+from ctxtui.wire.definitions import Definition
+
+_NAMES: Final = {
+    "read": "read open view cat get fetch show load editor".split(),
+    "find": "grep search rg query lookup find locate".split(),
+    "files": "find glob locate files search ls".split(),
+    "list": "list ls dir tree".split(),
+    "run": "run bash shell exec execute command terminal python sh".split(),
+    "remember": "remember memory note notes save store memorize".split(),
+    "write": "write create save".split(),
+}
+_MAIN: Final = {
+    "read": "path file_path filepath filename file uri url name id".split(),
+    "find": "pattern query regex text q search needle term name keyword".split(),
+    "files": "pattern glob name query path".split(),
+    "list": "path dir directory folder root".split(),
+    "run": "command cmd code script input".split(),
+    "remember": "text note content memory fact value file_text insight".split(),
+    "write": "content text file_text contents body".split(),
+}
+"""By verb: words in the names of the tools that do it, the likeliest first; and the argument that says what."""
+
+_PLACE: Final = "path dir directory folder root file_path filename file".split()
+_MEMORY: Final = "/memories/notes.md"
+_PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
+
+
+def call_for(wish: Wish, tools: Sequence[Definition]) -> ToolCall | None:
+    """The call that fulfils `wish`; None where no tool fits."""
+    tool = fitting(wish, tools)
+    return ToolCall(tool.name, arguments(wish, tool)) if tool is not None else None
+
+
+def fitting(wish: Wish, tools: Sequence[Definition]) -> Definition | None:
+    """The tool that fits `wish` best: by its name, its description and the names of its arguments."""
+    if wish.verb == "call":
+        return next((tool for tool in tools if tool.name == wish.what.strip("`'\"()")), None)
+    scored = [(_score(wish, tool), -n, tool) for n, tool in enumerate(tools)]
+    best = max(scored, default=None, key=lambda one: one[:2])
+    return best[2] if best is not None and best[0] > 0 else None
+
+
+def _score(wish: Wish, tool: Definition) -> int:
+    names = _NAMES.get(wish.verb)
+    if names is None:
+        return 0
+    parts = [part for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
+    words = [part.lower() for part in parts]
+    rank = min((names.index(word) for word in words if word in names), default=len(names))
+    score = 3 * (wish.word.lower() in words) + 2 * (len(names) - rank)
+    told = set(re.findall(r"[a-z]+", tool.description.lower()))
+    score += 2 * bool(told & {*names, *(f"{name}s" for name in names)}) if not score else 0
+    if not score:
+        return 0
+    properties = members(tool.schema.get("properties"))
+    return score + 2 * any(name in properties for name in _MAIN[wish.verb])
+
+
+def arguments(wish: Wish, tool: Definition) -> Json:
+    """The arguments with which `tool` fulfils `wish`."""
+    properties = members(tool.schema.get("properties"))
+    if wish.verb == "call":
+        return _spelled(wish.where, tool)
+    made: dict[str, Json] = {}
+    main = _main(wish.verb, properties, tool.schema)
+    if main is not None:
+        made[main] = _typed(_what(wish), members(properties[main]))
+    place = next((name for name in _PLACE if name in properties and name != main), None)
+    if place is not None and (wish.where or place in required(tool.schema)):
+        made[place] = wish.where or (_MEMORY if wish.verb == "remember" else ".")
+    for name in required(tool.schema):
+        if name not in made:
+            made[name] = instance(properties.get(name, {}), wish.what)
+    # In the order of the schema, as a model would.
+    return {name: made[name] for name in properties if name in made} | made
+
+
+def _what(wish: Wish) -> str:
+    return wish.what or ("." if wish.verb == "list" else "")
+
+
+def _main(verb: str, properties: Mapping[str, Json], schema: Json) -> str | None:
+    named = next((name for name in _MAIN[verb] if name in properties), None)
+    texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
+    first = [name for name in texts if name in required(schema)]
+    return named or next(iter([*first, *texts]), None)
+
+
+def _typed(text: str, schema: Mapping[str, Json]) -> Json:
+    return [text] if type_name(schema) == "array" else text
+
+
+def _spelled(text: str, tool: Definition) -> Json:
+    """Arguments that the person spelled out: JSON, ``name=value`` pairs, or the value of the first one."""
+    properties = members(tool.schema.get("properties"))
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = {found[1]: next(g for g in found.groups()[1:] if g is not None) for found in _PAIR.finditer(text)}
+    if not isinstance(given, dict) or not given:
+        main = next(iter([*required(tool.schema), *properties]), None)
+        given = {main: text} if main is not None and text else {}
+    for name in required(tool.schema):
+        given.setdefault(name, instance(properties.get(name, {}), text))
+    return {name: _number(value, members(properties.get(name))) for name, value in given.items()}
+
+
+def _number(value: Json, schema: Mapping[str, Json]) -> Json:
+    kind = type_name(schema)
+    if isinstance(value, str) and kind in ("integer", "number", "boolean"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return instance(schema, "")
+    return value
+
+
+_STOP: Final = frozenset(
+    "a an the of in on at to for from with by and or not is are was were be been do does did what which who whom whose "
+    "when where why how many much it its this that these those there here i you we they he she me my your our please "
+    "can could would should will tell say says said show give read find list run file files then now have has had "
+    "remember asked about as so if than into".split()
+)
+_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
+MOST_LINES: Final = 3
+_LONGEST: Final = 200
+_PATH: Final = re.compile(r"(?:[\w.-]+/)+[\w.-]+|(?<![\w.])[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
+
+
+def keywords(text: str) -> list[str]:
+    """The words of a question that can be looked for."""
+    found = [word.lower() for word in _WORD.findall(text)]
+    return [word for word in dict.fromkeys(found) if word not in _STOP and len(word) > 1]
+
+
+def closest(question: str, texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The lines of `texts`, (where from, text), that share most words with `question`, best first."""
+    wanted = keywords(question)
+    if not wanted:
+        return []
+    pattern = re.compile(rf"(?<![a-z0-9_])(?:{'|'.join(map(re.escape, wanted))})(?![a-z0-9_])")
+    lines = [(source, line) for source, text in texts for line in text.splitlines()]
+    held = [_held(line.lower(), wanted, pattern) for _, line in lines]
+    common = Counter(word for words in held for word in words)
+    scores = [sum(1 + 1 / common[word] for word in words) for words in held]
+    # Words in front of others, rare words more than frequent ones, the later of two equal lines.
+    best = sorted((n for n in range(len(lines)) if scores[n] > 0), key=lambda n: (-scores[n], -n))
+    return [(lines[n][0], cut(lines[n][1].strip())) for n in best[:MOST_LINES]]
+
+
+def _held(line: str, wanted: list[str], pattern: re.Pattern[str]) -> frozenset[str]:
+    # Looking for the letters first is many times as fast as the expression.
+    return frozenset(pattern.findall(line)) if any(word in line for word in wanted) else frozenset()
+
+
+def cut(line: str) -> str:
+    """A line short enough to quote."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def paths(texts: Sequence[str]) -> list[str]:
+    """The paths named in `texts`, each once, in order."""
+    return list(dict.fromkeys(found for text in texts for found in _PATH.findall(text)))

@@ -1,0 +1,1 @@
+"""Chat and Responses + validators."""

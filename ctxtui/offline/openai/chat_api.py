@@ -1,0 +1,177 @@
+"""Chat Completions: requests in, completions and chunk streams out (facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.cache.outcome import Outcome
+from ctxtui.core import canonical
+from ctxtui.core.block import of
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, Answer, Thought, ToolCall, limited
+from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.conversation import listen
+from ctxtui.offline.counting import output_tokens, text_counter
+from ctxtui.offline.exchange import Asked, Refusal, Reply, data_event, pieces
+from ctxtui.offline.json_shape import members
+from ctxtui.offline.model.reply import Manner
+from ctxtui.offline.openai.models import Gpt, gpt
+from ctxtui.offline.openai.validate_chat import refusals
+from ctxtui.offline.provider import Provider
+from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.wire.grammars import CHAT
+
+_REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
+_BESIDE: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
+_BROKEN: Final = {
+    "error": {"message": "The server had an error while processing your request.", "type": "server_error"}
+}
+
+
+def refused(asked: Asked, _counting: bool) -> list[Refusal]:
+    """Why the request is not served."""
+    return refusals(asked.body)
+
+
+def completions(provider: Provider, asked: Asked) -> Reply | Refusal:
+    """The reply to a request for a completion."""
+    model = gpt(asked.model)
+    assert model is not None
+    weighed = provider.ledger.weigh(provider.ledger.read(CHAT, asked.raw), asked.model)
+    if weighed.tokens > model.window:
+        return _too_long(weighed, model)
+    return completed(provider, asked, weighed, model, "openai")
+
+
+def completed(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt, host: str) -> Reply:
+    """The reply to a request that fits the window; `host` says whose caching rules hold."""
+    now = provider.now()
+    outcome = provider.ledger.ask(weighed, asked.model, now, provider=host)
+    choices = [_answered(provider, asked, weighed, model) for _ in range(int(asked.body.get("n") or 1))]
+    messages = [_message(provider, said) for said in choices]
+    usage = _usage(asked, outcome, choices, messages, model)
+    completion = {
+        "id": provider.names.new("chatcmpl-", 29),
+        "object": "chat.completion",
+        "created": int(now),
+        "model": asked.model,
+        "choices": [
+            {"index": n, "message": message, "logprobs": None, "finish_reason": _REASONS[said.ended]}
+            for n, (message, said) in enumerate(zip(messages, choices, strict=True))
+        ],
+        "usage": usage,
+        "service_tier": "default",
+        "system_fingerprint": "fp_ctxtui_offline",
+    }
+    provider.limits.note(now, usage["prompt_tokens"], usage["completion_tokens"])
+    told = members(asked.body.get("stream_options")).get("include_usage") is True
+    return Reply(
+        body=completion,
+        events=tuple(chunks(completion, told)) if asked.streams else None,
+        headers=provider.limits.openai(now),
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        output=usage["completion_tokens"],
+        broken=data_event(_BROKEN),
+    )
+
+
+def _too_long(weighed: Weighed, model: Gpt) -> Refusal:
+    told = (
+        f"This model's maximum context length is {model.window} tokens. However, your messages resulted in "
+        f"{weighed.tokens} tokens. Please reduce the length of the messages."
+    )
+    return Refusal(told, param="messages", code="context_length_exceeded", rule="context window")
+
+
+def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt) -> Answer:
+    body = asked.body
+    wanted = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
+    stops = body.get("stop") or []
+    said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
+    most = min(int(wanted), model.window - weighed.tokens)
+    return limited(said, [stops] if isinstance(stops, str) else stops, most, text_counter(asked.model))
+
+
+def _manner(asked: Asked, model: Gpt) -> Manner:
+    body, choice = asked.body, asked.body.get("tool_choice")
+    named = members(members(choice).get("function")).get("name")
+    form = members(members(body.get("response_format")).get("json_schema")).get("schema")
+    if members(body.get("response_format")).get("type") == "json_object":
+        form = {"type": "object"}
+    return Manner(
+        forced="*" if choice == "required" else str(named or ""),
+        calls=choice != "none",
+        parallel=body.get("parallel_tool_calls") is not False,
+        thinks=model.reasons and body.get("reasoning_effort") != "none",
+        form=form,
+        stands_for="" if asked.model == OFFLINE else asked.model,
+    )
+
+
+def _message(provider: Provider, said: Answer) -> dict[str, Json]:
+    message: dict[str, Json] = {"role": "assistant", "content": said.text or None, "refusal": None, "annotations": []}
+    if not said.text and not said.calls:
+        message["content"] = ""
+    if said.calls:
+        message["tool_calls"] = [_call(provider, call) for call in said.calls]
+    return message
+
+
+def _call(provider: Provider, call: ToolCall) -> dict[str, Json]:
+    inner = {"name": call.name, "arguments": canonical.text_of(call.arguments)}
+    return {"id": provider.names.new("call_"), "type": "function", "function": inner}
+
+
+def _usage(
+    asked: Asked, outcome: Outcome, choices: list[Answer], messages: list[dict[str, Json]], model: Gpt
+) -> dict[str, Json]:
+    count = text_counter(asked.model)
+    reasoning = sum(count(p.text) for said in choices for p in said.parts if isinstance(p, Thought))
+    blocks = [of({"type": "text", "text": m["content"]}) for m in messages if m["content"]]
+    blocks += [of({**call, "type": "tool_call"}) for m in messages for call in m.get("tool_calls", ())]
+    output = reasoning + output_tokens(asked.model, blocks)
+    details = {"cached_tokens": outcome.read, "audio_tokens": 0}
+    if model.breakpoints:
+        details["cache_write_tokens"] = outcome.written
+    return {
+        "prompt_tokens": outcome.total,
+        "completion_tokens": output,
+        "total_tokens": outcome.total + output,
+        "prompt_tokens_details": details,
+        "completion_tokens_details": {
+            "reasoning_tokens": reasoning,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
+
+
+def chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
+    """The chunks that a streamed `completion` comes in; `told`: with its usage in a last one."""
+    base: dict[str, Json] = {key: completion[key] for key in _BESIDE if key in completion}
+    base |= {"object": "chat.completion.chunk"} | ({"usage": None} if told else {})
+
+    def chunk(index: int, delta: dict[str, Json], reason: str | None = None) -> bytes:
+        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": reason}
+        return data_event({**base, "choices": [choice]})
+
+    for choice in completion["choices"]:
+        index, message = choice["index"], choice["message"]
+        calls = message.get("tool_calls", [])
+        opening = None if calls and not message["content"] else ""
+        yield chunk(index, {"role": "assistant", "content": opening, "refusal": None})
+        for piece in pieces(message["content"] or ""):
+            yield chunk(index, {"content": piece})
+        for n, call in enumerate(calls):
+            head = {"index": n, "id": call["id"], "type": "function"}
+            inner = {"name": call["function"]["name"], "arguments": ""}
+            yield chunk(index, {"tool_calls": [{**head, "function": inner}]})
+            for piece in pieces(call["function"]["arguments"]):
+                yield chunk(index, {"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
+        yield chunk(index, {}, choice["finish_reason"])
+    base |= {"timings": completion["timings"]} if "timings" in completion else {}
+    if told:
+        yield data_event({**base, "choices": [], "usage": completion["usage"]})
+    yield b"data: [DONE]\n\n"

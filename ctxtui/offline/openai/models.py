@@ -1,0 +1,90 @@
+"""What each OpenAI model accepts (facts §4): the rules that hang on the model's name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.data import card
+from ctxtui.tokens.models import plain_id
+
+STAND_IN: Final = "gpt-5.6"
+"""The model whose rules hold for the offline model in OpenAI's dialects."""
+
+KNOWN: Final = (
+    "gpt-6.1-sol",
+    "gpt-6.1-terra",
+    "gpt-6-astra",
+    "gpt-6-sol",
+    "gpt-6-luna",
+    "gpt-5.6",
+    "gpt-5.6-sol",
+    "gpt-5.6-terra",
+    "gpt-5.6-luna",
+    "gpt-5.5",
+    "gpt-5.4",
+    "gpt-5.4-mini",
+    "gpt-5.4-nano",
+    "gpt-5.2",
+    "gpt-5.1",
+    "gpt-5",
+    "gpt-5-mini",
+    "gpt-5-nano",
+    "gpt-4.1",
+    "gpt-4o",
+    "gpt-4o-mini",
+    "o3",
+    "o4-mini",
+)
+"""The ids that are listed; relatives of them are taken too."""
+
+_NAME: Final = re.compile(
+    r"(gpt-(3\.5-turbo|4|4-turbo|4o|4\.1|4\.5|5|5\.[1-6]|6|6\.1)|o1|o3|o4|chatgpt-4o|codex)"
+    r"(-(mini|nano|pro|codex|max|chat|latest|preview|search|audio|sol|terra|luna|astra|spark))*$"
+)
+_VERSION: Final = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
+MAX_OUTPUT: Final = 128_000
+
+
+@dataclass(frozen=True, slots=True)
+class Gpt:
+    """Rules of one model.
+
+    `reasons`: it thinks before it answers, and takes ``max_completion_tokens`` only. `fixed` models take no other
+    temperature than 1. `breakpoints`: caching at breakpoints (5.6 and later). `all_turns`: reasoning of earlier turns
+    stays in the context. `system_role`: takes system and developer messages. Tokens: `window`, `max_output`.
+    """
+
+    id: str
+    window: int
+    max_output: int
+    reasons: bool
+    fixed: bool
+    breakpoints: bool
+    all_turns: bool
+    system_role: bool
+
+
+@cache
+def gpt(model: str) -> Gpt | None:
+    """The rules of `model` by any of its spellings; None where there is no such model."""
+    plain = STAND_IN if model == OFFLINE else plain_id(model)
+    if not _NAME.match(plain):
+        return None
+    found = _VERSION.match(plain)
+    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    series = plain.startswith("o")
+    facts = card(OFFLINE if model == OFFLINE else plain)
+    return Gpt(
+        id=plain,
+        window=facts.window or 128_000,
+        max_output=facts.max_output or MAX_OUTPUT,
+        reasons=series or (version >= (5, 0) and "chat" not in plain) or plain.startswith("codex"),
+        fixed=series or (version == (5, 0) and "chat" not in plain),
+        breakpoints=version >= (5, 6),
+        all_turns=version >= (5, 6),
+        system_role=not plain.startswith(("o1-mini", "o1-preview")),
+    )

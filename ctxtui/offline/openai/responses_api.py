@@ -1,0 +1,197 @@
+"""The Responses API: requests in, responses out, and what the server keeps of them (facts §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.cache.outcome import Outcome
+from ctxtui.core import canonical
+from ctxtui.core.block import of
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import LENGTH, Answer, Thought, Words, limited
+from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.conversation import listen
+from ctxtui.offline.counting import output_tokens, text_counter
+from ctxtui.offline.exchange import Asked, Refusal, Reply, named_event, named_events
+from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.model.reply import Manner
+from ctxtui.offline.openai.cipher import close
+from ctxtui.offline.openai.models import Gpt, gpt
+from ctxtui.offline.openai.responses_events import events
+from ctxtui.offline.openai.responses_input import read_input
+from ctxtui.offline.openai.validate_responses import items_of, refusals
+from ctxtui.offline.provider import Kept, Provider
+from ctxtui.offline.usage_ledger import Weighed
+
+_ECHOED: Final[dict[str, Json]] = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "safety_identifier": None,
+    "store": True,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}, "verbosity": "medium"},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_logprobs": 0,
+    "top_p": 1.0,
+    "truncation": "disabled",
+    "user": None,
+}
+_BROKEN: Final = {
+    "type": "error",
+    "sequence_number": 0,
+    "code": "server_error",
+    "message": "The server had an error while processing your request.",
+    "param": None,
+}
+
+
+def refused(provider: Provider, asked: Asked, counting: bool) -> list[Refusal]:
+    """Why the request is not served."""
+    kept = provider.kept.get(str(asked.body.get("previous_response_id")))
+    if asked.body.get("conversation") is not None:
+        told = f"Conversation with id '{_conversation(asked)}' not found."
+        return [Refusal(told, 404, param="conversation", rule="conversation")]
+    return refusals(asked.body, before=kept.items if kept else None, stored=provider.items, counting=counting)
+
+
+def _conversation(asked: Asked) -> str:
+    given = asked.body["conversation"]
+    return str(members(given).get("id") or given)
+
+
+def input_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
+    """The reply to a request for a count."""
+    weighed, _ = read_input(provider, asked, _model(asked))
+    return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
+
+
+def create(provider: Provider, asked: Asked) -> Reply | Refusal:
+    """The reply to a request for a response."""
+    model = _model(asked)
+    weighed, removed = read_input(provider, asked, model)
+    if weighed.tokens > model.window:
+        told = "Your input exceeds the context window of this model. Please adjust your input and try again."
+        return Refusal(told, param="input", code="context_length_exceeded", rule="context window")
+    now = provider.now()
+    outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
+    said = _answered(provider, asked, weighed, model)
+    output = list(_output(provider, asked, said))
+    response = _response(provider, asked, now, said, output)
+    response["usage"] = usage = _usage(asked, outcome, said, output)
+    if removed:
+        response["input_transformations"] = removed
+    _keep(provider, asked, response)
+    provider.limits.note(now, usage["input_tokens"], usage["output_tokens"])
+    return Reply(
+        body=response,
+        events=named_events(events(response)) if asked.streams else None,
+        headers=provider.limits.openai(now),
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        output=usage["output_tokens"],
+        broken=named_event("error", _BROKEN),
+    )
+
+
+def _model(asked: Asked) -> Gpt:
+    model = gpt(asked.model)
+    assert model is not None
+    return model
+
+
+def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt) -> Answer:
+    most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
+    said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
+    return limited(said, (), most, text_counter(asked.model))
+
+
+def _manner(asked: Asked, model: Gpt) -> Manner:
+    body, choice = asked.body, asked.body.get("tool_choice")
+    form = members(members(body.get("text")).get("format"))
+    return Manner(
+        forced="*" if choice == "required" else str(members(choice).get("name") or ""),
+        calls=choice != "none",
+        parallel=body.get("parallel_tool_calls") is not False,
+        thinks=model.reasons and members(body.get("reasoning")).get("effort") != "none",
+        form=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
+        stands_for="" if asked.model == OFFLINE else asked.model,
+    )
+
+
+def _output(provider: Provider, asked: Asked, said: Answer) -> Iterator[dict[str, Json]]:
+    summed = members(asked.body.get("reasoning")).get("summary")
+    status = "incomplete" if said.ended == LENGTH else "completed"
+    for part in said.parts:
+        if isinstance(part, Thought):
+            summary = [{"type": "summary_text", "text": part.text}] if summed else []
+            cipher = close(part.text)
+            yield {
+                "id": provider.names.new("rs_"),
+                "type": "reasoning",
+                "summary": summary,
+                "encrypted_content": cipher,
+            }
+        elif isinstance(part, Words):
+            content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": part.text}]
+            told = {"status": status, "role": "assistant", "content": content}
+            yield {"id": provider.names.new("msg_"), "type": "message", **told}
+        else:
+            arguments = canonical.text_of(part.arguments)
+            call = {"call_id": provider.names.new("call_"), "name": part.name, "arguments": arguments}
+            yield {"id": provider.names.new("fc_"), "type": "function_call", "status": "completed", **call}
+
+
+def _response(
+    provider: Provider, asked: Asked, now: float, said: Answer, output: list[dict[str, Json]]
+) -> dict[str, Json]:
+    echoed = {key: asked.body.get(key) if asked.body.get(key) is not None else usual for key, usual in _ECHOED.items()}
+    cut = said.ended == LENGTH
+    return {
+        "id": provider.names.new("resp_"),
+        "object": "response",
+        "created_at": int(now),
+        "status": "incomplete" if cut else "completed",
+        "background": False,
+        "error": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "model": asked.model,
+        "output": output,
+        "reasoning": {"effort": None, "summary": None, **members(asked.body.get("reasoning"))},
+        "service_tier": "default",
+        **echoed,
+        "text": {**_ECHOED["text"], **members(asked.body.get("text"))},
+    }
+
+
+def _usage(asked: Asked, outcome: Outcome, said: Answer, output: list[dict[str, Json]]) -> dict[str, Json]:
+    count = text_counter(asked.model)
+    reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
+    blocks = [of(part) for item in output for part in rows(item.get("content"))]
+    blocks += [of(item) for item in output if item["type"] == "function_call"]
+    spoken = reasoning + output_tokens(asked.model, blocks)
+    writes = dict(outcome.writes)
+    details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}
+    if outcome.written:
+        split = {"ttl_30m_tokens": writes.get(1800.0, 0), "ttl_12h_tokens": writes.get(43200.0, 0)}
+        details["cache_write_tokens_details"] = split
+    return {
+        "input_tokens": outcome.total,
+        "input_tokens_details": details,
+        "output_tokens": spoken,
+        "output_tokens_details": {"reasoning_tokens": reasoning},
+        "total_tokens": outcome.total + spoken,
+    }
+
+
+def _keep(provider: Provider, asked: Asked, response: dict[str, Json]) -> None:
+    if asked.body.get("store") is False:
+        return
+    before = provider.kept.get(str(asked.body.get("previous_response_id")))
+    items = [*(before.items if before else ()), *items_of(asked.body), *response["output"]]
+    provider.keep(response["id"], Kept(items, response, len(asked.raw)))

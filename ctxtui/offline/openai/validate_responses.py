@@ -1,0 +1,182 @@
+"""What OpenAI's Responses API refuses, written from its types and reports alone (facts §4).
+
+Independent of `curation.legality` on purpose: what that lets through is held against this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.exchange import Refusal
+from ctxtui.offline.json_shape import (
+    ANY,
+    ARRAY,
+    FLAG,
+    MAP,
+    OBJECT,
+    REAL,
+    ROWS,
+    STRING,
+    TEXT,
+    Field,
+    faults,
+    members,
+    needed,
+    one_of,
+    rows,
+)
+from ctxtui.offline.openai.models import Gpt, gpt
+from ctxtui.offline.openai.validate_fields import (
+    FUNCTION,
+    function_refusals,
+    object_refusals,
+    temperature_refusals,
+    unknown_choice,
+    unsupported,
+    worded,
+)
+from ctxtui.offline.openai.validate_items import item_refusals
+from ctxtui.offline.openai.validate_order import order_refusals
+
+_COUNTED: Final[dict[str, Field]] = {
+    "model": needed(STRING),
+    "input": Field((STRING, ARRAY)),
+    "instructions": TEXT,
+    "previous_response_id": TEXT,
+    "conversation": Field((STRING, OBJECT)),
+    "tools": ROWS,
+    "tool_choice": Field((STRING, OBJECT)),
+    "parallel_tool_calls": FLAG,
+    "reasoning": MAP,
+    "text": MAP,
+    "truncation": one_of("auto", "disabled"),
+    "personality": ANY,
+}
+_FIELDS: Final[dict[str, Field]] = _COUNTED | {
+    "include": ROWS,
+    "store": FLAG,
+    "stream": FLAG,
+    "stream_options": MAP,
+    "max_output_tokens": Field(("integer",), at_least=16),
+    "max_tool_calls": Field(("integer",), at_least=1),
+    "temperature": REAL,
+    "top_p": REAL,
+    "top_logprobs": Field(("integer",), at_least=0),
+    "metadata": MAP,
+    "background": FLAG,
+    "context_management": ROWS,
+    "prompt": MAP,
+    "prompt_cache_key": TEXT,
+    "prompt_cache_options": MAP,
+    "prompt_cache_retention": TEXT,
+    "safety_identifier": TEXT,
+    "service_tier": one_of("auto", "default", "flex", "scale", "priority", "fast"),
+    "user": TEXT,
+    "image": MAP,
+    "moderation": ANY,
+    "access_programs": MAP,
+}
+_EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_REASONING: Final = {
+    "effort": one_of(*_EFFORTS),
+    "summary": one_of("auto", "concise", "detailed"),
+    "generate_summary": one_of("auto", "concise", "detailed"),
+    "context": one_of("auto", "current_turn", "all_turns"),
+    "mode": one_of("standard", "pro"),
+}
+_CHOICES: Final = ("none", "auto", "required")
+
+
+def refusals(
+    body: Json,
+    *,
+    before: Sequence[Mapping[str, Json]] | None = None,
+    stored: Mapping[str, Mapping[str, Json]] | None = None,
+    counting: bool = False,
+) -> list[Refusal]:
+    """Everything in `body`, a request's JSON value, that the API would refuse; empty where it takes it.
+
+    What the server holds comes as arguments: `before` is what ``previous_response_id`` stands for (all earlier items;
+    None: there is no such response), `stored` every item it knows by id (None: whatever a request refers to is taken
+    to be known). `counting` means that it is a request for a count. The provider says only the first refusal. Where
+    the fields themselves are wrong, nothing further is looked at.
+    """
+    if not isinstance(body, dict):
+        return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
+    found = [worded(fault) for fault in faults(body, _COUNTED if counting else _FIELDS)]
+    if found:
+        return found
+    model = gpt(body["model"])
+    if model is None:
+        told = f"The requested model '{body['model']}' does not exist."
+        return [Refusal(told, param="model", code="model_not_found", rule="unknown model")]
+    earlier = body.get("previous_response_id") or body.get("conversation")
+    items = items_of(body)
+    found = list(_presence(body, items))
+    found += [refusal for n, item in enumerate(items) for refusal in item_refusals(item, n)]
+    if found:
+        return found
+    if body.get("previous_response_id") is not None and before is None and stored is not None:
+        told = f"Previous response with id '{body['previous_response_id']}' not found."
+        code = "previous_response_not_found"
+        return [Refusal(told, param="previous_response_id", code=code, rule="previous response")]
+    whole = not earlier or before is not None
+    order = order_refusals([*(before or ()), *items], stored, len(before or ()), body.get("store") is not False, whole)
+    return [*order, *_parameters(body, model), *_tools(body)]
+
+
+def items_of(body: Mapping[str, Json]) -> list[Json]:
+    """The request's own input items; a string is one message of the user."""
+    given = body.get("input")
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": given}] if given else []
+    return rows(given)
+
+
+def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
+    if body.get("previous_response_id") is not None and body.get("conversation") is not None:
+        told = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or "
+        code = "mutually_exclusive_parameters"
+        yield Refusal(f"{told}'conversation'.", code=code, rule="exclusive")
+    if not items and not any(body.get(key) for key in ("previous_response_id", "conversation", "prompt")):
+        told = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
+        code = "missing_required_parameter"
+        yield Refusal(told, param="input", code=code, rule="no input")
+
+
+def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
+    reasoning = body.get("reasoning")
+    if isinstance(reasoning, dict):
+        yield from object_refusals(reasoning, _REASONING, ("reasoning",))
+        if reasoning.get("effort") is not None and not model.reasons:
+            yield unsupported("reasoning.effort")
+    yield from temperature_refusals(body, model.fixed)
+    if body.get("stream_options") is not None and body.get("stream") is not True:
+        told = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        yield Refusal(told, param="stream_options", rule="stream options")
+    if body.get("background") is True and body.get("store") is False:
+        told = "Background mode requires 'store' to be true."
+        yield Refusal(told, param="background", rule="background")
+
+
+def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:
+    tools = rows(body.get("tools"))
+    for n, tool in enumerate(tools):
+        if members(tool).get("type") == "function":
+            fields = FUNCTION | {"type": needed(STRING), "defer_loading": FLAG, "allowed_callers": ROWS}
+            yield from object_refusals(tool, fields | {"output_schema": ANY}, ("tools", n))
+            yield from function_refusals(tool, ("tools", n), f"tools[{n}].parameters")
+        else:
+            # Tools of the provider's own have fields that we do not judge.
+            yield from object_refusals({"type": members(tool).get("type")}, {"type": needed(STRING)}, ("tools", n))
+    choice = body.get("tool_choice")
+    if choice == "required" and not tools:
+        told = "Tool choice 'required' must be specified with 'tools' parameter."
+        yield Refusal(told, param="tool_choice", rule="no tools")
+    elif isinstance(choice, str) and choice not in _CHOICES:
+        told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
+        yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
+    elif isinstance(choice, dict) and choice.get("type") == "function":
+        yield from unknown_choice(choice.get("name"), [members(tool).get("name") for tool in tools])
