@@ -41,7 +41,7 @@ def _inputs(folder: Path) -> dict[str, Path]:
 
 
 async def _gaps(path: Path) -> list[float]:
-    from ctxtui.cli.screen import prepare
+    from ctxtui.cli.manage.start_screen import prepare
     from ctxtui.services.config.config import load
     from ctxtui.tui.start import make_app
 

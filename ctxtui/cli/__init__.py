@@ -14,7 +14,7 @@ def main() -> None:
     if arguments in (["--version"], ["-V"]):
         text = f"ctxtui {__version__}\n"
     elif arguments in (["--help"], ["-h"]):
-        from ctxtui.cli.table import help_text
+        from ctxtui.cli.commands import help_text
 
         text = help_text()
     else:

@@ -1,4 +1,7 @@
-"""The one table of exit codes: what a script can rely on."""
+"""The one table of exit codes: what a script can rely on.
+
+How a broken screen reaches the outermost boundary.
+"""
 
 from __future__ import annotations
 
@@ -73,3 +76,12 @@ def code_for(error: CtxtuiError) -> ExitCode:
 def table() -> str:
     """The table as `ctxtui help exit-codes` prints it."""
     return "\n".join(f"{code.number:>4}  {code.name:<12} {code.meaning}" for code in EXIT_CODES)
+
+
+class ScreenCrash(Exception):
+    """The screen broke by `cause` while `session` ("" for none) was open; the terminal is restored already."""
+
+    def __init__(self, cause: BaseException, session: str) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        self.session = session

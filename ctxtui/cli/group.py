@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from ctxtui import __version__
+from ctxtui.cli.commands import ENTRIES, PURPOSE, help_text
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.table import ENTRIES, PURPOSE, help_text
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -63,7 +63,7 @@ def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
     """See what a language model read."""
     context.obj = settings
     if context.invoked_subcommand is None:
-        from ctxtui.cli.screen import open_screen
+        from ctxtui.cli.manage.start_screen import open_screen
 
         return open_screen(None, settings)
     return None

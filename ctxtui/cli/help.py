@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from ctxtui.cli import exit_codes
+from ctxtui.cli.commands import help_text
 from ctxtui.cli.output import write
-from ctxtui.cli.table import help_text
 from ctxtui.core.errors import NotFound
 
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from ctxtui.cli import exit_codes
-from ctxtui.cli.crash import ScreenCrash
+from ctxtui.cli.commands import ENTRIES
+from ctxtui.cli.exit_codes import ScreenCrash
 from ctxtui.cli.output import note, report_error
-from ctxtui.cli.table import ENTRIES
 from ctxtui.core.errors import CtxtuiError
 
 
@@ -35,7 +35,7 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
     try:
         if _opens(arguments):
             # The way to the first frame, without click.
-            from ctxtui.cli.screen import open_screen
+            from ctxtui.cli.manage.start_screen import open_screen
 
             return open_screen(next(iter(arguments), None))
         from ctxtui.cli.group import run_command

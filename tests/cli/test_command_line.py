@@ -10,8 +10,8 @@ import pytest
 
 from ctxtui import __version__
 from ctxtui.cli import exit_codes
+from ctxtui.cli.commands import ENTRIES, help_text
 from ctxtui.cli.group import main_group
-from ctxtui.cli.table import ENTRIES, help_text
 from tests.cli.conftest import PROGRAM, Run, program
 from tests.runtime.lookalike import claude_code
 
@@ -97,7 +97,7 @@ def test_errors_are_json_too(ctxtui: Run) -> None:
 
 
 def test_a_fault_of_ours_is_logged_and_named(ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxtui.cli import show
+    from ctxtui.cli.inspect import show
 
     def broken(*_: object) -> None:
         raise ZeroDivisionError("very wrong")
@@ -113,7 +113,7 @@ def test_a_fault_of_ours_is_logged_and_named(ctxtui: Run, tmp_path: Path, monkey
 
 
 def test_interrupts_are_quiet(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxtui.cli import show
+    from ctxtui.cli.inspect import show
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.cli.diff import Context, named
+from ctxtui.cli.inspect.diff import Context, named
 from tests.cli.conftest import Run
 from tests.runtime.lookalike import claude_code
 
@@ -87,6 +87,6 @@ def test_a_fault_is_not_mistaken_for_a_difference(
     def broken(a: object, b: object) -> None:
         raise ZeroDivisionError("out of the blue")
 
-    monkeypatch.setattr("ctxtui.cli.diff.made", broken)
+    monkeypatch.setattr("ctxtui.cli.inspect.diff.made", broken)
     ran = ctxtui("diff", recording, recording)
     assert ran.code == 70 and "ZeroDivisionError" in ran.err

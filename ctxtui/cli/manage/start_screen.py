@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ctxtui.cli.crash import ScreenCrash
-from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.exit_codes import ScreenCrash, WrongUse
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ctxtui.cli.context import Meter, SessionName, config_of, named
-from ctxtui.cli.db import Age
+from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.core.category import CATEGORIES

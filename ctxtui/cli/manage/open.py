@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
+from ctxtui.cli.manage.start_screen import need_terminal, start
 from ctxtui.cli.output import write_json
-from ctxtui.cli.screen import need_terminal, start
 from ctxtui.core.errors import NotFound
 
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, NamedTuple
 
-from ctxtui.cli.list_asked import Asked
-from ctxtui.cli.list_blocks import heaviest, heaviest_lines, repeat_lines, repeats
-from ctxtui.cli.list_phases import phase_lines, phases
-from ctxtui.cli.list_threads import thread_lines, threads, tool_lines, tools
+from ctxtui.cli.inspect.list_inputs import Asked
+from ctxtui.cli.inspect.lists import (
+    heaviest,
+    heaviest_lines,
+    phase_lines,
+    phases,
+    repeat_lines,
+    repeats,
+    thread_lines,
+    threads,
+    tool_lines,
+    tools,
+)
 from ctxtui.cli.paint import Painter
 from ctxtui.views.text.span import Span
 

@@ -55,7 +55,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
 
 
 def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
-    from ctxtui.cli.cache_markers import markers_fields, markers_text
+    from ctxtui.cli.inspect.cache_markers import markers_fields, markers_text
     from ctxtui.services.library.preflight import placings
 
     with counter_with_memory(settings) as counter:

@@ -9,7 +9,7 @@ from ctxtui.analysis.call_choice import Chosen
 from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
 from ctxtui.analysis.session_events import sentence
 from ctxtui.analysis.short_names import short_model
-from ctxtui.cli import show_labels
+from ctxtui.cli.inspect import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
 from ctxtui.services.config.settings import Settings

@@ -110,7 +110,7 @@ def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
 
 
 def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
-    from ctxtui.cli.curate import curated_from, emit, made
+    from ctxtui.cli.edit.curate import curated_from, emit, made
 
     curation = curated_from(
         loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True

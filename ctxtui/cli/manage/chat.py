@@ -45,7 +45,7 @@ def chat(
     if as_json:
         _told(wish, config_of(context))
         return None
-    from ctxtui.cli.screen import need_terminal, run_app
+    from ctxtui.cli.manage.start_screen import need_terminal, run_app
     from ctxtui.tui.start import make_chat
 
     need_terminal(None)

@@ -66,23 +66,23 @@ def show(
     asked = {name for name, wanted in lists.items() if wanted} | ({"phases"} if phase_rule else set())
     rule = phase_rule or config.settings.phases
     if as_json:
-        from ctxtui.cli import show_json
+        from ctxtui.cli.inspect import show_json
 
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source)
         fields["notes"] = _notes(chosen, loaded, config.settings)
         write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
     elif asked:
-        from ctxtui.cli.show_lists import Asked, print_lists
+        from ctxtui.cli.inspect.show_lists import Asked, print_lists
 
         print_lists(Asked(book, chosen, loaded, config.settings, rule), asked)
     else:
-        from ctxtui.cli.show_text import print_text
+        from ctxtui.cli.inspect.show_text import print_text
 
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
 
 
 def _notes(chosen: Chosen, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
-    from ctxtui.cli.notes import marked, of_context
+    from ctxtui.cli.inspect.notes import marked, of_context
 
     call = chosen.call
     return of_context(marked(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
@@ -91,6 +91,6 @@ def _notes(chosen: Chosen, loaded: Loaded, settings: Settings) -> list[dict[str,
 def _lists(
     book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
 ) -> dict[str, Any]:
-    from ctxtui.cli.show_lists import Asked, as_fields
+    from ctxtui.cli.inspect.show_lists import Asked, as_fields
 
     return as_fields(Asked(book, chosen, loaded, settings, rule), asked)

@@ -60,11 +60,11 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
     found = made(before, after)
     steady = _unsteady(before, after)
     if as_json:
-        from ctxtui.cli.diff_json import as_fields
+        from ctxtui.cli.inspect.diff_json import as_fields
 
         write_json(as_fields(found, steady, (first, second)))
     else:
-        from ctxtui.cli.diff_text import print_text
+        from ctxtui.cli.inspect.diff_text import print_text
 
         print_text(found, steady, (first, second), settings, whole=whole)
     return 0 if found.same else DIFFERENT

@@ -1,4 +1,7 @@
-"""`ctxtui db`: looking after ctxtui's own database."""
+"""`ctxtui db`: looking after ctxtui's own database.
+
+Filling the full-text index from the command line.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,22 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import Meter, config_of
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.search.index import fill, lacking, settle
+from ctxtui.store.store import Store
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store
+
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
@@ -121,7 +129,6 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
     \b
     Example: ctxtui db index
     """
-    from ctxtui.cli.index import fill_index
 
     fields = fill_index(config_of(context).settings, anew=anew)
     if as_json:
@@ -213,3 +220,28 @@ def _size(count: int) -> str:
             break
         size, unit = size / 1000, larger
     return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+
+
+def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
+    """Index what is lacking, all of it where `anew`; what was done, as `ctxtui db index --json` prints it."""
+    shelf = Shelf(settings, Path.cwd())
+    sessions = shelf.stored(shelf.placed())
+    with Store.open(database(settings.data_dir)) as store:
+        if anew:
+            store.texts.clear()
+    units = lacking(settings, sessions, live=True)
+    meter = Meter("indexing") if sys.stderr.isatty() else None
+    failed: dict[str, str] = {}
+    for number, done in enumerate(fill(settings, units, lambda: False), 1):
+        if meter:
+            meter.say(f"{number:,} of {len(units):,} sessions")
+        if done.error:
+            failed[done.name] = done.error
+    if units:
+        settle(settings)
+    if meter:
+        meter.clear()
+    with Store.open(database(settings.data_dir)) as store:
+        size = store.texts.size()
+    known = len(sessions) - len(units)
+    return {"indexed": len(units) - len(failed), "known": known, "failed": failed, "size": size}

@@ -1,4 +1,7 @@
-"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project."""
+"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project.
+
+What `ctxtui cost` prints: rows and their sum, as text or JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import Row, by_call, by_category, by_tool, merged, summed
 from ctxtui.cli.context import Meter, SessionName, config_of, opened
-from ctxtui.cli.cost_out import Spent, as_fields, print_text
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
@@ -24,6 +26,9 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
 from ctxtui.views.home.row import is_empty
 from ctxtui.views.home.summary import SAMPLES
+from ctxtui.views.lists.bill import LABEL
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
@@ -146,3 +151,65 @@ def _all(settings: Settings, by: str) -> Spent:
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
     total = summed(rows_of(known))
     return Spent(rows_of(known, by) if by else [], total, versions=(library_version(),), failed=failed)
+
+
+_NAME = 44
+
+
+class Spent(NamedTuple):
+    """What was asked for: `rows` that add up to `total`; USD `recorded` and `listed` over the calls that have both; the
+    `versions` of the price tables; recordings that could not be read."""
+
+    rows: list[Row]
+    total: Row
+    recorded: float | None = None
+    listed: float | None = None
+    versions: tuple[str, ...] = ()
+    failed: tuple[tuple[str, CtxtuiError], ...] = ()
+
+
+def as_fields(found: Spent, by: str) -> dict[str, Any]:
+    """The fields of ``cost --json``; the rows' USD add up to ``total_usd``."""
+    total = found.total
+    return {
+        "total_usd": total.usd,
+        "prices": LABEL,
+        "calls": total.calls,
+        "tokens": total.tokens,
+        "unpriced_calls": total.unpriced,
+        "recorded_usd": found.recorded,
+        "list_usd_where_recorded": found.listed,
+        "price_versions": list(found.versions),
+        "by": by or None,
+        "rows": [{"name": row.name, "usd": row.usd, **_counts(row)} for row in found.rows],
+        "failed": [{"file": name, "error": str(error)} for name, error in found.failed],
+    }
+
+
+def _counts(row: Row) -> dict[str, int]:
+    return {"tokens": row.tokens, "calls": row.calls, "unpriced_calls": row.unpriced}
+
+
+def print_text(painter: Painter, found: Spent) -> None:
+    """Print the rows and their sum."""
+    for row in found.rows:
+        painter.line(_line(row, bold=False))
+    painter.line(_line(found.total, bold=True))
+    if found.recorded is not None:
+        same = (
+            f"{numbers.money(found.recorded)} by the records' own figures, {numbers.money(found.listed)} by list price"
+        )
+        painter.line([Span(f"  of calls with both: {same}", "dim")])
+
+
+def _line(row: Row, *, bold: bool) -> list[Span]:
+    more = "≥ " if row.unpriced and row.usd is not None else ""
+    unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
+    note = f"  {LABEL}" if bold else ""
+    return [
+        Span(f"{more + numbers.money(row.usd):>12}  ", "ink bold" if bold else "ink"),
+        Span(cells.left(safe_text.one_line(row.name), _NAME), "ink bold" if bold else "ink"),
+        Span(f"{f'{row.calls:,} calls' if row.calls else '':>14}", "dim"),
+        Span(f"{numbers.tokens(row.tokens) if row.tokens else '':>9}", "dim"),
+        Span(note + unknown, "dim"),
+    ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctxtui.cli.context import config_of, named
-from ctxtui.cli.db import database_of, existing, json_option
+from ctxtui.cli.manage.db import database_of, existing, json_option
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config

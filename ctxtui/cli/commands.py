@@ -1,0 +1,164 @@
+"""Every command: its group, where its code is, and the line that help shows. Nothing is imported to print help."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command. `target` is ``module:attribute``, imported when the command runs."""
+
+    name: str
+    target: str
+    line: str
+
+
+SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
+    (
+        "Look",
+        (
+            Entry(
+                "open",
+                "ctxtui.cli.manage.open:open_",
+                "Open a recording on the screen (the default for a path or an id).",
+            ),
+            Entry("last", "ctxtui.cli.manage.open:last", "Open this directory's newest session and follow it."),
+            Entry(
+                "show", "ctxtui.cli.inspect.show:show", "Print what one call's context holds: blocks, tokens, residual."
+            ),
+            Entry(
+                "diff",
+                "ctxtui.cli.inspect.diff:diff",
+                "Compare two calls or two sessions: what entered, left, changed.",
+            ),
+            Entry(
+                "audit", "ctxtui.cli.inspect.audit:audit_", "Hold forecasts of every call's input against its report."
+            ),
+            Entry(
+                "search",
+                "ctxtui.cli.inspect.search:search",
+                "Find a text or expression in the blocks of every session.",
+            ),
+            Entry(
+                "preflight", "ctxtui.cli.money.preflight:preflight", "Before a long run: limits ahead, cost, what goes."
+            ),
+            Entry(
+                "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
+            ),
+            Entry(
+                "check",
+                "ctxtui.cli.money.check:check_",
+                "Hold recordings against limits: context, cache, cost; for tests.",
+            ),
+            Entry("why", "ctxtui.cli.money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."),
+            Entry(
+                "notes", "ctxtui.cli.inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."
+            ),
+            Entry(
+                "cache", "ctxtui.cli.inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."
+            ),
+            Entry("pins", "ctxtui.cli.edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
+            Entry(
+                "sessions", "ctxtui.cli.manage.sessions:sessions", "List the sessions that can be opened, newest first."
+            ),
+        ),
+    ),
+    (
+        "Talk",
+        (
+            Entry(
+                "chat",
+                "ctxtui.cli.manage.chat:chat",
+                "Talk to a model: the inspector with a prompt and a running agent.",
+            ),
+            Entry(
+                "offline",
+                "ctxtui.cli.manage.offline:offline",
+                "Serve the providers' APIs with no model: a test double.",
+            ),
+        ),
+    ),
+    (
+        "Keep",
+        (
+            Entry(
+                "import",
+                "ctxtui.cli.manage.imports:import_",
+                "Copy recordings into ctxtui's own database; twice is once.",
+            ),
+            Entry(
+                "export", "ctxtui.cli.edit.export:export", "Write one context as a request body, or a session as JSONL."
+            ),
+            Entry(
+                "curate", "ctxtui.cli.edit.curate:curate", "Print a request under edits and policies, with its price."
+            ),
+            Entry(
+                "repair", "ctxtui.cli.edit.repair:repair", "Mend a session that its provider refuses, into a new file."
+            ),
+            Entry("share", "ctxtui.cli.edit.share:share", "Write one call as a page to give away, secrets masked."),
+            Entry("rename", "ctxtui.cli.manage.sessions_edit:rename", "Give a stored session another title."),
+            Entry("tag", "ctxtui.cli.manage.sessions_edit:tag", "Add or remove tags of a stored session."),
+            Entry(
+                "subscription",
+                "ctxtui.cli.manage.sessions_edit:subscription",
+                "Mark a session as paid by a subscription: tokens lead.",
+            ),
+            Entry(
+                "archive",
+                "ctxtui.cli.manage.sessions_edit:archive",
+                "Hide a stored session from the lists, or show it.",
+            ),
+            Entry("scrub", "ctxtui.cli.edit.scrub:scrub", "Write a masked copy of a session into the database."),
+            Entry("delete", "ctxtui.cli.manage.sessions_edit:delete", "Delete a stored session and what only it used."),
+            Entry("db", "ctxtui.cli.manage.db:db", "Look after the database: info, index, backup, vacuum, prune."),
+        ),
+    ),
+    (
+        "Set up",
+        (
+            Entry("config", "ctxtui.cli.manage.config:config", "Show every setting and where its value comes from."),
+            Entry(
+                "doctor",
+                "ctxtui.cli.manage.doctor:doctor",
+                "Check this machine: terminal, packages, folders, sessions.",
+            ),
+            Entry("completion", "ctxtui.cli.completion:completion", "Print the completion script for your shell."),
+            Entry("help", "ctxtui.cli.help:help_", "Help on a command, or a topic: exit-codes, settings, policies."),
+        ),
+    ),
+)
+
+ENTRIES: Final = {entry.name: entry for _, entries in SECTIONS for entry in entries}
+
+PURPOSE: Final = "See what a language model read: a debugger for the context window."
+
+_HEAD: Final = f"""\
+Usage: ctxtui [OPTIONS] [PATH | ID | -]
+       ctxtui [OPTIONS] COMMAND [ARGS]...
+
+  {PURPOSE}
+
+  Without arguments: your recorded sessions (Claude Code, Codex, ctxtui's own,
+  samples). With a recording (a file, a folder, a session's id, or - for standard
+  input): its calls, block by block, with tokens, cache state and money.
+  Recordings are only read; nothing leaves this machine.
+"""
+
+_TAIL: Final = """\
+Options:
+  --set KEY=VALUE  Override a setting, e.g. --set glyphs=ascii (repeatable).
+  -V, --version    Print the version.
+  -h, --help       Print this.
+
+Example: ctxtui show ~/.claude/projects/-home-me-app --json | jq .categories
+Every command takes --help; most take --json. Exit codes: ctxtui help exit-codes
+"""
+
+
+def help_text() -> str:
+    """What `ctxtui --help` prints."""
+    parts = [_HEAD]
+    for title, entries in SECTIONS:
+        rows = "\n".join(f"  {entry.name:<12} {entry.line}" for entry in entries)
+        parts.append(f"{title}:\n{rows}\n")
+    return "\n".join([*parts, _TAIL])

@@ -1,0 +1,1 @@
+"""Curate, repair, export, share, pins, scrub."""

@@ -1,0 +1,1 @@
+"""Show, diff, audit, cache, search, notes."""

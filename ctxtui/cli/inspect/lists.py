@@ -1,0 +1,198 @@
+"""The heaviest blocks and the repeats of `ctxtui show`, as data and as lines.
+
+The phases of `ctxtui show`, as data and as lines.
+
+The threads and the tools of `ctxtui show`, as data and as lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ctxtui.analysis.content.diff import Side
+from ctxtui.analysis.content.tools import totals as tool_totals
+from ctxtui.analysis.growth.phases import typical
+from ctxtui.cli.inspect.list_inputs import Asked
+from ctxtui.cli.paint import rule, width
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.tree import ROOT
+from ctxtui.views.inspector import threads as thread_view
+from ctxtui.views.inspector import toolset
+from ctxtui.views.lists import duplicates as repeat_view
+from ctxtui.views.lists import heaviest_blocks as weight_view
+from ctxtui.views.lists import phases as view
+from ctxtui.views.lists.diff_rows import said
+from ctxtui.views.text.span import Span
+
+_MOST: Final = 40
+"""Blocks that are printed; JSON has all."""
+
+
+def heaviest(asked: Asked) -> list[dict[str, Any]]:
+    """The member ``heaviest``: every block that is read, the one that carried most first."""
+    return [
+        {
+            **_block(asked, one.node),
+            "tokens": one.tokens,
+            "calls": one.calls,
+            "carry": one.carry,
+            "since_call": one.since or None,
+            "cacheable": one.stability or None,
+            "held": [one.held, one.further],
+        }
+        for one in asked.weighed
+    ]
+
+
+def _block(asked: Asked, node: int) -> dict[str, Any]:
+    here = asked.book.session.tree[node]
+    return {
+        "digest": here.block.digest,
+        "at": here.depth,
+        "category": CATEGORIES[here.category],
+        "label": asked.book.names.label(here),
+    }
+
+
+def heaviest_lines(asked: Asked) -> Iterator[list[Span]]:
+    """The heaviest blocks for people."""
+    rows = [weight_view.Weighed(one, asked.book.session.tree[one.node].category, None) for one in asked.weighed]
+    yield rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
+    yield weight_view.heads(width() - 1, "carry")
+    side = Side(asked.book, asked.chosen)
+    for row in rows[:_MOST]:
+        yield weight_view.draw(row, said(side, row.weight.node), width() - 1, here=False)
+
+
+def repeats(asked: Asked) -> dict[str, Any]:
+    """The member ``repeats``: what could go, and why."""
+    found = asked.repeats
+    return {
+        "tokens": sum(asked.own(one.node) for one in found),
+        "blocks": [
+            {
+                **_block(asked, one.node),
+                "tokens": asked.own(one.node),
+                "why": one.kind,
+                "share": round(one.share, 3),
+                "other": _block(asked, one.other) if one.other != ROOT else None,
+                "path": one.path or None,
+            }
+            for one in found
+        ],
+    }
+
+
+def repeat_lines(asked: Asked) -> Iterator[list[Span]]:
+    """The repeats for people."""
+    tree, side = asked.book.session.tree, Side(asked.book, asked.chosen)
+    rows = repeat_view.ordered(
+        [
+            repeat_view.Repeated(
+                one, asked.own(one.node), tree[one.node].category, tree[one.other].turn, tree[one.other].depth
+            )
+            for one in asked.repeats
+        ]
+    )
+    yield rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
+    if not rows:
+        yield [Span(" Nothing in this context stands there twice.", "dim")]
+    for row in rows:
+        yield repeat_view.draw(row, said(side, row.repeat.node), width() - 1, here=False)
+
+
+def phases(asked: Asked) -> dict[str, Any]:
+    """The member ``phases``: by rule and by the user's names, in order."""
+    rows = asked.phases
+    grown, each = typical(rows)
+    return {
+        "rule": asked.rule or None,
+        "typical_growth": grown,
+        "typical_growth_per_call": each,
+        "phases": [
+            {
+                "name": row.name or None,
+                "first_call": row.first,
+                "last_call": row.last,
+                "growth": row.growth,
+                "end_tokens": row.end,
+                "peak_tokens": row.peak,
+                "input_tokens": row.sent,
+                "output_tokens": row.answered,
+                "cost_usd": row.usd,
+                "named_by_user": row.own,
+            }
+            for row in rows
+        ],
+    }
+
+
+def phase_lines(asked: Asked) -> Iterator[list[Span]]:
+    """The phases for people."""
+    rows = asked.phases
+    yield rule("phases", "".join(span.text for span in view.summary(rows)))
+    yield view.heads(width() - 1)
+    most = max((row.growth for row in rows), default=0)
+    for row in rows:
+        shown = row.first <= asked.chosen.number <= row.last
+        yield view.draw(row, most, width() - 1, here=False, shown=shown)
+
+
+def threads(asked: Asked) -> list[dict[str, Any]]:
+    """The member ``threads``: as a tree, in order."""
+    return [
+        {
+            "id": kin.id,
+            "label": kin.label,
+            "parent": kin.parent or None,
+            "depth": kin.depth,
+            "after_call": kin.since or None,
+            "model": kin.model or None,
+            "calls": kin.calls,
+            "context_tokens": kin.tokens,
+            "peak_tokens": kin.peak,
+            "input_tokens": kin.sent,
+            "output_tokens": kin.answered,
+            "cost_usd": kin.usd,
+            "compactions": kin.folds,
+        }
+        for kin in asked.family
+    ]
+
+
+def thread_lines(asked: Asked) -> Iterator[list[Span]]:
+    """The threads for people."""
+    rows = asked.family
+    yield rule("threads", f"{len(rows):,}")
+    yield thread_view.heads(width() - 1)
+    for kin in rows:
+        yield thread_view.draw_kin(kin, width() - 1, shown=kin.id == asked.chosen.thread, here=False)
+
+
+def tools(asked: Asked) -> list[dict[str, Any]]:
+    """The member ``tools``: by server."""
+    return [
+        {
+            "server": server.name or None,
+            "tokens": server.tokens,
+            "calls": server.calls,
+            "never_called": server.unused,
+            "tools": [
+                {"name": tool.name or None, "tokens": tool.tokens, "state": tool.state, "calls": tool.calls}
+                for tool in server.tools
+            ],
+        }
+        for server in asked.servers
+    ]
+
+
+def tool_lines(asked: Asked) -> Iterator[list[Span]]:
+    """The tools for people."""
+    servers = asked.servers
+    source = asked.book.session.about.source
+    what = toolset.Toolset(tuple(servers), *tool_totals(servers), source)
+    yield rule("tools", "".join(span.text for span in toolset.notes(what)))
+    most = max((tool.tokens or 0 for server in servers for tool in server.tools), default=0)
+    for row in toolset.rows(servers):
+        yield toolset.draw(row, most, width() - 1, source=source, here=False)

@@ -1,0 +1,1 @@
+"""Open, chat, offline, sessions, db, config, doctor."""

@@ -1,0 +1,1 @@
+"""Cost, why, preflight, check."""
