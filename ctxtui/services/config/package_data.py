@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
 
-DATA: Final = Path(__file__).resolve().parent.parent / "data"
+DATA: Final = Path(__file__).resolve().parents[2] / "data"
 
 
 def vocabulary(name: str) -> bytes:
