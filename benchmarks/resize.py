@@ -67,8 +67,8 @@ def _heights(path: Path) -> tuple[float, float]:
     from ctxtui.core.category import CATEGORIES
     from ctxtui.services.recordings.open import load
     from ctxtui.tui.highlight import highlight
-    from ctxtui.tui.look.heights import Heights
-    from ctxtui.tui.widgets.transcript import NEAR
+    from ctxtui.tui.inspector.transcript import NEAR
+    from ctxtui.tui.widgets.rows import Heights
     from ctxtui.views.model.block_cache import Readings
     from ctxtui.views.text.grid import Grid
     from ctxtui.views.transcript.context_rows import FULL, ContextRows

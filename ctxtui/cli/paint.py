@@ -40,7 +40,7 @@ class Painter:
 
     def _drawn(self, text: str, style: str) -> str:
         if self._ascii:
-            from ctxtui.tui.look.glyphs import translate
+            from ctxtui.tui.theme.glyphs import translate
 
             text = translate(text, style)
         codes = _codes(style) if self._colour else ""
@@ -57,7 +57,7 @@ def rule(title: str, note: str = "") -> list[Span]:
 
 def _codes(style: str) -> str:
     # Rich is needed for the palette's other faces, so this is imported only where colour is wanted.
-    from ctxtui.tui.look.palette import ALIASES, SIXTEEN
+    from ctxtui.tui.theme.palette import ALIASES, SIXTEEN
 
     found = []
     for word in style.split():

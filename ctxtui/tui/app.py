@@ -12,8 +12,8 @@ from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, bindings
-from ctxtui.tui.look.theme import dress, native_colours
 from ctxtui.tui.messages import Aim, GoHome, Open, Refused, Talk
+from ctxtui.tui.theme.theme import dress, native_colours
 
 MakeScreen = Callable[[], Screen[Any]]
 
@@ -161,7 +161,7 @@ class CtxtuiApp(App[None]):
 
     def action_palette(self) -> None:
         """All commands of the screen that are available now, by name."""
-        from ctxtui.tui.screens.palette import PaletteScreen
+        from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         screen = self.screen
         now = getattr(screen, "commands_now", None)
@@ -176,7 +176,7 @@ class CtxtuiApp(App[None]):
 
     def action_help(self) -> None:
         """Every key of the screen."""
-        from ctxtui.tui.screens.help import HelpScreen
+        from ctxtui.tui.dialogs.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(getattr(self.screen, "commands", EVERYWHERE)))

@@ -29,7 +29,7 @@ def make_chat(wish: Wish, config: Config, cwd: Path) -> CtxtuiApp:
 def _chat(wish: Wish, config: Config, cwd: Path) -> Screen[Any]:
     from ctxtui.services.chat.chat_source import ChatSource
     from ctxtui.services.chat.host import Host
-    from ctxtui.tui.screens.chat import ChatScreen
+    from ctxtui.tui.chat.screen import ChatScreen
 
     return ChatScreen(ChatSource(Host(wish, config, cwd)), pager=config.settings.pager)
 
@@ -37,13 +37,13 @@ def _chat(wish: Wish, config: Config, cwd: Path) -> Screen[Any]:
 def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Screen[Any]] | None) -> CtxtuiApp:
 
     def home() -> Screen[Any]:
-        from ctxtui.tui.screens.home_screen import home_screen
+        from ctxtui.tui.home.screen import home_screen
 
         return home_screen(settings, cwd)
 
     def inspector(target: str) -> Screen[Any]:
         from ctxtui.services.session_source import Inspection
-        from ctxtui.tui.screens.inspector import InspectorScreen
+        from ctxtui.tui.inspector.screen import InspectorScreen
 
         return InspectorScreen(Inspection(target, settings), pager=settings.pager, follow=settings.follow)
 

@@ -16,7 +16,7 @@ from ctxtui.services.recordings.recording import Loaded, News
 from ctxtui.services.study.study import Study
 from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import book_of
 
 

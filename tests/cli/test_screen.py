@@ -100,7 +100,7 @@ def test_what_grows_is_on_screen_at_once(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_crash_restores_the_terminal_and_names_session_and_log(home: Path, recording: Path, tmp_path: Path) -> None:
-    breaks = "import ctxtui.tui.screens.inspector as i; i.InspectorScreen.on_key = lambda *_: 1 / 0"
+    breaks = "import ctxtui.tui.inspector.screen as i; i.InspectorScreen.on_key = lambda *_: 1 / 0"
     start = "from ctxtui.cli.run import run; import sys; sys.exit(run(sys.argv[1:]))"
     screen = Terminal(sys.executable, ["-c", f"{breaks}\n{start}", str(recording)])
     screen.wait_for("zebra")

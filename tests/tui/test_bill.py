@@ -10,8 +10,8 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import priced
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.tui.screens.bill import BillPane, BillScreen
-from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.bill import BillPane, BillScreen
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.scenes import rows_of, study_of, text_of
 from tests.cases.sessions import book_of, compacted, long_session

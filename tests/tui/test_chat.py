@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 
 from ctxtui.services.chat.model_choice import Wish
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.screens.chat import ChatScreen
-from ctxtui.tui.screens.palette import PaletteScreen
+from ctxtui.tui.chat.screen import ChatScreen
+from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.start import make_chat
 from tests.providers.served import Served, served, streaming
 from tests.runtime.chatting import MODEL, answer, config, provider, text, use

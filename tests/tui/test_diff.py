@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.tui.screens.diff import DiffScreen
+from ctxtui.tui.lists.diff import DiffScreen
 from tests.cases.sessions import Story, compacted, every_category, hostile, use
 from tests.tui.test_inspector import opened, until
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.tui.test_inspector import opened, until
 from tests.tui.test_staging import at, session
 

@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.workers.search_worker import SearchApart
-from ctxtui.tui.screens.find import FindScreen
-from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.dialogs.find import FindScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.runtime.test_search import write
 from tests.tui.test_inspector import until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.screen import Screen
 
-from ctxtui.tui.screens.forks import ForksScreen
+from ctxtui.tui.lists.forks import ForksScreen
 from ctxtui.views.lists import forks
 from ctxtui.views.lists.forks import ForkRow
 from tests.cases.sessions import every_category

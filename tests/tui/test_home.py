@@ -14,11 +14,11 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.look.keyline import KeyLine
-from ctxtui.tui.look.theme import dress
+from ctxtui.tui.home.loader import Feed
+from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open
-from ctxtui.tui.screens.home import HomeScreen
-from ctxtui.tui.screens.home_feed import Feed
+from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
 
 HERE = "/home/u/src/handy"
@@ -427,8 +427,8 @@ def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
 
 
 async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.tui.screens.home_watch.TICK", 0.05)
-    monkeypatch.setattr("ctxtui.tui.screens.home.TICK", 0.05)
+    monkeypatch.setattr("ctxtui.tui.home.loader.TICK", 0.05)
+    monkeypatch.setattr("ctxtui.tui.home.screen.TICK", 0.05)
     monkeypatch.setattr("ctxtui.views.home.collection.AGAIN", 0.3)
     shelf = a_few()
     app = HomeApp(shelf)

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session, Skipped
 from ctxtui.services.recordings.recording import News
-from ctxtui.tui.screens.inspector import InspectorScreen
-from ctxtui.tui.screens.inspector_feed import Brought
+from ctxtui.tui.inspector.loader import Brought
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.inspect import HandMade, app_of, app_on
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, use, with_subagents
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from ctxtui.tui.commands.command import Situation
-from ctxtui.tui.commands.inspector import INSPECTOR
+from ctxtui.tui.inspector.commands import INSPECTOR
 
 SHARED = {
     # While something is looked for, these walk through its hits.

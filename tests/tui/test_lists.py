@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.services.config.settings import Settings
-from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents

@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.analysis.cache.misses import TTL, Missed, Misses, Side
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.screens.misses import MissesScreen
+from ctxtui.tui.lists.misses import MissesScreen
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import HOSTILE, long_session
 from tests.tui.test_inspector import until

@@ -12,8 +12,8 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.store import Store
-from ctxtui.tui.screens.inspector import InspectorScreen
-from ctxtui.tui.screens.notes import NotesScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.notes import NotesScreen
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import every_category
 from tests.tui.test_inspector import settled, text, until

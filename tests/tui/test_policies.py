@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 
 from ctxtui.core.edit import USER
 from ctxtui.core.session import Session
-from ctxtui.tui.screens.inspector import InspectorScreen
-from ctxtui.tui.screens.policies import PoliciesScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.policies import PoliciesScreen
 from tests.cases.sessions import Story, use
 from tests.tui.test_inspector import opened, text, until
 from tests.tui.test_staging import at

@@ -14,10 +14,10 @@ from ctxtui.core.session import Session
 from ctxtui.curation.manual_edits import NO_JSON
 from ctxtui.services.editing.external_editor import NoEditor
 from ctxtui.services.recordings.open import load
-from ctxtui.tui.commands.inspector_edit import TOOLS
-from ctxtui.tui.commands.inspector_rewriting import Minimise
-from ctxtui.tui.screens.inspector import InspectorScreen
-from ctxtui.tui.screens.text_editor import TextEditor
+from ctxtui.tui.dialogs.text_editor import TextEditor
+from ctxtui.tui.inspector.controllers.edits import TOOLS
+from ctxtui.tui.inspector.controllers.rewriting import Minimise
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import Story, use
 from tests.tui.test_inspector import opened, text, until
 from tests.tui.test_staging import at, session, summarized, to_summary

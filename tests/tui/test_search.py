@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
 from ctxtui.tui.commands import EVERYWHERE
-from ctxtui.tui.commands.inspector import INSPECTOR
-from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.inspector.commands import INSPECTOR
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import Story, every_category, use
 from tests.tui.test_inspector import opened, text, until
 

@@ -9,10 +9,10 @@ from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
 from ctxtui.curation import edits_from_selection
-from ctxtui.tui.screens.breaks import BreaksScreen
-from ctxtui.tui.screens.edit_log import EditLogScreen
-from ctxtui.tui.screens.inspector import InspectorScreen
-from ctxtui.tui.screens.inspector_feed import Complete, Worked
+from ctxtui.tui.inspector.loader import Complete, Worked
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.breaks import BreaksScreen
+from ctxtui.tui.lists.edit_log import EditLogScreen
 from tests.cases.sessions import Story, every_category, long_session, use
 from tests.tui.test_inspector import opened, text, until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.pilot import Pilot
 
 from ctxtui.core.edit import SUMMARIZE
-from ctxtui.tui.screens.inspector import InspectorScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.tui.test_export import said
 from tests.tui.test_inspector import opened, until
 from tests.tui.test_staging import at, session

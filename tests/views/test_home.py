@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.home import collection, columns, layout, list, preview, row, status, totals
+from ctxtui.views.home import collection, columns, layout, preview, row, session_list, status, totals
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.list import SORTS, Group, Wanted, arrange
+from ctxtui.views.home.session_list import SORTS, Group, Wanted, arrange
 from ctxtui.views.home.status import KEYS, LINES, SHORT, welcome
 from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.home.totals import Ledger, Totals
@@ -29,12 +29,12 @@ def one(key: str, **known: object) -> SessionSummary:
     return SessionSummary(key=key, **{**fields, **known})  # type: ignore[arg-type]
 
 
-def keys(entries: tuple[list.Entry, ...]) -> list[str]:
+def keys(entries: tuple[session_list.Entry, ...]) -> session_list[str]:
     """Keys of sessions, names of groups."""
     return [f"[{e.name}: {e.note}]" if isinstance(e, Group) else e.key for e in entries]
 
 
-def sorted_by(name: str, *sessions: SessionSummary, falling: bool | None = None) -> list[str]:
+def sorted_by(name: str, *sessions: SessionSummary, falling: bool | None = None) -> session_list[str]:
     """Keys in the order of a column."""
     number = next(i for i, sort in enumerate(SORTS) if sort.name == name)
     wanted = Wanted(number, SORTS[number].falling if falling is None else falling)
@@ -55,9 +55,9 @@ def test_groups_stand_in_order_with_their_counts() -> None:
 
 
 def test_a_folder_that_only_begins_alike_is_elsewhere() -> None:
-    assert list.group_of(one("a", cwd=HERE + "-two"), HERE) == "elsewhere"
-    assert list.group_of(one("a", cwd="", group="here"), HERE) == "here"
-    assert list.group_of(one("a", cwd="/x"), "/") == "here"
+    assert session_list.group_of(one("a", cwd=HERE + "-two"), HERE) == "elsewhere"
+    assert session_list.group_of(one("a", cwd="", group="here"), HERE) == "here"
+    assert session_list.group_of(one("a", cwd="/x"), "/") == "here"
 
 
 def test_newest_first_by_default_and_dearest_by_cost() -> None:
@@ -84,8 +84,8 @@ def test_what_is_not_read_stands_last_where_figures_count() -> None:
 
 def test_every_word_of_the_filter_must_occur_somewhere() -> None:
     fits = one("a", title="Fix the Login", first_user_text="flaky test", tags=("demo",), models=(("gpt-5.5", 3),))
-    assert list.matches(fits, ["login", "flaky", "demo", "gpt-5.5"])
-    assert not list.matches(fits, ["login", "absent"])
+    assert session_list.matches(fits, ["login", "flaky", "demo", "gpt-5.5"])
+    assert not session_list.matches(fits, ["login", "absent"])
     assert keys(arrange([fits, one("b")], Wanted(words="LOGIN flaky"), HERE, "~")) == ["[~: 1 session]", "a"]
 
 
@@ -204,8 +204,8 @@ def test_calls_of_a_session_that_goes_pass_to_the_one_that_has_them_too() -> Non
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcde"), max_size=5)), max_size=12))
-def test_totals_depend_on_what_is_there_now_only(steps: list[tuple[str, list[str]]]) -> None:
-    ledger, now = Ledger(), dict[str, list[str]]()
+def test_totals_depend_on_what_is_there_now_only(steps: session_list[tuple[str, session_list[str]]]) -> None:
+    ledger, now = Ledger(), dict[str, session_list[str]]()
     for session, calls in steps:
         ledger.put(session, spent(*calls))
         now[session] = calls

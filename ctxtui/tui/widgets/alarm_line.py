@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ctxtui.tui.look import paint
-from ctxtui.tui.look.theme import look_of
+from ctxtui.tui.theme import paint
+from ctxtui.tui.theme.theme import look_of
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ctxtui.tui.look.pane import Pane
+from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from ctxtui.tui.look import paint
-from ctxtui.tui.look.still import Still
-from ctxtui.tui.look.theme import look_of
+from ctxtui.tui.theme import paint
+from ctxtui.tui.theme.theme import look_of
+from ctxtui.tui.widgets.still import Still
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
 
-from ctxtui.tui.look.pane import Pane
+from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.span import Span, Spans
 
 T = TypeVar("T")

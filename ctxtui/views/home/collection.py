@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ctxtui.views.home.list import Entry, Wanted, arrange
+from ctxtui.views.home.session_list import Entry, Wanted, arrange
 from ctxtui.views.home.summary import SAMPLES, CallSpent, SessionSummary
 from ctxtui.views.home.totals import Ledger, Totals
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.views.home.list import SORTS, Wanted
+from ctxtui.views.home.session_list import SORTS, Wanted
 from ctxtui.views.text import bars, cells
 from ctxtui.views.text.span import Span, Spans
 

@@ -10,10 +10,10 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from ctxtui.tui.look.board import Board
-from ctxtui.tui.look.keyline import Key, KeyLine
-from ctxtui.tui.look.pane import Pane
-from ctxtui.tui.look.theme import dress
+from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.widgets.board import Board
+from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.colours import DARK
 from ctxtui.views.text.span import Span, Spans
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from rich.color import Color
 from textual.theme import Theme
 
-from ctxtui.tui.look import glyphs, paint
-from ctxtui.tui.look.keyline import Key, keyline
-from ctxtui.tui.look.palette import PALETTES
-from ctxtui.tui.look.rule import rule
-from ctxtui.tui.look.theme import THEMES, Look, ascii_needed, native_colours, theme_name
+from ctxtui.tui.theme import glyphs, paint
+from ctxtui.tui.theme.palette import PALETTES
+from ctxtui.tui.theme.rule import rule
+from ctxtui.tui.theme.theme import THEMES, Look, ascii_needed, native_colours, theme_name
+from ctxtui.tui.widgets.keyline import Key, keyline
 from ctxtui.views.text import cells
 from ctxtui.views.text.colours import DARK, LIGHT
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, TRACK

@@ -1,0 +1,1 @@
+"""Chat screen = inspector + chat controllers."""

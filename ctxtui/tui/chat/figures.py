@@ -1,0 +1,143 @@
+"""The part of a chat's screen that shows the figures of the next request while the view stands at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ctxtui.tui.chat.turn import TurnSeen
+from ctxtui.tui.lazy import later
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.agent.conversation import Draft
+    from ctxtui.analysis.cache import truncated_prompt
+    from ctxtui.services.chat.request_forecast import Foreteller, Foretold
+    from ctxtui.views.inspector import composition, header, next_request
+    from ctxtui.views.model.scene import Scene
+else:
+    truncated_prompt = later("ctxtui.analysis.cache.truncated_prompt")
+    composition = later("ctxtui.views.inspector.composition")
+    header = later("ctxtui.views.inspector.header")
+    next_request = later("ctxtui.views.inspector.next_request")
+
+
+_LEAST_SLACK = 0.1
+"""The share by which a count may be off before a report below it means anything."""
+
+
+class ChatFigures(TurnSeen):
+    """Shows composition and fill of what would be sent now, the answer that comes in included."""
+
+    foretold: Foretold | None = None
+    """What the drafted request was foretold to be."""
+    _next: Scene | None = None
+    _teller: Foreteller | None = None
+    _level = 0
+    _checked = ""
+    _alarmed = False
+
+    @property
+    def coming(self) -> dict[int, int]:
+        """Tokens by category of the answer that comes in, as far as counted."""
+        found: dict[int, int] = {}
+        for block in self.rows.live if self.rows is not None else ():
+            found[block.category] = found.get(block.category, 0) + (block.tokens or 0)
+        return found
+
+    def show_next(self) -> None:
+        """Show the figures of the next request, once they are known."""
+        scene, partner = self.panels.scene, self.host.partner
+        if scene is None or not scene.last or getattr(self.panels, "staging", None) is not None:
+            self._next = None
+            return
+        self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
+        self.moved()
+
+    def moved(self) -> None:
+        """The answer that comes in has grown."""
+        now, scene, study = self._next, self.panels.scene, self.study
+        if now is None or scene is None or study is None or not scene.last:
+            return
+        known = study.thread(self.thread)
+        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
+        before = scene.figures if scene.call.id else None
+        what = composition.composition(now, before, None, self.shown)
+        self.panels.context.show(next_request.with_answer(what, self.coming))
+        shown = header.header(now, self.header_state, spent, scene.number < len(known.spent))
+        used = None if shown.used is None else shown.used + sum(self.coming.values())
+        record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
+        number = scene.number if scene.call.id else 0
+        self.panels.header.show(replace(shown, used=used, call=number, record=record))
+        self._warn(used or 0, now.limits.usable)
+
+    def _warn(self, used: int, usable: int) -> None:
+        """Say once that a threshold of the settings is passed, again when the context fell below it meanwhile."""
+        settings = self.host.config.settings
+        share = used / usable if usable else 0.0
+        level = (share >= settings.warn_share) + (share >= settings.critical_share)
+        if level > self._level:
+            told = f"the context is at {100 * share:.0f} % of the {usable:,} tokens that are meant to be used"
+            if level > 1:
+                self.alarmed(f"{told}: drop, truncate or summarize something (`?` lists the keys)")
+            else:
+                self.say([Span("▲ ", "warn"), Span(told, "warn")])
+        self._level = level
+
+    def check_cut(self) -> None:
+        """Whether a local server read all of the last call's prompt; the first time it did not, an alarm says so."""
+        scene, partner, rows = self.panels.scene, self.host.partner, self.rows
+        if scene is None or partner is None or rows is None or not partner.endpoint.local or partner.is_offline:
+            return
+        call, usage = scene.call, scene.call.usage
+        if call.id == self._checked or usage is None or not scene.counted:
+            return
+        self._checked = call.id
+        slack = max(_LEAST_SLACK, scene.book.whole_slack(call.model, call.sent_head) or 0.0)
+        found = truncated_prompt.cut_prompt(
+            scene.session.tree, scene.running, call.sent_head, slack, usage.input, partner.window
+        )
+        rows.unseen = frozenset(found.unseen) if found is not None else frozenset()
+        if found is not None and not self._alarmed:
+            self._alarmed = True
+            fix = truncated_prompt.fix_for(partner.endpoint.kind, found.sent)
+            told = f"{partner.endpoint.name} read {found.read:,} of about {found.sent:,} tokens: the rest was cut. Fix:"
+            self.alarmed(f"{told} {fix}")
+        if found is not None:
+            self.panels.transcript.redraw()
+
+    def alarmed(self, words: str) -> None:
+        """Something that must not be overlooked."""
+
+    async def judge(self, draft: Draft) -> str:
+        """Foretell the drafted request; why a rule wants it held."""
+        from ctxtui.services.chat.request_forecast import has_rules
+
+        settings = self.host.config.settings
+        if not has_rules(settings):
+            self.run_worker(self._foretell(draft), group="foretelling")
+            return ""
+        return await self._foretell(draft)
+
+    async def _foretell(self, draft: Draft) -> str:
+        from ctxtui.services.chat.request_forecast import held_because
+
+        study, partner = self.study, self.host.partner
+        if study is None or partner is None:
+            return ""
+        if self._teller is None or self._teller.partner != partner:
+            self._teller = self.chat.foreteller(study, partner)
+        self.foretold = await asyncio.to_thread(self._teller.foretell, draft, time.time())
+        return held_because(self.foretold, self.host.config.settings)
+
+    def call_began(self, draft: Draft, at: float) -> None:
+        """The answer to `draft` begins: the cache holds it from now on."""
+        if self._teller is not None:
+            self._teller.began(draft, at)
+
+    @property
+    def header_state(self) -> str:
+        """The header's word."""
+        return "held" if self.status == "held" else "live"

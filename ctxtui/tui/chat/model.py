@@ -1,0 +1,112 @@
+"""The part of a chat's screen about whom it talks to: another model, the next request as bytes, what limits leave."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.editing.external_editor import NoPager, page
+from ctxtui.tui.chat.turn import TurnSeen
+from ctxtui.tui.commands import Command
+from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.services.chat.model_choice import Offer, Wish
+    from ctxtui.services.config.config import Config
+    from ctxtui.views.model.scene import Scene
+
+_TIGHT = 0.5
+"""The share of a rate limit under which it is told."""
+
+
+def _entry(one: Offer) -> type[Command]:
+    told = [f"{numbers.tokens(one.window)} window" if one.window else "window not known"]
+    if one.fresh is not None and one.output is not None:
+        told.append(f"${one.fresh:,.2f} in, ${one.output:,.2f} out per 1M")
+    told += [] if one.listed else ["from the price list"]
+    named = {"name": safe_text.one_line(one.id, 60), "action": one.id, "__doc__": " · ".join(told)}
+    return type("Model", (Command,), named)
+
+
+class Partnered(TurnSeen):
+    """Acts on the partner of the chat."""
+
+    async def action_choose_model(self) -> None:
+        """All models that the provider has, to go on with."""
+        from ctxtui.services.chat.model_choice import offers
+        from ctxtui.services.counting.pricing import prices_for
+        from ctxtui.tui.dialogs.command_palette import PaletteScreen
+
+        partner = self.host.partner
+        if partner is None:
+            return
+        # The price library takes a moment to load.
+        found = await asyncio.to_thread(offers, partner, prices_for(self.host.config.settings))
+
+        async def run(action: str | None) -> None:
+            if action is not None:
+                self.use_model(action)
+
+        self.app.push_screen(PaletteScreen([_entry(one) for one in found], title="models"), run)
+
+    def own_wish(self, scene: Scene) -> Wish | None:
+        """The chat's own model writes summaries too."""
+        partner = self.host.partner
+        return replace(self.host.wish, model=partner.model, name="") if partner is not None else super().own_wish(scene)
+
+    @property
+    def summary_config(self) -> Config:
+        """That of the chat."""
+        return self.host.config
+
+    def use_model(self, name: str) -> None:
+        """Go on with the model `name`."""
+        try:
+            self.host.change_model(name)
+        except CtxtuiError as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            return
+        self.say([Span("◊ ", "cat-document"), Span(f"from now on {safe_text.one_line(name, 60)}", "dim")])
+        self._look_again()
+
+    def action_show_request(self) -> None:
+        """The next request in the pager, byte for byte."""
+        runner = self.host.runner
+        if runner is None:
+            return
+        try:
+            body = runner.conversation.draft().body.decode("utf-8", "replace")
+            with self.app.suspend():
+                page(safe_text.lines(body), self.pager)
+        except (CtxtuiError, NoPager) as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+        self.app.refresh()
+
+    async def action_show_rendered(self) -> None:
+        """The next request as the server's template renders it, in the pager."""
+        from ctxtui.providers.chat_template import rendered
+
+        runner, partner = self.host.runner, self.host.partner
+        if runner is None or partner is None:
+            return
+        try:
+            text = await rendered(partner.endpoint, runner.conversation.draft().body)
+            with self.app.suspend():
+                page(safe_text.lines(text), self.pager)
+        except (CtxtuiError, NoPager) as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+        self.app.refresh()
+
+    def headroom(self) -> Spans:
+        """What the provider's rate limits leave, where that is little; cache reads do not count against them."""
+        tight = [room for room in self.host.headroom if room.share < _TIGHT]
+        if not tight:
+            return []
+        room = tight[0]
+        left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
+        until = f", whole in {max(0, room.reset - time.time()):.0f} s" if room.reset is not None else ""
+        return [Span(f"{left}{until}  ", "warn" if room.share < 0.2 else "dim")]

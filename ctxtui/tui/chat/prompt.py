@@ -1,0 +1,267 @@
+"""The part of a chat's screen in which one talks: the prompt, leave for tools, holding, interrupting, going away."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
+from ctxtui.tui.chat.turn import TurnSeen
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.agent import events as ev
+    from ctxtui.agent.events import ToolCall
+else:
+    from ctxtui.tui.lazy import later
+
+    ev = later("ctxtui.agent.events")
+
+_LEAD: Spans = [Span(" › ", "accent bold")]
+_HINT: Spans = [Span("say something", "faint")]
+_DRAFT = 0.7
+"""Seconds after the last key until the draft is kept."""
+_LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
+TALK, LEAVE, QUIT, ELSE = "talk", "leave", "quit", ""
+"""What the prompt is open for."""
+
+
+class Talking(TurnSeen):
+    """Takes what the user says."""
+
+    purpose = ELSE
+    """What the prompt is open for now."""
+    _early: tuple[str, ...] = ()
+    _edited: int | None = None
+    _draft_timer: Timer | None = None
+    _draft = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn is under way."""
+        runner = self.host.runner
+        return runner is not None and runner.state.running
+
+    @property
+    def waiting_for_leave(self) -> ToolCall | None:
+        """The first call that waits for the user."""
+        runner = self.host.runner
+        if runner is None or not runner.state.asked:
+            return None
+        return next(call for call in runner.state.calls if call.id == runner.state.asked[0])
+
+    def action_prompt(self, text: str = "") -> None:
+        """Talk; or answer for a tool that waits."""
+        if self.waiting_for_leave is not None:
+            self.ask_leave()
+            return
+        self.purpose = TALK
+        self.ask(_LEAD, text or self._draft)
+        self.prompt.right = self._prompt_keys()
+
+    def say(self, words: Spans) -> None:
+        """What happened, or that something may be said."""
+        super().say(words)
+        self.prompt.hint = words or _HINT
+
+    def action_go(self) -> None:
+        """Ask for a call's number."""
+        self._keep_draft()
+        self.purpose = ELSE
+        self.ask([Span(" call › ", "accent bold")], "")
+
+    def _prompt_keys(self) -> Spans:
+        hold = self.host.runner is not None and self.host.runner.state.hold
+        held = [Span("^o ", "accent bold"), Span("held next" if hold else "hold", "warn" if hold else "dim")]
+        return [*self.headroom(), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
+
+    def headroom(self) -> Spans:
+        """What the provider's rate limits leave."""
+        return []
+
+    def leave_wanted(self) -> None:
+        """A tool waits: ask at once, unless something is being typed."""
+        if self.purpose != LEAVE and not (self.purpose == TALK and self.prompt.text):
+            self.ask_leave()
+
+    def ask_leave(self) -> None:
+        """Ask for leave to run the first tool that waits."""
+        call = self.waiting_for_leave
+        if call is None:
+            return
+        self._keep_draft()
+        self.purpose = LEAVE
+        what = ""
+        if isinstance(call.input, dict):
+            what = safe_text.one_line(str(call.input.get("path", "")), 60)
+        keys = [
+            Span("o", "accent bold"),
+            Span(" once  ", "dim"),
+            Span("s", "accent bold"),
+            Span(" this session  ", "dim"),
+        ]
+        keys += [Span("n", "accent bold"), Span(" never ", "dim")]
+        lead = [Span(" ? ", "warn bold"), Span(f"{safe_text.one_line(call.name, 30)} {what}  ", "ink"), *keys]
+        self.ask(lead, "")
+        self.prompt.show(lead, keys=tuple(_LEAVES))
+
+    def submitted(self, text: str) -> None:
+        """What was typed, or the key that answers a question."""
+        purpose = self.purpose
+        if purpose == TALK:
+            self._talk(text)
+        elif purpose == LEAVE:
+            call = self.waiting_for_leave
+            self._back_to_talk()
+            if call is not None:
+                self.host.feed(ev.Permitted(call.id, ev.Leave[_LEAVES[text]]))
+            self.ask_leave()
+        elif purpose == QUIT:
+            self._back_to_talk()
+            if text == "y":
+                self.run_worker(self._leave_for_good(), group="leaving")
+        else:
+            super().submitted(text)
+
+    def _talk(self, text: str) -> None:
+        self.prompt.set_text("")
+        self._draft = ""
+        self._keep_now("")
+        words = text.strip()
+        if not words:
+            return
+        self.say(())
+        if self._edited is not None:
+            head, self._edited = self._edited, None
+            self.host.back_to(head)
+        if self.host.runner is None:
+            self._early = (*self._early, words)
+            return
+        self.go(self.count - 1, to_end=True)
+        self.along = True
+        self.host.feed(ev.Said(words))
+
+    def _back_to_talk(self) -> None:
+        self.purpose = TALK
+        self.ask(_LEAD, self._draft)
+        self.prompt.right = self._prompt_keys()
+
+    def left(self) -> None:
+        """`esc` closes the prompt; what was typed stays for later."""
+        self._keep_draft()
+        self._edited = None
+        self.purpose = ELSE
+        super().left()
+
+    def _keep_draft(self) -> None:
+        if self.purpose == TALK:
+            self._draft = self.prompt.text
+            self._keep_now(self._draft)
+
+    def _keep_now(self, text: str) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+            self._draft_timer = None
+        self.host.keep_draft(text)
+
+    def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
+        """What is being typed is kept when the keys rest."""
+        if self.purpose == TALK and message.edit is self.prompt:
+            self._draft = self.prompt.text
+            if self._draft_timer is not None:
+                self._draft_timer.stop()
+            self._draft_timer = self.set_timer(_DRAFT, lambda: self._keep_now(self._draft))
+
+    # The turn
+
+    def action_hold(self) -> None:
+        """Hold the next request, or release the one that is held."""
+        runner = self.host.runner
+        if runner is None:
+            return
+        self.host.feed(ev.Released() if self.status == "held" else ev.HoldNext())
+        if self.status == "held" or not runner.state.hold:
+            self.say(())
+        elif self.purpose != TALK:
+            self.say([Span("‖ ", "warn"), Span("the next request is held before it is sent", "dim")])
+        if self.purpose == TALK:
+            self.prompt.right = self._prompt_keys()
+            self.prompt.refresh()
+
+    def action_interrupt(self) -> None:
+        """End the turn."""
+        self.host.feed(ev.Interrupted())
+
+    def action_resend(self) -> None:
+        """The context once more."""
+        self.host.feed(ev.Released())
+
+    def action_leave(self) -> None:
+        """`esc` outside the prompt closes what is open: a search, marks; then what runs is interrupted. It never
+        discards staged edits."""
+        if self.searching or not self.panels.transcript.has_focus:
+            super().action_leave()
+        elif self.marks:
+            self.marks.clear()
+            self.show()
+        elif self.running:
+            self.action_interrupt()
+        else:
+            super().action_leave()
+
+    def action_edit_message(self) -> None:
+        """The user's message under the cursor, to be sent anew."""
+        node, study = self.panels.transcript.node, self.study
+        if not node or study is None or self.running:
+            return
+        tree = study.session.tree
+        before = tree[node].parent
+        while tree[before].place.section == "messages" and tree[before].place.role == tree[node].place.role:
+            is_head = tree[before].block.kind == HEADER
+            before = tree[before].parent
+            if is_head:
+                break
+        self.action_prompt(read(tree[node].block).text)
+        self._edited = before
+
+    def action_talk_here(self) -> None:
+        """What is said next goes on from the call shown: a branch of this chat."""
+        if self.study is None or self.running:
+            return
+        calls = self.study.thread(self.thread).calls
+        call = calls[min(self.index, len(calls) - 1)]
+        if not call.id or self.index >= self.count - 1:
+            self.action_prompt()
+            return
+        number = self.index + 1
+        self.action_prompt()
+        self._edited = call.response_head or call.raw_head
+        self.prompt.right = [Span(f"a branch after call {number} ", "warn"), *self._prompt_keys()]
+
+    # Going away
+
+    def may_quit(self) -> bool:
+        """Whether the program may end at once; asks otherwise."""
+        self._keep_draft()
+        staged = len(self.overlay.staged) if self.overlay is not None else 0
+        if not self.running and not staged:
+            return True
+        self.purpose = QUIT
+        what = "a turn runs: end it and leave?  " if self.running else ""
+        what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and stay: leave?  "
+        lead = [Span(" ? ", "warn bold"), Span(what, "ink")]
+        lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
+        self.ask(lead, "")
+        self.prompt.show(lead, keys=("y", "n"))
+        return False
+
+    async def _leave_for_good(self) -> None:
+        if self.host.runner is not None:
+            await self.host.runner.close()
+            await asyncio.sleep(0)
+        self.app.exit()

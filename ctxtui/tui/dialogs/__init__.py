@@ -1,0 +1,1 @@
+"""Help, palette, find, text editor."""

@@ -1,0 +1,193 @@
+"""Find a text in every session: typed above, searched in a process of its own, listed as it is found.
+
+Commands of the search through all sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Protocol
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from ctxtui.tui.commands import EVERYWHERE, Command
+from ctxtui.tui.lists.list_screen import overlay_bindings
+from ctxtui.tui.messages import Aim, Open
+from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.lists import search_hits
+from ctxtui.views.lists.search_hits import Row, Spotted, Step
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
+
+
+class Expression(Command):
+    """What is searched for is a regular expression, or a plain text again."""
+
+    name, action, keys, group = "search by regular expression", "expression", ("ctrl+r",), "searching"
+
+
+FIND: tuple[type[Command], ...] = (Expression,)
+
+
+MOST = 2000
+"""Blocks that are listed."""
+
+
+class Everywhere(Protocol):
+    """What searches (`runtime.search_apart.SearchApart`)."""
+
+    def steps(self, text: str, regex: bool) -> Iterator[Step]:
+        """Search for `text`; for a worker thread."""
+
+    def close(self) -> None:
+        """No more."""
+
+
+class Stepped(Message):
+    """One more session is searched for the text with number `wish`."""
+
+    def __init__(self, wish: int, step: Step) -> None:
+        super().__init__()
+        self.wish = wish
+        self.step = step
+
+
+class HitPane(Pane):
+    """Sessions, each with its blocks."""
+
+    def __init__(self) -> None:
+        super().__init__(title="found", id="found")
+        self.rows: list[Row] = []
+        self.said: Spans = ()
+
+    @property
+    def row_count(self) -> int:
+        """Blocks and names of sessions."""
+        return len(self.rows)
+
+    def selectable(self, index: int) -> bool:
+        """Names of sessions are passed over."""
+        return isinstance(self.rows[index], Spotted)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """A block, or a session's name."""
+        row = self.rows[index]
+        if isinstance(row, str):
+            return [Span(safe_text.one_line(row), "ink bold")]
+        return search_hits.line(row, width, here=index == self.cursor)
+
+    def notes(self) -> Spans:
+        """How far the search is."""
+        return self.said
+
+    def empty(self) -> Spans:
+        """Before anything is found."""
+        return [Span("Type a text and press enter. Capital letters make case matter.", "dim")]
+
+
+class FindScreen(ModalScreen[None]):
+    """The search; `everywhere` does it."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = FIND
+    BINDINGS = [*overlay_bindings(FIND), Binding("slash", "ask", show=False)]
+    AUTO_FOCUS = "#text"
+    DEFAULT_CSS = "FindScreen { background: $background; } FindScreen Board { height: 1fr; }"
+
+    def __init__(self, everywhere: Everywhere) -> None:
+        super().__init__()
+        self.pane, self.words = HitPane(), LineEdit(id="text")
+        self._everywhere = everywhere
+        self._wish = 0
+        self._regex = False
+        self._target = ""
+        self._blocks = 0
+
+    def compose(self) -> ComposeResult:
+        """What is looked for, what is found, what the keys do."""
+        self.words.show([Span(" / ", "accent bold")])
+        yield self.words
+        yield self.pane
+        yield KeyLine(
+            [Key("⏎", "search, open"), Key("^r", "expression"), Key("/", "another text"), Key("esc", "close")]
+        )
+
+    def commands_now(self) -> list[type[Command]]:
+        """What the palette offers here."""
+        return [*self.commands, *EVERYWHERE]
+
+    def on_unmount(self) -> None:
+        """The process ends with the screen."""
+        self._wish += 1
+        self._everywhere.close()
+
+    def action_expression(self) -> None:
+        """A regular expression, or a plain text again."""
+        self._regex = not self._regex
+        self.words.lead = [Span(" .* " if self._regex else " / ", "accent bold")]
+        self.words.refresh()
+
+    def action_ask(self) -> None:
+        """Another text."""
+        self.words.focus()
+
+    @on(LineEdit.Submitted)
+    def _search(self) -> None:
+        text = self.words.text
+        if not text:
+            return
+        self._wish += 1
+        self._blocks = 0
+        self.pane.rows, self.pane.said = [], [Span("searching", "dim")]
+        self.pane.reload(cursor=0)
+        self.pane.focus()
+        wish, regex = self._wish, self._regex
+
+        def work() -> None:
+            for step in self._everywhere.steps(text, regex):
+                if wish != self._wish:
+                    return
+                self.post_message(Stepped(wish, step))
+
+        self.run_worker(work, thread=True, group="find")
+
+    @on(LineEdit.Left)
+    def _left(self) -> None:
+        if self.pane.rows:
+            self.pane.focus()
+        else:
+            self.dismiss(None)
+
+    def on_stepped(self, message: Stepped) -> None:
+        """List what was found."""
+        step, pane = message.step, self.pane
+        if message.wish != self._wish:
+            return
+        if step.trouble:
+            pane.said = [Span(f"✗ {step.trouble}", "crit")]
+            pane.refresh_rule()
+            return
+        for one in step.found if self._blocks < MOST else ():
+            if one.target != self._target or not pane.rows:
+                self._target = one.target
+                pane.rows.append(one.title or one.target)
+            pane.rows.append(one)
+            self._blocks += 1
+        capped = self._blocks >= MOST
+        pane.said = [Span(search_hits.told(step.done, step.total, self._blocks, step.direct, capped=capped), "dim")]
+        if step.found:
+            pane.reload(cursor=pane.cursor)
+        else:
+            pane.refresh_rule()
+
+    def on_pane_chosen(self) -> None:
+        """Open the session at the hit; the list is there again when it is left."""
+        one = self.pane.rows[self.pane.cursor] if self.pane.rows else None
+        if isinstance(one, Spotted):
+            aim = Aim(one.thread, one.call, one.digest, self.words.text, self._regex)
+            self.post_message(Open(one.target, aim))

@@ -1,0 +1,1 @@
+"""Home: screen, commands, loader, browser, actions."""

@@ -1,0 +1,187 @@
+"""Reading sessions behind Home: what is on the screen first, in batches, so that no frame waits for it.
+
+Looking and reading behind Home: what is there, what is new, in threads; the screen gets messages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from threading import Event, Lock
+from typing import Any, Final, Protocol
+
+from textual.message import Message
+from textual.screen import Screen
+
+from ctxtui.views.home.summary import SessionSummary
+
+BATCH: Final = 0.15
+"""Seconds between two batches."""
+
+
+class Sessions(Protocol):
+    """Where Home has its sessions from (`runtime.shelf.Shelf`). All but `glimpses` are for worker threads."""
+
+    def glimpses(self) -> list[SessionSummary]:
+        """Every recording by name and file times."""
+
+    def placed(self) -> list[SessionSummary]:
+        """As `glimpses`, with the directories that only a file's first line tells."""
+
+    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """`seen` with what the database knows of each, and the database's own."""
+
+    def again(self) -> list[SessionSummary]:
+        """`glimpses` with what the database last said."""
+
+    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """Those of `seen` whose file changed or that began or ceased to be live, as they are now."""
+
+    def folders_changed(self) -> bool:
+        """Whether files came or went since the last `glimpses`."""
+
+    def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
+        """Each of `seen` with its figures, as they come."""
+
+
+class Listed(Message):
+    """The sessions that are there now."""
+
+    def __init__(self, sessions: Sequence[SessionSummary]) -> None:
+        super().__init__()
+        self.sessions = sessions
+
+
+class Touched(Listed):
+    """Some sessions whose files changed, or that are no longer live."""
+
+
+class Figured(Listed):
+    """Figures of some sessions."""
+
+
+class Filled(Message):
+    """Reading has come to its end."""
+
+
+class Feed:
+    """The sessions to be read, handed out one by one: those at the `front` (on screen) first.
+
+    The screen adds, a worker thread takes.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._pending: dict[str, SessionSummary] = {}
+        self.front: tuple[str, ...] = ()
+        """Keys of the sessions on screen."""
+
+    def add(self, sessions: Iterable[SessionSummary]) -> bool:
+        """More to read; whether there is anything."""
+        with self._lock:
+            self._pending |= {one.key: replace(one, known=False) for one in sessions if one.path}
+            return bool(self._pending)
+
+    def __iter__(self) -> Iterator[SessionSummary]:
+        while True:
+            with self._lock:
+                key = next((key for key in self.front if key in self._pending), next(iter(self._pending), None))
+                if key is None:
+                    return
+                one = self._pending.pop(key)
+            yield one
+
+
+def fill(sessions: Sessions, feed: Feed, stop: Event, post: Callable[[Message], object]) -> None:
+    """Read what `feed` holds and post it in batches; for a worker thread."""
+    batch: list[SessionSummary] = []
+    posted = 0.0
+    for one in sessions.figures(feed, stop):
+        batch.append(one)
+        if time.monotonic() - posted > BATCH:
+            post(Figured(batch))
+            batch, posted = [], time.monotonic()
+    if batch:
+        post(Figured(batch))
+
+
+TICK = 2.0
+"""Seconds between looks at what is live."""
+SELDOM = 30.0
+"""Seconds after which everything is looked at, whether a folder changed or not."""
+PART = 400.0
+"""Looking at everything may take one part in so many of the time: with many thousand files it comes more rarely."""
+
+
+class Watch:
+    """The threads that find and read sessions for `screen`, which is posted `Listed`, `Touched`, `Figured`, `Filled`.
+
+    Every `TICK` the files in `near` and the folders are looked at; everything only where a folder changed.
+    """
+
+    def __init__(self, screen: Screen[Any], source: Sessions) -> None:
+        self.feed = Feed()
+        self.reading = False
+        """Whether sessions are being read."""
+        self.awake = True
+        """Whether to look at all; a covered screen sleeps."""
+        self.near: tuple[SessionSummary, ...] = ()
+        """The sessions on the screen and the live ones."""
+        self._screen = screen
+        self._source = source
+        self._stop = Event()
+        self._wake = Event()
+        self._ask_store = True
+        self._wanted = True
+        self._earliest = self._latest = 0.0
+
+    def start(self) -> None:
+        """Look from now on; also into the database at first."""
+        self._screen.run_worker(self._loop, thread=True, group="look")
+
+    def look(self, ask_store: bool = False) -> None:
+        """Look at everything now; with `ask_store` also at what the database holds."""
+        self._ask_store |= ask_store
+        self._wanted = True
+        self._wake.set()
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            if self.awake:
+                self._once(time.monotonic())
+            self._wake.wait(TICK)
+            self._wake.clear()
+
+    def _once(self, now: float) -> None:
+        if self._wanted or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
+            ask, self._ask_store, self._wanted = self._ask_store, False, False
+            start = time.thread_time()
+            found = self._source.stored(self._source.placed()) if ask else self._source.again()
+            pause = PART * (time.thread_time() - start)
+            self._earliest, self._latest = now + pause, now + max(SELDOM, 2 * pause)
+            self._screen.post_message(Listed(found))
+        elif touched := self._source.touched(self.near):
+            self._screen.post_message(Touched(touched))
+
+    def read(self, wanting: Iterable[SessionSummary]) -> None:
+        """Read these too."""
+        if self.feed.add(wanting) and not self.reading:
+            self.reading = True
+            self._screen.run_worker(self._fill, thread=True, group="figures")
+
+    def _fill(self) -> None:
+        try:
+            fill(self._source, self.feed, self._stop, self._screen.post_message)
+        finally:
+            self._screen.post_message(Filled())
+
+    def filled(self) -> None:
+        """The thread has ended; what was added just before it did is read by another one."""
+        self.reading = False
+        self.read(())
+
+    def stop(self) -> None:
+        """No more: the screen is closed."""
+        self._stop.set()
+        self._wake.set()

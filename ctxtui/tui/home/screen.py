@@ -1,0 +1,245 @@
+"""Home: the user's sessions, painted from names, filled in as they are read (look book 4).
+
+Home made of the user's own sessions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.session_actions import Keeper, first_run, welcomed
+from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
+from ctxtui.tui.home.browser import Browser
+from ctxtui.tui.home.commands import ARCHIVED, FILE, HOME, READABLE, STORED
+from ctxtui.tui.home.loader import TICK, Figured, Filled, Listed, Sessions, Touched, Watch
+from ctxtui.tui.home.panels import HomeHeader
+from ctxtui.tui.home.session_actions import Changes
+from ctxtui.tui.home.session_list import SessionList
+from ctxtui.tui.messages import Open
+from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.views.home.collection import Collection
+from ctxtui.views.home.row import shortened_home
+
+if TYPE_CHECKING:
+    from ctxtui.tui.dialogs.find import Everywhere
+
+if TYPE_CHECKING:
+    from ctxtui.tui.dialogs.find import Everywhere
+
+
+class HomeScreen(Screen[None]):
+    """The list of sessions. `source` finds and reads them, `keeper` changes them, `directory` is where ctxtui was
+    started, `home` the user's home folder. With `first_run` it says once what ctxtui is; `find` makes what
+    searches all sessions."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = (*HOME, *EVERYWHERE)
+    BINDINGS = bindings(HOME)
+    AUTO_FOCUS = "#sessions"
+    DEFAULT_CSS = """
+    HomeScreen { layout: vertical; background: $background; }
+    HomeScreen #prompt { display: none; }
+    """
+
+    def __init__(
+        self,
+        source: Sessions,
+        keeper: Keeper,
+        directory: Path,
+        home: Path,
+        *,
+        first_run: bool = False,
+        find: Callable[[], Everywhere] | None = None,
+    ) -> None:
+        super().__init__()
+        self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
+        self.browser = Browser(str(home), welcome=first_run)
+        self.prompt = LineEdit(id="prompt")
+        self.lookout = Watch(self, source)
+        self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
+        self._glimpses = source.glimpses
+        self._make_find = find
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield HomeHeader(self.collection.name)
+        yield self.browser
+        yield self.prompt
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Names and times stand in the first frame; the rest begins after it."""
+        self.collection.see(self._glimpses())
+        self.show(to_top=True)
+        self.call_after_refresh(self.lookout.start)
+        self.set_interval(TICK, self._tick)
+
+    def on_unmount(self) -> None:
+        """The reading processes end with the screen."""
+        self.lookout.stop()
+
+    # Finding and reading
+
+    def on_listed(self, message: Listed) -> None:
+        """Show what is there, read what is new or has grown."""
+        if self.collection.see(message.sessions):
+            self.show()
+        self._read()
+
+    def on_touched(self, message: Touched) -> None:
+        """Ages and live marks in place; figures follow."""
+        for one in message.sessions:
+            self.collection.touch(one)
+        self.show()
+        self._read()
+
+    def _read(self) -> None:
+        self.lookout.read(self.collection.sessions[key] for key in self.collection.wanting(time.monotonic()))
+        self._progress()
+
+    def on_figured(self, message: Figured) -> None:
+        """Figures replace dots in place."""
+        for one in message.sessions:
+            self.collection.put(one, time.monotonic())
+        self.show()
+
+    def on_filled(self, message: Filled) -> None:
+        """All is read."""
+        self.lookout.filled()
+        self._progress()
+
+    def _tick(self) -> None:
+        if self.lookout.awake:
+            self.browser.rows.tick(time.time())
+            if self.collection.stale:
+                self._read()
+
+    def on_screen_suspend(self) -> None:
+        """A session covers the list: nothing is looked at."""
+        self.lookout.awake = False
+
+    def on_screen_resume(self) -> None:
+        """Back from a session: look at once, also into the database."""
+        if not self.lookout.awake:
+            self.lookout.awake = True
+            self.lookout.look(True)
+
+    # Showing
+
+    @on(Browser.Asked)
+    def _asked(self) -> None:
+        self.show(to_top=True)
+
+    def show(self, *, to_top: bool = False) -> None:
+        """The list, the sums and the preview as they are now."""
+        entries = self.collection.entries(self.browser.wanted)
+        self.browser.show(entries, any_=bool(self.collection.sessions), to_top=to_top)
+        self.query_one(HomeHeader).show(self.collection.totals())
+        self._progress()
+        self._at_another()
+
+    def _progress(self) -> None:
+        self.browser.progress(*self.collection.progress(), self.lookout.reading)
+
+    @on(SessionList.Moved)
+    def _at_another(self) -> None:
+        on_screen = tuple(self.browser.in_view())
+        live = (one for one in self.collection.sessions.values() if one.live)
+        self.lookout.feed.front = tuple(one.key for one in on_screen)
+        self.lookout.near = tuple({one.key: one for one in (*on_screen, *live)}.values())
+        self.browser.preview()
+        shown = [command for command in self.commands_now() if command.label and not command.always]
+        self.query_one(KeyLine).keys = [Key(each.key_shown(), each.label, each.short) for each in shown]
+
+    def commands_now(self) -> list[type[Command]]:
+        """The commands that are available, in the order of their use."""
+        one = self.browser.rows.current
+        facts = {
+            FILE: bool(one and one.path and not one.stored),
+            STORED: bool(one and one.stored),
+            ARCHIVED: bool(one and one.archived),
+            READABLE: bool(one and not one.error),
+        }
+        return list(offered(self.commands, Situation("sessions", facts=frozenset(f for f, on in facts.items() if on))))
+
+    # What the keys do
+
+    @on(SessionList.Chosen)
+    def action_open_session(self) -> None:
+        """Open the session under the cursor."""
+        one = self.browser.rows.current
+        if one is not None and not one.error:
+            self.post_message(Open(one.path or one.stored))
+
+    def action_change(self, what: str) -> None:
+        """Import, export, rename, tag, archive or delete the session under the cursor."""
+        one = self.browser.rows.current
+        if one is not None and any(command.action == f"change('{what}')" for command in self.commands_now()):
+            self.changes.begin(what, one)
+
+    def action_show_archived(self) -> None:
+        """List archived sessions too, or not."""
+        self.collection.archived = not self.collection.archived
+        self.show()
+
+    def action_filter(self) -> None:
+        """Into the filter."""
+        self.browser.words.focus()
+
+    def action_find(self) -> None:
+        """A text in every session."""
+        if self._make_find is not None:
+            from ctxtui.tui.dialogs.find import FindScreen
+
+            self.app.push_screen(FindScreen(self._make_find()))
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self.browser.sort()
+
+    def action_reverse(self) -> None:
+        """The other way round."""
+        self.browser.reverse()
+
+    def action_leave(self) -> None:
+        """Close the notice, the welcome, the filter: one at a time."""
+        if self.prompt.display:
+            self.changes.close()
+        else:
+            self.browser.leave()
+
+    @on(LineEdit.Submitted, "#prompt")
+    def _answered(self) -> None:
+        self.changes.submitted(self.prompt.text)
+
+    @on(LineEdit.Left, "#prompt")
+    def _unanswered(self) -> None:
+        self.changes.close()
+
+    def on_key(self, event: events.Key) -> None:
+        """A notice goes with the next key."""
+        if self.prompt.display and not self.changes.asking and event.key != "escape":
+            self.changes.close()
+
+
+def home_screen(settings: Settings, directory: Path) -> HomeScreen:
+    """Home as it is for this user in `directory`; the welcome comes once."""
+    new = first_run(settings)
+    if new:
+        welcomed(settings)
+
+    def find() -> Everywhere:
+        from ctxtui.services.workers.search_worker import SearchApart
+
+        return SearchApart(settings, directory)
+
+    return HomeScreen(Shelf(settings, directory), Keeper(settings), directory, Path.home(), first_run=new, find=find)

@@ -1,0 +1,1 @@
+"""Screen, state, prompt, loader, navigation, panels, boards."""

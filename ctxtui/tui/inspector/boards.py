@@ -1,0 +1,167 @@
+"""The Inspector's plain boards: header, context, this call, tools, growth, and what stands between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from ctxtui.tui.lazy import later
+from ctxtui.tui.theme import paint
+from ctxtui.tui.theme.theme import look_of
+from ctxtui.tui.widgets.board import Board
+from ctxtui.tui.widgets.still import Still
+from ctxtui.views.inspector import header
+from ctxtui.views.inspector.header import Header
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.views.inspector import composition, growth_chart, next_call, this_call, toolset
+    from ctxtui.views.transcript import staged_pane
+else:
+    composition = later("ctxtui.views.inspector.composition")
+    growth_chart = later("ctxtui.views.inspector.growth_chart")
+    next_call = later("ctxtui.views.inspector.next_call")
+    staged_pane = later("ctxtui.views.transcript.staged_pane")
+    this_call = later("ctxtui.views.inspector.this_call")
+    toolset = later("ctxtui.views.inspector.toolset")
+
+T = TypeVar("T")
+
+
+class HeaderLine(Still):
+    """The first line of the screen."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self) -> None:
+        super().__init__(id="header")
+        self._what: Header | None = None
+
+    def show(self, what: Header) -> None:
+        """Another header."""
+        if what != self._what:
+            self._what = what
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        room = self.size.width
+        return paint.strip(header.draw(self._what, room) if self._what else (), room, look_of(self.app), "on-panel")
+
+
+class Edge(Still):
+    """The hairline over the prompt."""
+
+    ALLOW_SELECT = False
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        return paint.strip([Span("─" * self.size.width, "hair")], self.size.width, look_of(self.app))
+
+
+class Sentence(Still):
+    """What a screen says that is too small for anything else."""
+
+    ALLOW_SELECT = False
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        text = "ctxtui needs 30 x 6 cells" if y == 0 else ""
+        return paint.strip([Span(cells.fit(text, self.size.width), "ink")], self.size.width, look_of(self.app))
+
+
+class ViewBoard(Board, Generic[T]):
+    """A board that draws one view-model: `lines` (of model, width, height) its body, `noted` (of model, width) what
+    stands at the right of its rule."""
+
+    def __init__(
+        self,
+        title: str,
+        join: str,
+        lines: Callable[[T, int, int], Sequence[Spans]],
+        noted: Callable[[T, int], Spans],
+    ) -> None:
+        super().__init__(title=title, join=join, id=title.replace(" ", "-"))
+        self.what: T | None = None
+        self._draw_lines = lines
+        self._noted = noted
+
+    def show(self, what: T) -> None:
+        """Another model."""
+        if what != self.what:
+            self.what = what
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """The body."""
+        return self._draw_lines(self.what, width, height) if self.what is not None else ()
+
+    def notes(self) -> Spans:
+        """What stands in the rule."""
+        return self._noted(self.what, self.body_width) if self.what is not None else ()
+
+
+class ContextBoard(ViewBoard["composition.Composition"]):
+    """What the context is made of; a click on a category filters by it."""
+
+    class Picked(Message):
+        """A category was clicked."""
+
+        def __init__(self, category: int) -> None:
+            super().__init__()
+            self.category = category
+
+    def __init__(self) -> None:
+        super().__init__(
+            "context", "┬", lambda *given: composition.lines(*given), lambda *given: composition.notes(*given)
+        )
+
+    def on_click(self, event: events.Click) -> None:
+        """Filter by the category under the mouse."""
+        if self.what is None:
+            return
+        part = composition.part_at(self.what, self.body_width, self.body_height, event.y - self.body_top)
+        if part is not None and part.sign.key:
+            self.post_message(self.Picked(part.category))
+
+
+def call_board() -> ViewBoard[this_call.ThisCall]:
+    """How the call shown was charged."""
+    return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda *given: this_call.notes(*given))
+
+
+def staged_board() -> ViewBoard[staged_pane.StagedPane]:
+    """What staged edits free, break and cost."""
+    return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
+
+
+def next_board() -> ViewBoard[Coming]:
+    """What the next call will read, write and cost."""
+    return ViewBoard(
+        "next call",
+        "├",
+        lambda what, width, height: next_call.lines(what, time.time(), width, height),
+        lambda *given: next_call.notes(*given),
+    )
+
+
+def tools_board() -> ViewBoard[toolset.Toolset]:
+    """The tools of the context, by server."""
+    return ViewBoard(
+        "tools",
+        "├",
+        lambda what, width, height: list(toolset.lines(what, width))[:height],
+        lambda what, _: toolset.notes(what),
+    )
+
+
+def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
+    """The growth of the context."""
+    return ViewBoard("growth", "├", lambda *given: growth_chart.lines(*given), lambda what, _: growth_chart.notes(what))

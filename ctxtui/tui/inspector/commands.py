@@ -1,0 +1,345 @@
+"""Commands of the inspector: blocks, threads, filters, prompt.
+
+Commands of the inspector that travel from call to call.
+
+Commands of the inspector that open a list over it.
+
+The Inspector's command for what the cache missed.
+
+The command of the inspector that is about money.
+"""
+
+from __future__ import annotations
+
+from ctxtui.core.category import CATEGORIES
+from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.inspector.controllers.diff import COMPARING
+from ctxtui.tui.inspector.controllers.fork import TALKING
+from ctxtui.tui.inspector.controllers.notes import NOTES, NOTING
+from ctxtui.tui.inspector.controllers.search import SEARCH, SEARCHING
+from ctxtui.tui.inspector.controllers.staging import PUT_IN, STAGING
+from ctxtui.tui.inspector.controllers.summaries import SUMMARIES
+from ctxtui.views.text.signs import CATEGORY
+
+CALLS = "calls"
+"""The fact that there is more than one call."""
+
+
+class _Calls(Command):
+    group = "calls"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With more than one call."""
+        return CALLS in at.facts
+
+
+class PreviousCall(_Calls):
+    """The call before: the cursor stays on its block."""
+
+    name, action, keys = "previous call", "step_call(-1)", ("left_square_bracket", "comma")
+
+
+class NextCall(_Calls):
+    """The next call: the cursor stays on its block."""
+
+    name, action, keys = "next call", "step_call(1)", ("right_square_bracket", "full_stop")
+    shown, label, short = "[ ]", "calls", "call"
+
+
+class FirstCall(_Calls):
+    """The first call of the thread."""
+
+    name, action, keys = "first call", "call_edge(-1)", ("home",)
+
+
+class LastCall(_Calls):
+    """The last call of the thread, and its end."""
+
+    name, action, keys = "last call", "call_edge(1)", ("end",)
+
+
+class GoToCall(_Calls):
+    """Type a call's number; also an event (miss, -turn) or categories to show."""
+
+    name, action, keys, label, short, first = "go to call", "go", ("g",), "go to call", "go", True
+
+
+class NextEvent(_Calls):
+    """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
+
+    name, action, keys, shown, label, short = "next event", "seek('event', 1)", ("n",), "n N", "events", "event"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Unless a search is on, whose hits its keys go to."""
+        return super().available(at) and SEARCHING not in at.facts
+
+
+class PreviousEvent(NextEvent):
+    """The event before."""
+
+    name, action, keys, shown, label, short = "previous event", "seek('event', -1)", ("N",), "", "", ""
+
+
+def _seeker(kind: str, step: int, key: str) -> type[Command]:
+    word = "next" if step > 0 else "previous"
+    told = {"jump": "call that brought more than 5k tokens", "miss": "cache miss", "model": "change of model"}.get(
+        kind, kind
+    )
+    doc = f"To the {word} {told}."
+    return type(
+        f"{word.title()}{kind.title()}",
+        (_Calls,),
+        {"__doc__": doc, "name": f"{word} {told}", "action": f"seek('{kind}', {step})", "keys": (key,) if key else ()},
+    )
+
+
+_KEYS: dict[str, tuple[str, str]] = {
+    "turn": ("right_curly_bracket", "left_curly_bracket"),
+    "miss": ("m", "M"),
+    "compaction": ("", ""),
+    "jump": ("", ""),
+    "error": ("", ""),
+    "model": ("", ""),
+}
+"""Keys for the next and the one before; kinds without are reached by palette, prompt, or `n` and `N`."""
+SEEKERS = tuple(
+    _seeker(kind, step, key) for kind, keys in _KEYS.items() for step, key in zip((1, -1), keys, strict=True)
+)
+
+
+THREADS = "threads"
+"""The fact that there are several threads."""
+
+
+class Threads(Command):
+    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
+    goes to one; the next time the cursor stands on the one you came from."""
+
+    name, action, keys, label, group = "threads", "threads", ("T",), "threads", "lists"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With several threads."""
+        return THREADS in at.facts
+
+
+class Tools(Command):
+    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
+
+    name, action, keys, group = "tools by server", "tools", ("A",), "lists"
+
+
+class Weights(Command):
+    """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
+    cache can keep each."""
+
+    name, action, keys, group = "heaviest blocks, by tokens or carry", "weights", ("W",), "lists"
+
+
+class Repeats(Command):
+    """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
+    with the tokens that could go."""
+
+    name, action, keys, group = "same content elsewhere (repeats)", "repeats", ("S",), "lists"
+
+
+class Phases(Command):
+    """Phases of this thread with their growth, tokens sent and cost: by your names, by the setting ``phases``, else by
+    turn."""
+
+    name, action, keys, group = "phases: growth in each", "phases", ("G",), "lists"
+
+
+class NamePhase(Command):
+    """Name the phase that begins with the call shown; it is kept as a note on the call, ``phase: name``."""
+
+    name, action, group = "name a phase at this call", "name_phase", "lists"
+
+
+LISTS: tuple[type[Command], ...] = (Threads, Tools, Weights, Repeats, Phases, NamePhase)
+
+
+class Misses(Command):
+    """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
+
+    name, action, keys, label, short, group = "cache misses", "misses", ("c",), "misses", "misses", "calls"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With more than one call."""
+        return CALLS in at.facts
+
+
+MISSED: tuple[type[Command], ...] = (Misses,)
+
+
+class Bill(Command):
+    """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
+
+    name, action, keys, label, group = "bill of the session", "bill", ("dollar_sign",), "bill", "calls"
+
+
+MONEY: tuple[type[Command], ...] = (Bill,)
+
+
+__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "PUT_IN", "SEARCHING", "SKIPPED", "THREADS"]
+
+FOLLOWS, FILTERED, SKIPPED = "follows", "filtered", "skipped"
+"""Facts: the recording may grow; a filter is on; not all of it could be read."""
+BLOCK = "block"
+"""The kind of row on which block commands work."""
+
+
+class _OnBlock(Command):
+    group = "the block under the cursor"
+    panes = ("transcript",)
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Only with a block under the cursor."""
+        return at.row == BLOCK
+
+
+class OpenBlock(_OnBlock):
+    """Open the block in place, or fold it: Markdown, code, arguments, JSON, an image's facts."""
+
+    name, action, keys, label = "open or fold block", "open_block", ("enter",), "open"
+
+
+class MoreLines(_OnBlock):
+    """Show more lines of the open block, each time eight times as many."""
+
+    name, action, keys, label = "more lines of the open block", "more_lines", ("e", "plus"), "more"
+
+
+class RawJson(_OnBlock):
+    """The provider's own JSON of the block, letter for letter, or the readable form again."""
+
+    name, action, keys, label, short = "raw JSON of block", "raw", ("r",), "raw JSON", "raw"
+
+
+class _OnText(_OnBlock):
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With a block under the cursor, also one that an edit puts in."""
+        return at.row in (BLOCK, PUT_IN)
+
+
+class CopyBlock(_OnText):
+    """Copy the block's text to the clipboard (OSC 52: works over ssh, where the terminal allows it)."""
+
+    name, action, keys, label = "copy block", "copy", ("y",), "copy"
+
+
+class PageBlock(_OnText):
+    """Read the block in $PAGER. Terminal escapes in it are shown, not obeyed."""
+
+    name, action, keys, label = "open block in pager", "pager", ("o",), "pager"
+
+
+class OpenTurn(_OnBlock):
+    """Open every block of this turn, or fold them all."""
+
+    name, action, keys = "open or fold all blocks of the turn", "open_turn", ("O",)
+
+
+class NextThread(Command):
+    """The next thread: the main line of context, then the agents it started."""
+
+    name, action, keys, label, group = "next thread", "step_thread(1)", ("ctrl+t",), "thread", "threads and following"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With several threads."""
+        return THREADS in at.facts
+
+
+class PreviousThread(Command):
+    """The thread before."""
+
+    name, action, group = "previous thread", "step_thread(-1)", "threads and following"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With several threads."""
+        return THREADS in at.facts
+
+
+class Follow(Command):
+    """Follow the recording as it grows, or hold the view. Moving up holds it too; `end` lets it go on."""
+
+    name, action, keys, label, group = "follow", "follow", ("F",), "follow", "threads and following"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Where there is a file that may grow."""
+        return FOLLOWS in at.facts
+
+
+def _filter(category: int) -> type[Command]:
+    sign = CATEGORY[category]
+    key = {"-": "minus"}.get(sign.key, sign.key)
+    return type(
+        f"Filter{CATEGORIES[category].title().replace('_', '')}",
+        (Command,),
+        {
+            "__doc__": f"Blocks of {sign.name}: one line each, then open, then hidden.",
+            "name": f"show {sign.name}: lines, full, hidden",
+            "action": f"filter({category})",
+            "keys": (key,),
+            "group": "what is shown",
+        },
+    )
+
+
+FILTERS: tuple[type[Command], ...] = tuple(_filter(category) for category in range(len(CATEGORIES)))
+
+
+class ShowAll(Command):
+    """Show all categories again, one line for each block."""
+
+    name, action, keys, label, group = "show all categories", "show_all", ("equals_sign",), "all", "what is shown"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """While a filter is on."""
+        return FILTERED in at.facts
+
+
+class SkippedLines(Command):
+    """What of the recording could not be read: every line, and why."""
+
+    name, action, group = "skipped lines", "skipped", "what is shown"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """Where something was skipped."""
+        return SKIPPED in at.facts
+
+
+class Prompt(Command):
+    """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
+
+    name, action, keys, group, first = "enter the prompt", "prompt", ("i",), "general", True
+
+
+class Leave(Command):
+    """Close what is open: the prompt's message, then back to the transcript."""
+
+    name, action, keys, group = "leave", "leave", ("escape",), "general"
+
+
+class Home(Command):
+    """Back to the list of sessions."""
+
+    name, action, keys, label, group = "home: list of sessions", "home", ("h", "backspace"), "home", "general"
+
+
+INSPECTOR: tuple[type[Command], ...] = (
+    OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
+    ShowAll, GoToCall, *COMPARING, *LISTS, *MISSED, *MONEY,
+    Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
+    *SEARCH, *NOTING, *TALKING, Prompt, Leave,
+)  # fmt: skip

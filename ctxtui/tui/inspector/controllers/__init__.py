@@ -1,0 +1,1 @@
+"""One controller per job, each with its commands and its own state."""

@@ -1,0 +1,133 @@
+"""Comparing calls in the Inspector: one is marked, then held against another.
+
+Commands of the inspector that compare calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.inspector.commands import CALLS
+from ctxtui.tui.inspector.state import Desk
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.content.diff import Change, Side
+    from ctxtui.views.lists.diff import DiffList
+
+
+At = tuple[str, int]
+"""A call: its thread and its index there, from 0."""
+
+
+class Comparing(Desk):
+    """The part of the Inspector that shows what differs between two calls."""
+
+    marked: At | None = None
+    """The call that the next one is held against."""
+
+    def action_mark_call(self) -> None:
+        """Mark the call shown; on another call, show what differs from the marked one."""
+        here = (self.thread, self.index)
+        if self.study is None or not self.count:
+            return
+        if self.marked is None or self.marked == here:
+            self.marked = here if self.marked is None else None
+            what = (
+                f"call {self.index + 1:,} is marked: go to another one and press D" if self.marked else "no call marked"
+            )
+            self.say([Span("■ ", "accent"), Span(what, "ink")] if self.marked else [Span(what, "dim")])
+            return
+        before, self.marked = self.marked, None
+        self.say(())
+        self._compare(before, here)
+
+    def action_diff_before(self) -> None:
+        """Show what differs from the call before."""
+        if self.study is None:
+            return
+        if not self.index:
+            self.say([Span("this is the first call: there is none before it", "dim")])
+            return
+        self._compare((self.thread, self.index - 1), (self.thread, self.index))
+
+    def _compare(self, before: At, after: At) -> None:
+        # Imported here: most sessions are looked at without comparing anything.
+        from ctxtui.tui.lists.diff import DiffScreen
+
+        sides = self._side(before), self._side(after)
+        book = sides[0].book
+        if not all(book.counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
+            self.say([Span("these calls are not counted yet", "dim")])
+            return
+
+        def make() -> DiffList:
+            from ctxtui.analysis.content.diff import diff
+            from ctxtui.analysis.content.volatile import unsteady
+            from ctxtui.views.lists.diff import DiffList
+
+            return DiffList(diff(*sides), unsteady(book.session, after[0]))
+
+        def show(change: Change | None) -> None:
+            if change is not None:
+                self._show(change, before, after)
+
+        self.app.push_screen(DiffScreen(_named(before, after), make), show)
+
+    def _side(self, at: At) -> Side:
+        from ctxtui.analysis.call_choice import Chosen
+        from ctxtui.analysis.content.diff import Side
+
+        assert self.study is not None
+        thread, index = at
+        return Side(self.study.book, Chosen(thread, index + 1, self.study.thread(thread).calls[index]))
+
+    def _show(self, change: Change, before: At, after: At) -> None:
+        """Go to the call that has the block, and to the block."""
+        (thread, index), node = (after, change.after) if change.after is not None else (before, change.before)
+        if thread != self.thread:
+            self.to_thread(thread)
+        self.go(index)
+        if node is not None:
+            self.to_block(node)
+
+    def go(self, index: int, *, to_end: bool = False) -> None:
+        """Show call `index`."""
+        raise NotImplementedError
+
+    def to_thread(self, thread: str) -> None:
+        """Show a thread."""
+        raise NotImplementedError
+
+    def to_block(self, node: int) -> None:
+        """Put the cursor on a block."""
+        raise NotImplementedError
+
+
+def _named(before: At, after: At) -> Spans:
+    (one, first), (other, second) = before, after
+    if one == other:
+        return [Span(f"call {first + 1:,} → {second + 1:,}", "dim")]
+    return [Span(f"{one} call {first + 1:,} → {other} call {second + 1:,}", "dim")]
+
+
+class DiffMarked(Command):
+    """Mark this call; then, on another call, show what differs between the two. Again on the marked call: unmark it."""
+
+    name, action, keys, label, short = "mark call, then diff with it", "mark_call", ("D",), "diff", "diff"
+    group = "calls"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """With more than one call."""
+        return CALLS in at.facts
+
+
+class DiffBefore(DiffMarked):
+    """What this call's context has that the call before had not, and what it lost."""
+
+    name, action, keys, label = "diff with the call before", "diff_before", ("P",), ""
+
+
+COMPARING: tuple[type[Command], ...] = (DiffMarked, DiffBefore)

@@ -1,0 +1,110 @@
+"""Writing what the edits leave: the context shown as a request, as a session to resume, as edits to use again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.inspector.controllers.staging import Proposing
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.services.editing.edited_context import Ready
+
+CLIPBOARD = 74_000
+"""Bytes that common terminals take into the clipboard at once."""
+_SHORT = {"openai-chat": "chat", "openai-responses": "responses", "ollama-chat": "ollama"}
+
+
+class Exporting(Proposing):
+    """The part of the Inspector that writes the context as the applied edits leave it. It asks on the prompt's line:
+    first what, then where."""
+
+    _answer: Callable[[str], None] | None = None
+
+    def action_export(self) -> None:
+        """Ask as what it is to be written."""
+        scene, desk, loaded = self.panels.scene, self.desk, self.loaded
+        if self.asking or scene is None or desk is None or loaded is None or not self._ready():
+            return
+        from ctxtui.services.editing.exporting import offers
+
+        ready, edits = desk.leaving(scene), desk.overlay(self.thread).applied
+        if ready.applied.refused:
+            self.say([Span("✗ ", "crit"), Span(f"refused: {ready.applied.refused}", "crit")])
+            return
+        found = offers(ready, loaded.path, edits)
+        words: list[Span] = [Span(" write as ", "ink")]
+        for key, form in found.items():
+            label = "resume" if form == ready.resumed else _SHORT.get(form, form)
+            words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == ready.form else "dim")]
+        self.question(words, tuple(found), lambda key: self._to(ready, found[key]))
+
+    def question(self, words: Spans, keys: tuple[str, ...], then: Callable[[str], None], text: str = "") -> None:
+        """Ask on the prompt's line, for one of `keys` or (without any) for a line that begins as `text`."""
+        self.ask(words, text)
+        if keys:
+            self.prompt.show(words, keys=keys)
+        self._answer = then
+
+    def _to(self, ready: Ready, form: str) -> None:
+        """Ask for the file."""
+        from ctxtui.services.editing.exporting import CURL, place_for
+
+        if form == CURL:
+            self._in_worker(lambda: self._copied(ready))
+            return
+        source = self.loaded.path if self.loaded is not None else None
+
+        def write(place: str) -> None:
+            if place.strip():
+                self._in_worker(lambda: self._saved(ready, form, place.strip()))
+
+        self.question([Span(f" {form} › ", "accent bold")], (), write, place_for(ready, form, source))
+
+    def _saved(self, ready: Ready, form: str, place: str) -> str:
+        from ctxtui.services.editing.exporting import save
+
+        overlay, loaded = self.overlay, self.loaded
+        assert overlay is not None and loaded is not None
+        left = len(overlay.staged)
+        told = save(ready, form, loaded.path, overlay.applied, place)
+        return told + (f"; without what is only staged ({left:,})" if left else "")
+
+    def _copied(self, ready: Ready) -> str:
+        from ctxtui.services.editing.exporting import CURL, data_of
+
+        assert self.loaded is not None
+        data, _, _ = data_of(ready, CURL, self.loaded.path, ())
+        if len(data) > CLIPBOARD:
+            raise CtxtuiError(f"{len(data):,} bytes are too many for a clipboard", way_out="a or o writes a file")
+        self.app.call_from_thread(self.app.copy_to_clipboard, data.decode("utf-8", "replace"))
+        return f"copied as a curl command, {len(data):,} bytes"
+
+    def _in_worker(self, job: Callable[[], str]) -> None:
+        self.say([Span("writing …", "dim")])
+
+        def run() -> None:
+            try:
+                told: Spans = [Span("✓ ", "ok"), Span(safe_text.one_line(job(), 300), "ink")]
+            except CtxtuiError as error:
+                told = [Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")]
+            self.app.call_from_thread(self.say, told)
+
+        self.run_worker(run, thread=True, group="export")
+
+    def submitted(self, text: str) -> None:
+        """The question was answered, or something else was typed."""
+        answer, self._answer = self._answer, None
+        if answer is None:
+            super().submitted(text)
+            return
+        self.leave_prompt()
+        answer(text)
+
+    def left(self) -> None:
+        """Nothing is written."""
+        self._answer = None
+        super().left()

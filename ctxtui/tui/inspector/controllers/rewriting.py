@@ -1,0 +1,235 @@
+"""Writing anew in the Inspector: text in place, parts hoisted, repeats, JSON and tools made smaller, blocks moved.
+
+Commands of the inspector that write blocks anew, take parts out of them, or move them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.inspector.controllers.edits import TOOLS, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.inspector.controllers.staging import OnEdits
+from ctxtui.tui.lazy import later
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.curation import manual_edits
+    from ctxtui.curation.apply.applied import Applied
+    from ctxtui.curation.manual_edits import Asked
+    from ctxtui.views.model.scene import Scene
+else:
+    manual_edits = later("ctxtui.curation.manual_edits")
+
+
+class Rewriting(OnEdits):
+    """The part of the Inspector that stages edits which must change something: where they would not, it says why."""
+
+    _compacting = False
+    """Whether rules for JSON are being typed."""
+
+    def action_edit_in_place(self) -> None:
+        """Write another text, on the screen."""
+        found = self.wording()
+        if found is None:
+            return
+
+        def take(text: str) -> None:
+            if text != found.text:
+                found.stage(text)
+
+        self._edit_here(found.text, "edit text in place", "", take)
+
+    def _edit_here(self, text: str, title: str, told: str, take: Callable[[str], None]) -> None:
+        """Show `text` in the screen's own editor; `take` gets what is staged there."""
+        from ctxtui.tui.dialogs.text_editor import TextEditor
+        from ctxtui.views.blocks.editable import too_long
+
+        def left(new: str | None) -> None:
+            if new is not None:
+                take(new)
+
+        if too_long(text):
+            self.refuse("this text is too long to be edited here: R opens it in $EDITOR")
+        else:
+            self.app.push_screen(TextEditor(text, title, told), left)
+
+    def action_deduplicate(self) -> None:
+        """References in place of repeated and outdated results."""
+        at = self._at_hand()
+        if at is not None:
+            self._stage_asked(manual_edits.deduplicated(*at), "deduplicate")
+
+    def action_minimise(self) -> None:
+        """Smaller definitions of tools."""
+        at = self._at_hand()
+        if at is not None:
+            self._stage_asked(manual_edits.minimised(*at), "minimise")
+
+    def action_move(self, to: str) -> None:
+        """Move the blocks to the front, the end or the system prompt; back, where they stand there already."""
+        at, overlay = self._at_hand(), self.overlay
+        if at is None or overlay is None:
+            return
+        applied, positions = at
+        standing = manual_edits.moves_there(applied.context, overlay.in_force, positions, to)
+        if standing:
+            overlay.revert(edit.id for edit in standing)
+            self._done([], "move")
+        else:
+            self.stage_now(manual_edits.moved(applied.context, positions, to), "move")
+
+    # JSON
+
+    def action_compact(self) -> None:
+        """Ask for rules, where there is JSON."""
+        at = self._at_hand()
+        if at is None:
+            return
+        why = manual_edits.no_json(*at)
+        if why:
+            self.refuse(why)
+            return
+        self._compacting = True
+        self.ask([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], "")
+
+    def submitted(self, text: str) -> None:
+        """Rules for JSON were typed, or something else."""
+        if not self._compacting:
+            super().submitted(text)
+            return
+        self._compacting = False
+        self.leave_prompt()
+        at = self._at_hand()
+        if at is None:
+            return
+        from ctxtui.curation.policies.settings_text import settings_of
+
+        try:
+            rules = settings_of(manual_edits.COMPACTING, text)
+        except BadConfig as error:
+            self.refuse(safe_text.one_line(str(error), 300))
+        else:
+            self._stage_asked(manual_edits.compacted(*at, rules), "compact_json")
+
+    def left(self) -> None:
+        """No rules."""
+        self._compacting = False
+        super().left()
+
+    # Hoisting
+
+    def action_hoist(self) -> None:
+        """Offer the static part of the message; what is left of the offer goes in front."""
+        at, scene = self._at_hand(), self.panels.scene
+        if at is None or scene is None:
+            return
+        applied, positions = at
+        texts = manual_edits.hoistable(applied, positions)
+        if not texts:
+            self.refuse("only what a user or a tool says can be hoisted")
+            return
+        offer, told = self._offered_part(scene, applied, positions, texts)
+
+        def take(part: str) -> None:
+            self._stage_asked(manual_edits.hoisted(applied, positions, part), "hoist")
+
+        self._edit_here(offer, "what goes in front", told, take)
+
+    def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
+        """The part that is the same elsewhere; the whole text where there is none, to be cut down."""
+        from ctxtui.curation.apply.shared_text import others_like, static_part
+
+        heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.thread))
+        found = static_part(texts, others_like(applied.context, positions[0], heads))
+        if found is None:
+            return texts[0], "shared with no other message: cut it down"
+        if not found.others:
+            return found.text, f"{len(found.text):,} characters that the marked blocks share"
+        others = "1 other message has" if found.others == 1 else f"{found.others:,} other messages have"
+        return found.text, f"{len(found.text):,} characters that {others} too"
+
+    # All of them
+
+    def _at_hand(self) -> tuple[Applied, list[int]] | None:
+        """The context under its edits, and the positions that a command acts on; None where there are none."""
+        scene, desk = self.panels.scene, self.desk
+        if scene is None or desk is None or not self._ready():
+            return None
+        positions = self._chosen(self.context_of(scene))
+        return (desk.staging(scene, frozenset(self.marks)).applied, positions) if positions else None
+
+    def _stage_asked(self, asked: Asked, kind: str) -> None:
+        if asked.edits:
+            self.stage_now(asked.edits, kind)
+        else:
+            self.refuse(asked.why)
+
+
+class Replace(OnBlocksOrPutIn):
+    """Write another text in its place, in $EDITOR; on a summary or a note: edit it."""
+
+    name, action, keys = "replace text in $EDITOR", "replace", ("R",)
+
+
+class EditInPlace(OnBlocksOrPutIn):
+    """Write another text in its place, here in the terminal; on a summary or a note: edit it."""
+
+    name, action, keys = "edit text in place", "edit_in_place", ("I",)
+
+
+class Hoist(OnBlocks):
+    """Take the part that stays the same from message to message out of it and put it in front, once. What is found is
+    offered; cut it down to what you mean. Several marked blocks give up what they share."""
+
+    name, action = "hoist the static part", "hoist"
+
+
+class Deduplicate(OnBlocks):
+    """A reference in place of a result that another one repeats, or that a later read makes outdated."""
+
+    name, action = "deduplicate result", "deduplicate"
+
+
+class CompactJson(OnBlocks):
+    """Make JSON in it smaller by rule: `drop=a,b rename=old:new flatten=m`. An empty line: only without blanks."""
+
+    name, action = "compact JSON by rule", "compact"
+
+
+class Minimise(OnBlocks):
+    """Cut the tool's description at 100 characters and leave those of its properties out."""
+
+    name, action = "minimise tool definition", "minimise"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """On definitions of tools."""
+        return super().available(at) and TOOLS in at.facts
+
+
+class MoveToFront(OnBlocks):
+    """Move what the user said to the front, where it stays the same from call to call. Again: take it back."""
+
+    name, action = "move block to the front", "move('start')"
+
+
+class MoveToEnd(OnBlocks):
+    """Move what the user said to the end, behind all that is cached: memory that changes. Again: take it back."""
+
+    name, action = "move block to the end", "move('end')"
+
+
+class MoveToSystem(OnBlocks):
+    """Move what the user said to the end of the system prompt: memory that stays. Again: take it back."""
+
+    name, action = "move block to the system prompt", "move('system')"
+
+
+REWRITING: tuple[type[Command], ...] = (
+    Replace, EditInPlace, Hoist, Deduplicate, CompactJson, Minimise, MoveToFront, MoveToEnd, MoveToSystem,
+)  # fmt: skip
+"""The commands that write anew and move, in the order of their use."""

@@ -1,0 +1,332 @@
+"""Searching in the Inspector: typed at the bottom, found in a worker, shown in the transcript.
+
+Commands of the inspector that search.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from ctxtui.core.errors import BadPattern
+from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.highlight import highlight
+from ctxtui.tui.inspector.loader import Complete
+from ctxtui.tui.inspector.prompt import Asking
+from ctxtui.tui.lazy import later
+from ctxtui.tui.messages import Aim
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.core.tree import Tree
+    from ctxtui.services.search import pattern, session_search
+    from ctxtui.views.transcript import hits, search_view
+else:
+    session_search, pattern = later("ctxtui.services.search.session_search"), later("ctxtui.services.search.pattern")
+    hits, search_view = later("ctxtui.views.transcript.hits"), later("ctxtui.views.transcript.search_view")
+
+
+def _run(one: session_search.Finder) -> None:
+    # What opening a block with code in it imports would else halt the first hit.
+    next(highlight("pass", "python"), None)
+    one.run()
+
+
+class Sighted(Message):
+    """What is found so far."""
+
+    def __init__(self, found: session_search.Sightings) -> None:
+        super().__init__()
+        self.found = found
+
+
+class Searching(Asking):
+    """The part of the Inspector that searches.
+
+    `seeking` says that the prompt takes what to search for; a search is on from the first key in it until `esc`, and
+    `sought` holds how the blocks were folded before.
+    """
+
+    seeking = False
+    regex = False
+    sought: search_view.Sought | None = None
+    _wanted: pattern.Pattern | None = None
+    _finder: session_search.Finder | None = None
+    _tree: Tree | None = None
+    _blocks = 0
+    _found: session_search.Sightings | None = None
+    _hits: hits.HitList | None = None
+    _elsewhere = 0
+    _at: int | None = None
+    _origin: tuple[int, int] = (0, 0)
+    """Row of the cursor and top line of the view when the search began."""
+    _last = ""
+
+    @property
+    def searching(self) -> bool:
+        """Whether a search is on."""
+        return self.sought is not None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """`n` and `N` go from hit to hit while a search is on, else from event to event."""
+        if action == "next_hit":
+            return self.searching
+        if action == "seek" and parameters[:1] == ("event",):
+            return not self.searching
+        if action == "expression":
+            return self.seeking
+        return super().check_action(action, parameters)
+
+    aim: Aim | None = None
+    """Where to stand once the session is read."""
+
+    def on_complete(self, message: Complete) -> None:
+        """Where the session was opened at a hit, go there."""
+        aim, study, rows = self.aim, self.study, self.panels.transcript.data
+        if aim is None or study is None or rows is None or aim.thread not in study.session.order:
+            return
+        self.aim = None
+        self.to_thread(aim.thread)
+        self.go((aim.call or self.count) - 1)
+        tree = study.session.tree
+        node = next((each for each in rows.entries if each > 0 and tree[each].block.digest == aim.digest), None)
+        if node is not None:
+            self.to_block(node)
+        self.regex, self._last = aim.regex, aim.words
+        self.action_search()
+        self.submitted(aim.words)
+
+    def action_search(self) -> None:
+        """Ask what to search for."""
+        rows, transcript = self.panels.transcript.data, self.panels.transcript
+        if self.study is None or self.glimpse is not None or rows is None or rows.scene is None:
+            self.say([Span("there is nothing to search yet", "dim")])
+            return
+        if self.sought is None:
+            self.sought = search_view.Sought(rows)
+            self._origin = transcript.cursor, transcript.top
+            self._hits = self._at = None
+        self.seeking = True
+        self.ask(self._lead, self._last)
+        self._look_for(self._last)
+
+    @property
+    def _lead(self) -> Spans:
+        return [Span(" .* " if self.regex else " / ", "accent bold")]
+
+    def action_expression(self) -> None:
+        """A regular expression, or a plain text."""
+        self.regex = not self.regex
+        self.prompt.lead = self._lead
+        self._look_for(self.prompt.text)
+
+    def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
+        """Each key searches anew."""
+        if self.seeking and type(message) is LineEdit.Changed:
+            self._look_for(message.edit.text)
+
+    def submitted(self, text: str) -> None:
+        """Keep the search: `n` and `N` go on."""
+        if not self.seeking:
+            super().submitted(text)
+            return
+        self.seeking = False
+        self.leave_prompt()
+        if text:
+            self._tell()
+        else:
+            self._end()
+
+    def left(self) -> None:
+        """As if nothing had been searched."""
+        if self.seeking:
+            self.seeking = False
+            super().left()
+            self._end(back=True)
+        else:
+            super().left()
+
+    def action_leave(self) -> None:
+        """End the search, and then as ever."""
+        if self.searching:
+            self._end()
+        super().action_leave()
+
+    def _end(self, *, back: bool = False) -> None:
+        """Fold everything as it was; with `back` the cursor stands where it stood, too."""
+        if self.sought is None:
+            return
+        transcript = self.panels.transcript
+        node = transcript.node
+        self.sought.end()
+        self.sought = self._wanted = self._found = None
+        if self._finder is not None:
+            self._finder.look_for(None)
+        if back:
+            transcript.cursor, top = self._origin
+            transcript.reopen()
+            transcript.scroll_to_line(top)
+        else:
+            transcript.changed(node)
+        self.show()
+
+    def to_thread(self, thread: str) -> None:
+        """Show a thread."""
+        raise NotImplementedError
+
+    def to_block(self, node: int) -> None:
+        """Put the cursor on a block."""
+        raise NotImplementedError
+
+    # Finding
+
+    def _look_for(self, text: str) -> None:
+        """Search for `text` from now on."""
+        self._last = text
+        try:
+            wanted = pattern.Pattern(text, regex=self.regex) if text else None
+        except BadPattern as error:
+            self._right([Span("✗ ", "crit"), Span(f"{error.message} ", "crit")])
+            return
+        self._wanted, self._found = wanted, None
+        if self.sought is not None:
+            self.sought.look_for(wanted.glance if wanted is not None else None)
+        self._hits, self._at, self._elsewhere = None, None, 0
+        self._thread().look_for(wanted)
+        if wanted is None:
+            self.panels.transcript.reopen()
+            self._tell()
+
+    def _thread(self) -> session_search.Finder:
+        assert self.study is not None
+        tree = self.study.session.tree
+        if self._finder is None or self._tree is not tree:
+            if self._finder is not None:
+                self._finder.close()
+            self._finder, self._tree = (
+                session_search.Finder(tree, lambda found: self.post_message(Sighted(found))),
+                tree,
+            )
+            self.run_worker(partial(_run, self._finder), thread=True, group="search")
+        self._blocks = len(tree.blocks)
+        return self._finder
+
+    def on_unmount(self) -> None:
+        """The thread ends with the screen."""
+        if self._finder is not None:
+            self._finder.close()
+
+    def on_sighted(self, message: Sighted) -> None:
+        """Count the hits, and stand at the first one from where the search began."""
+        if self.sought is None or message.found.pattern is not self._wanted:
+            return
+        self._found = message.found
+        if message.found.trouble is not None:
+            self.say([Span("✗ ", "crit"), Span(str(message.found.trouble), "crit")])
+        self._count()
+        if self._at is None and self._hits:
+            self._go(self._first())
+        else:
+            self.panels.transcript.reopen()
+        self._tell()
+
+    def refind(self) -> None:
+        """The rows are others: count anew; where the session has grown, search what is new."""
+        if self.sought is None or self._found is None or self._wanted is None or self.study is None:
+            return
+        if self._tree is not self.study.session.tree:
+            self._thread().look_for(self._wanted)
+        elif len(self._tree.blocks) != self._blocks:
+            self._thread().more()
+        here = self._hits[self._at] if self._hits and self._at is not None else None
+        self._count()
+        self._at = self._hits.place_of(here) if self._hits and here is not None else None
+        self._tell()
+
+    def _count(self) -> None:
+        rows = self.panels.transcript.data
+        assert rows is not None and rows.scene is not None and self._found is not None
+        tree, spots = rows.scene.session.tree, self._found.spots
+        self._hits = hits.HitList(tree, rows.entries, spots)
+        self._elsewhere = len(spots) - self._hits.blocks
+
+    def _first(self) -> int:
+        """The first hit from the cursor's row on, else the first of all."""
+        rows = self.panels.transcript.data
+        assert rows is not None
+        row = self._origin[0] if self.seeking else self.panels.transcript.cursor
+        return self._hits.first_from(row, rows.index_of) if self._hits else 0
+
+    def action_next_hit(self, step: int) -> None:
+        """To the next hit, round and round."""
+        if self._hits:
+            at = self._first() - (step > 0) if self._at is None else self._at
+            self._go((at + step) % len(self._hits))
+        self._tell()
+
+    def _go(self, at: int) -> None:
+        rows, transcript = self.panels.transcript.data, self.panels.transcript
+        assert rows is not None and self.sought is not None and self._hits is not None
+        self._at = at
+        hit = self._hits[at]
+        line = self.sought.go(hit, transcript.grid)
+        transcript.stand(rows.index_of(hit.node), line)
+
+    # Telling
+
+    def _tell(self) -> None:
+        found = self._found
+        words: list[Span] = []
+        if found is not None and found.trouble is None:
+            count = hits.told(self._at, len(self._hits or ()), self._elsewhere, found.done, found.capped)
+            words = [Span(count + " ", "ink" if self._hits else "warn")]
+        if self.seeking:
+            self._right(words)
+        elif self.searching and words and self._wanted is not None:
+            self.say([Span(f"{self._wanted.text}  ", "accent"), *words, Span(" n N next, previous  esc ends", "faint")])
+
+    def _right(self, words: Spans) -> None:
+        keys = (("⏎", " keep "), ("^r", " expression "), ("esc", " back "))
+        shown = [span for key, text in keys for span in (Span(" " + key, "accent bold"), Span(text, "dim"))]
+        self.prompt.right = [*words, *shown] if self.size.width >= 100 else words
+        self.prompt.refresh()
+
+
+SEARCHING = "searching"
+"""The fact that a search is on."""
+
+
+class Search(Command):
+    """Find a text in the blocks: each key shows the next hit. `enter` keeps it, `esc` folds all as it was."""
+
+    name, action, keys, label, short, group, first = "search", "search", ("slash",), "search", "find", "searching", True
+
+
+class NextHit(Command):
+    """To the next hit of the search, from the last one to the first."""
+
+    name, action, keys, shown, label, short = "next hit", "next_hit(1)", ("n",), "n N", "hits", "hit"
+    group = "searching"
+
+    @classmethod
+    def available(cls, at: Situation) -> bool:
+        """While a search is on."""
+        return SEARCHING in at.facts
+
+
+class PreviousHit(NextHit):
+    """To the hit before, from the first one to the last."""
+
+    name, action, keys, shown, label, short = "previous hit", "next_hit(-1)", ("N",), "", "", ""
+
+
+class Expression(Command):
+    """What is searched for is a regular expression, or a plain text again."""
+
+    name, action, keys, group = "search by regular expression", "expression", ("ctrl+r",), "searching"
+
+
+SEARCH: tuple[type[Command], ...] = (Search, NextHit, PreviousHit, Expression)

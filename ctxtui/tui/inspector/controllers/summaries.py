@@ -1,0 +1,206 @@
+"""Summaries that a model writes: whom to ask, whether to send it, and what comes back staged for review.
+
+Commands that have a model write a summary.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.commands.command import Command
+from ctxtui.tui.inspector.controllers.edits import OnBlocksOrPutIn
+from ctxtui.tui.inspector.controllers.export import Exporting
+from ctxtui.tui.lazy import later
+from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.core import edit as edits
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation import edits_from_selection
+    from ctxtui.services.chat.model_choice import Partner, Wish
+    from ctxtui.services.chat.model_summary import Part
+    from ctxtui.services.config.config import Config
+    from ctxtui.services.editing.edited_context import Ready
+    from ctxtui.views.model.scene import Scene
+else:
+    edits = later("ctxtui.core.edit")
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
+
+
+_ANSWER = 800
+"""Tokens that a summary is taken to have when its price is told."""
+
+
+class _Job:
+    """A summary that is wanted: the `edit` it stands for, of `thread`, the `part`, whom to ask, and the context for the
+    agent."""
+
+    # No dataclass: making one takes a millisecond of the first frame.
+    def __init__(self, edit: Edit, thread: str, part: Part, wish: Wish, own: Ready | None) -> None:
+        self.edit, self.thread, self.part, self.wish, self.own = edit, thread, part, wish, own
+
+
+class Summarizing(Exporting):
+    """The part of the Inspector that asks a model for a summary. Nothing leaves before the user says so."""
+
+    def action_model_summary(self) -> None:
+        """Ask who is to write it."""
+        scene, desk = self.panels.scene, self.desk
+        if self.asking or scene is None or desk is None or not self._ready():
+            return
+        edit = self._summary_wanted(scene)
+        if edit is None:
+            self.say([Span("✗ ", "crit"), Span("mark the blocks that a summary is to replace", "crit")])
+            return
+        ready, own = desk.leaving(scene), self.own_wish(scene)
+        agent = own is not None and ready.whole
+        words: list[Span] = [Span(" summary by ", "ink")]
+        if own is not None:
+            words += [Span(" s", "accent bold"), Span(f" {safe_text.one_line(own.model, 40)}", "dim")]
+        words += [Span(" m", "accent bold"), Span(" another model", "dim")]
+        words += [Span(" a", "accent bold"), Span(" the agent itself", "dim")] if agent else []
+        keys = ("s",) * (own is not None) + ("m",) + ("a",) * agent
+
+        def chosen(key: str) -> None:
+            if key == "m":
+                self._name_model(scene, edit)
+            elif own is not None:
+                self._prepare(scene, edit, own, ready if key == "a" else None)
+
+        self.question(words, keys, chosen)
+
+    def action_remark(self) -> None:
+        """Ask what is to be said of the summary under the cursor."""
+        if not self.asking and self._ready():
+            words = [Span(" remark on the summary › ", "accent bold")]
+            self.question(words, (), lambda text: self.action_rate("", text.strip()) if text.strip() else None)
+
+    def _summary_wanted(self, scene: Scene) -> Edit | None:
+        """The summary under the cursor, else one of the marked blocks (of their first run)."""
+        new = self.panels.transcript.new
+        if new is not None and new.edit.kind == "summarize" and not self.marks:
+            return new.edit
+        context = self.context_of(scene)
+        positions = self._chosen(context)
+        made = edits_from_selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
+        return made[0] if made else None
+
+    def own_wish(self, scene: Scene) -> Wish | None:
+        """How the session's own model is asked for; None where it is not known."""
+        from ctxtui.services.chat.model_summary import wish_for
+
+        return wish_for(scene.call.model) if scene.call.model else None
+
+    @property
+    def summary_config(self) -> Config:
+        """The configuration under which models are asked."""
+        from ctxtui.services.config.config import Config
+        from ctxtui.services.config.settings import Settings
+
+        return Config(getattr(self.source, "settings", None) or Settings(), {})
+
+    def _name_model(self, scene: Scene, edit: Edit) -> None:
+        from ctxtui.services.chat.model_summary import wish_for
+
+        self.question(
+            [Span(" model, or provider:model › ", "accent bold")],
+            (),
+            lambda name: self._prepare(scene, edit, wish_for(name.strip()), None) if name.strip() else None,
+            self.summary_config.settings.model,
+        )
+
+    def _prepare(self, scene: Scene, edit: Edit, wish: Wish, own: Ready | None) -> None:
+        from ctxtui.curation.summary_request import needed
+        from ctxtui.services.chat.model_summary import Part
+
+        context = self.context_of(scene)
+        positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
+        known = self.desk.literals if self.desk is not None else None
+        sections = [one.strip() for one in self.summary_config.settings.summary_sections.split(";") if one.strip()]
+        part = Part(context, positions, sections, needed(known, positions) if known is not None else ())
+        self.say([Span("looking for whom to ask …", "dim")])
+        self.run_worker(self._offer_to_send(_Job(edit, self.thread, part, wish, own)), group="summary", exclusive=True)
+
+    async def _offer_to_send(self, job: _Job) -> None:
+        """Find the partner, make the request, and ask whether it may leave."""
+        from ctxtui.services.chat.model_summary import partner_for, request
+
+        try:
+            partner = await partner_for(job.wish, self.summary_config)
+            body = await asyncio.to_thread(request, partner, self.summary_config, job.part, job.own)
+            told = await asyncio.to_thread(self._offer_told, partner, body)
+        except CtxtuiError as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            return
+        if self.asking:
+            # Something else is being typed: it is not taken away.
+            self.say([*told, Span(" `^s` again asks whether to send it", "dim")])
+            return
+        keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
+        self.question([Span(" send? ", "warn bold"), *keys, *told], ("y", "n"), self._sender(job, partner, body))
+
+    def _sender(self, job: _Job, partner: Partner, body: bytes) -> Callable[[str], None]:
+        def answer(key: str) -> None:
+            if key == "y":
+                self.say([Span(f"{safe_text.one_line(partner.model, 60)} writes the summary …", "dim")])
+                self.run_worker(self._ask(job, partner, body), group="summary", exclusive=True)
+
+        return answer
+
+    def _offer_told(self, partner: Partner, body: bytes) -> Spans:
+        """What would be sent to whom, and about what it costs."""
+        from ctxtui.core.block import text
+        from ctxtui.core.call import Call
+        from ctxtui.core.usage import Usage
+        from ctxtui.tokens.weights import tokens
+
+        study = self.study
+        assert study is not None
+        whole = text(body.decode("utf-8", "replace"))
+        count = round(tokens(study.measured(partner.model, whole), study.book.weights(partner.model)))
+        usage = Usage(fresh=count, output=_ANSWER)
+        cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]
+        price = f", about {numbers.money(cost.usd)}" if cost is not None else ""
+        name = f"{partner.model} ({partner.endpoint.name})"
+        return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}", "ink")]
+
+    async def _ask(self, job: _Job, partner: Partner, body: bytes) -> None:
+        from ctxtui.services.chat.model_summary import written
+
+        try:
+            made = await written(partner, body)
+        except CtxtuiError as error:
+            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            return
+        given = {**job.edit.given, "text": made.text, "by": made.model}
+        edit = edits.make("summarize", job.edit.targets, given)
+        if job.thread == self.thread:
+            self.stage_now([edit], "summarize")
+        elif self.desk is not None:
+            # The user looks at another thread meanwhile.
+            self.desk.overlay(job.thread).stage_all([edit])
+            self.edited()
+        used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
+        words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
+        self.say([Span("✓ ", "ok"), Span(words, "ink")])
+
+
+class WriteSummary(OnBlocksOrPutIn):
+    """Have a model write the summary of what is marked, or this summary anew: the session's model, another one, or the
+    agent itself behind its whole context. What is sent, to whom and for about how much is asked first; what comes back
+    is staged, and you apply it."""
+
+    name, action, keys, label, short = "summary by a model", "model_summary", ("ctrl+s",), "model's summary", "model"
+
+
+class Remark(OnBlocksOrPutIn):
+    """Say something of the summary that stands for this block: a remark in the edit log, for whoever curates next."""
+
+    name, action = "remark on a summary", "remark"
+
+
+SUMMARIES: tuple[type[Command], ...] = (WriteSummary, Remark)

@@ -1,0 +1,269 @@
+"""The Inspector's panes together: from what is known and what is wanted to what each of them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+
+from ctxtui.tui.highlight import highlight
+from ctxtui.tui.inspector.boards import (
+    ContextBoard,
+    Edge,
+    HeaderLine,
+    Sentence,
+    call_board,
+    growth_board,
+    next_board,
+    staged_board,
+    tools_board,
+)
+from ctxtui.tui.inspector.calls_board import CallsBoard, Shown
+from ctxtui.tui.inspector.map_board import MapBoard
+from ctxtui.tui.inspector.side_lists import HeaviestPane, ThreadsPane
+from ctxtui.tui.inspector.transcript import Transcript
+from ctxtui.tui.lazy import later
+from ctxtui.views.inspector import header, layout
+from ctxtui.views.inspector.layout import Box, Layout, Wants
+from ctxtui.views.model.block_cache import Readings, Want
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.transcript import transcript_notes
+from ctxtui.views.transcript.context_rows import LINE, ContextRows
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import ThreadStudy
+    from ctxtui.tui.inspector import side_panels
+    from ctxtui.tui.inspector.side_panels import Sides
+    from ctxtui.views.inspector import composition, context_map, staged_map, this_call, threads
+    from ctxtui.views.inspector.strip_columns import Window
+    from ctxtui.views.model.call_charge import Charge
+    from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript.staged_pane import StagedPane
+else:
+    side_panels = later("ctxtui.tui.inspector.side_panels")
+    composition, context_map = later("ctxtui.views.inspector.composition"), later("ctxtui.views.inspector.context_map")
+    staged_map = later("ctxtui.views.inspector.staged_map")
+    this_call, threads = later("ctxtui.views.inspector.this_call"), later("ctxtui.views.inspector.threads")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
+    header's word for the recording, `behind` the number of calls that came since, where it is live. `every` shows all
+    rows while edits are staged."""
+
+    thread: str
+    index: int
+    shown: tuple[str, ...]
+    state: str = "recorded"
+    behind: int = 0
+    every: bool = False
+
+
+class Panels:
+    """All panes of the screen, and what must be kept from one showing to the next."""
+
+    def __init__(self) -> None:
+        self.header = HeaderLine()
+        self.transcript = Transcript()
+        self.context = ContextBoard()
+        self.map = MapBoard()
+        self.call = call_board()
+        self.next = next_board()
+        self.staged = staged_board()
+        self.heaviest = HeaviestPane()
+        self.threads = ThreadsPane()
+        self.tools = tools_board()
+        self.growth = growth_board()
+        self.calls = CallsBoard()
+        self.scene: Scene | None = None
+        self.staging: Staging | None = None
+        """What staged edits make of the scene; None where there are none."""
+        self.coming: Coming | None = None
+        """The next call, where it stands in place of this one."""
+        self.layout = Layout()
+        self.noted: frozenset[tuple[str, int]] = frozenset()
+        """The calls with notes or bookmarks, by thread and number."""
+        self._wants = Wants()
+        self.window: Window | None = None
+        self._sides: Sides | None = None
+
+    def widgets(self) -> Iterator[Widget]:
+        """All of them, in the order of the focus."""
+        yield from (self.header, self.transcript, self.context, self.map, self.call, self.next, self.staged)
+        yield from (self.heaviest, self.threads)
+        yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
+
+    def open(self, study: Study, want: Want) -> None:
+        """Show another session from now on; `want` reads large blocks in another thread."""
+        self._sides = None
+        self.window = None
+        self.transcript.data = ContextRows(Readings(study.session, study.book.names, want), highlight)
+
+    def boxes(self, width: int, height: int) -> dict[str, Box]:
+        """Where everything stands on a screen of this size; tells map and strip how high they are."""
+        self.layout = layout.arrange(width, height, self._wants)
+        what, box = self.context.what, self.layout.boxes.get("context")
+        if what is not None and box is not None:
+            rows = composition.rows_wanted(what, box.width - 1)
+            if rows != self._wants.context:
+                self._wants = replace(self._wants, context=rows)
+                self.layout = layout.arrange(width, height, self._wants)
+        self.map.raster_rows, self.map.scaled = self.layout.map_rows or 1, self.layout.map_scale
+        self.calls.strip_rows, self.calls.marked = self.layout.strip_rows or 1, self.layout.marks
+        boxes = self.layout.boxes
+        if self.coming is not None and "this-call" in boxes:
+            boxes["next-call"] = boxes.pop("this-call")
+        self.heaviest.join = (
+            "┬" if "growth" in boxes or boxes.get("heaviest", (0,))[0] > boxes.get("map", (0,))[0] else "├"
+        )
+        if self.transcript.data is not None:
+            self.transcript.data.preview_lines = 6 if height < 50 else 12
+        return boxes
+
+    @property
+    def sides(self) -> Sides:
+        """What the side panes keep of the session that is open."""
+        assert self.transcript.data is not None
+        if self._sides is None:
+            self._sides = side_panels.Sides(self.transcript.data.readings.tree)
+        return self._sides
+
+    def shows(self, name: str) -> bool:
+        """Whether a pane has a place now."""
+        return name in self.layout.boxes
+
+    def show(
+        self,
+        study: Study,
+        view: View,
+        edits: Callable[[Scene], tuple[Staging, StagedPane] | None],
+        coming: Callable[[Scene], Coming | None],
+    ) -> bool:
+        """Show what is known, what `edits` make of it, and what is `coming`; whether the panes need other places."""
+        known = study.thread(view.thread)
+        scene = self.scene = study.scene(view.thread, view.index)
+        rows = self.transcript.data
+        assert rows is not None
+        found = edits(scene) if scene.counted else None
+        self.staging, pane = found if found is not None else (None, None)
+        rows.staging, rows.every = self.staging, view.every
+        rows.stays, rows.repeats = known.stays, known.repeats.found if known.repeats is not None else {}
+        rows.show(scene, known.boundaries, known.ledger, view.shown)
+        self.note(study, view.shown)
+        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
+        priced = scene.number < len(known.spent)
+        shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
+        record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
+        counted = self.staging is not None and self.staging.counted
+        after = self.staging.shown if counted and self.staging else None
+        if after == scene.figures.context_tokens:
+            # What is applied was sent: nothing is about to change.
+            after = None
+        self.header.show(replace(shown, behind=view.behind, record=record, after=after))
+        what = self.sides.composed(study, known, scene, view.shown)
+        if self.staging is not None and after is not None:
+            what = composition.staged(what, self.staging.by_category)
+        if pane is not None:
+            self.staged.show(pane)
+        self.coming = coming(scene) if scene.counted else None
+        if self.coming is not None:
+            self.next.show(self.coming)
+        self.context.show(what)
+        self.call.show(replace(this_call.this_call(scene), record=record))
+        self._calls(known, scene)
+        listed = self._threads(study)
+        self.threads.show(listed, view.thread)
+        self._lists(known, scene)
+        return self._replan(what, len(listed))
+
+    def glimpse(self, study: Study, thread: str) -> None:
+        """Show the end of a recording whose beginning is not read yet: its last blocks, and no figure."""
+        known, rows = study.thread(thread), self.transcript.data
+        assert rows is not None
+        scene = self.scene = replace(study.scene(thread, len(known.calls) - 1), partial=True)
+        rows.show(scene, known.boundaries, None, ALL_LINES)
+        shown = header.header(scene, "reading", None, False)
+        # The title is what was said first, which is not read yet.
+        self.header.show(replace(shown, title=study.session.about.id, used=None))
+
+    def reading(self, done: int, total: int) -> None:
+        """How much of a long recording is read, in bytes."""
+        self.transcript.note = transcript_notes.reading(done, total)
+        self.transcript.refresh_rule()
+
+    def note(self, study: Study, shown: tuple[str, ...]) -> None:
+        """How far counting is, which filters are on."""
+        self.transcript.note = transcript_notes.note(*study.progress, len(study.session.skipped), shown)
+        self.transcript.refresh_rule()
+
+    def draw_map(self) -> None:
+        """Show the map of the scene, in as many pixels as it has now."""
+        rows, scene = self.transcript.data, self.scene
+        if self.staging is not None and self.shows("map"):
+            self.map.show(partial(_staged_map, self.staging, self.transcript.node))
+        elif scene is not None and rows is not None and self.shows("map"):
+            self.map.show(partial(_context_map, scene, rows.path, rows.charge, self.transcript.node))
+
+    def point(self) -> None:
+        """The transcript's cursor moved: the map's mark follows."""
+        if self.staging is not None:
+            self.draw_map()
+        elif self.scene is not None and self.shows("map"):
+            self.map.here(context_map.here_of(self.scene, self.transcript.node))
+
+    def _threads(self, study: Study) -> list[threads.ThreadRow]:
+        """The rows of the pane of threads; from then on all of them are priced."""
+        if len(study.session.threads) < 2 or self.calls.size.width < layout.WIDE:
+            return []
+        for id_ in list(study.session.threads):
+            study.thread(id_)
+        return self.sides.threads(study)
+
+    def _calls(self, known: ThreadStudy, scene: Scene) -> None:
+        def again(room: int, width: int) -> Shown:
+            strip, self.window = self.sides.strip(known, scene, self.window, room, self.noted)
+            range_ = self.sides.range_of(self.window, len(known.calls), known.spent)
+            return strip, range_, self.sides.legend(known, width)
+
+        self.calls.show(again)
+
+    def _lists(self, known: ThreadStudy, scene: Scene) -> None:
+        rows, sides = self.transcript.data, self.sides
+        if rows is None:
+            return
+        if self.shows("heaviest"):
+            nodes = sides.heaviest(scene, rows.path)
+            most = scene.running.own(nodes[0]) if nodes else 0
+            self.heaviest.show(nodes, most, known.has_costs, partial(side_panels.heavy, rows, known, scene))
+        if self.shows("growth"):
+            self.growth.show(sides.growth(known, scene))
+        if self.calls.size.width >= layout.WIDE:
+            self.tools.show(sides.tools(scene))
+
+    def _replan(self, what: composition.Composition, threads: int) -> bool:
+        groups = len(self.tools.what.servers) if self.tools.what is not None else 0
+        staged = self.staging is not None
+        rows = composition.rows_wanted(what, self.context.body_width)
+        wants = Wants(rows, threads, groups, staged, self.coming is not None)
+        changed, self._wants = wants != self._wants, wants
+        return changed
+
+
+def _context_map(
+    scene: Scene, path: Sequence[int], charge: Charge | None, node: int | None, pixels: int
+) -> context_map.ContextMap:
+    return context_map.context_map(scene, path, charge, pixels, node)
+
+
+def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:
+    return staged_map.staged_map(staging, pixels, node)
+
+
+ALL_LINES = (LINE,) * (len(CATEGORY) - 1)

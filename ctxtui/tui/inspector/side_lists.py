@@ -1,0 +1,93 @@
+"""The Inspector's side lists: the heaviest blocks, the threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ctxtui.tui.lazy import later
+from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.views.inspector import heaviest, threads
+else:
+    heaviest = later("ctxtui.views.inspector.heaviest")
+    threads = later("ctxtui.views.inspector.threads")
+
+
+class HeaviestPane(Pane):
+    """The heaviest blocks of the context; Enter goes to one. Only rows in view are made."""
+
+    def __init__(self) -> None:
+        super().__init__(title="heaviest", join="├", id="heaviest")
+        self.nodes: Sequence[int] = ()
+        self.money = False
+        self._make: Callable[[int], heaviest.Heavy] | None = None
+        self._most = 0
+
+    def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.Heavy]) -> None:
+        """Other blocks, heaviest first; `make` gives the row of a node, `most` are the tokens of a full bar. The cursor
+        stays on its block where that is still among them."""
+        node = self.node
+        self.nodes, self.money, self._most, self._make = nodes, money, most, make
+        self.cursor = nodes.index(node) if node in nodes else 0
+        self.reload()
+
+    @property
+    def node(self) -> int | None:
+        """The node under the cursor."""
+        return self.nodes[self.cursor] if self.cursor < len(self.nodes) else None
+
+    @property
+    def row_count(self) -> int:
+        """How many blocks are listed."""
+        return len(self.nodes)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """A block."""
+        assert self._make is not None
+        here = index == self.cursor and self.has_focus
+        return heaviest.draw(self._make(self.nodes[index]), self._most, width, here=here, money=self.money)
+
+    def empty(self) -> Spans:
+        """While tokens are being counted."""
+        return [Span("·", "faint")]
+
+    def notes(self) -> Spans:
+        """What the money means."""
+        return [Span("since they entered", "dim")] if self.money else ()
+
+
+class ThreadsPane(Pane):
+    """The threads of the session; Enter shows one."""
+
+    def __init__(self) -> None:
+        super().__init__(title="threads", join="├", id="threads")
+        self.rows: Sequence[threads.ThreadRow] = ()
+        self.current = ""
+
+    def show(self, rows: Sequence[threads.ThreadRow], current: str) -> None:
+        """Other threads, or another one shown."""
+        if tuple(rows) == tuple(self.rows) and current == self.current:
+            return
+        moved = current != self.current
+        self.rows, self.current = rows, current
+        if moved:
+            self.cursor = next((i for i, row in enumerate(rows) if row.id == current), 0)
+        self.reload()
+
+    @property
+    def row_count(self) -> int:
+        """How many threads there are."""
+        return len(self.rows)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """A thread."""
+        row = self.rows[index]
+        here = index == self.cursor and self.has_focus
+        return threads.draw(row, width, shown=row.id == self.current, here=here)
+
+    def notes(self) -> Spans:
+        """The heads of the figures."""
+        return [Span(threads.PANE_HEADS, "dim")]

@@ -1,0 +1,1 @@
+"""List screens: one ListScreen base, one file each with its commands."""

@@ -1,0 +1,132 @@
+"""The bill over the session that it is about: its parts, dearest rewrites and blocks, cures, times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from ctxtui.analysis.money.statement import Statement
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.lists import bill
+from ctxtui.views.lists.bill import Line
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
+
+At = tuple[str, int]
+"""A call: its thread and its number there, from 1."""
+
+
+class BillPane(Pane):
+    """The statement's lines; Enter on a rewrite or a cure goes to its call."""
+
+    def __init__(self) -> None:
+        super().__init__(title="bill", id="bill")
+        self.lines: list[Line] = []
+        self._what: Statement | None = None
+        self._trouble = ""
+
+    def show(self, what: Statement) -> None:
+        """The statement is made."""
+        self._what = what
+        self.reload()
+        self.refresh_rule()
+
+    def fail(self, trouble: str) -> None:
+        """It could not be made."""
+        self._trouble = trouble
+        self.refresh()
+
+    def measure(self) -> None:
+        """Another width gives other lines."""
+        self.lines = list(lines(self._what, self.body_width)) if self._what is not None else []
+        self.cursor = min(self.cursor, max(0, len(self.lines) - 1))
+        super().measure()
+
+    @property
+    def row_count(self) -> int:
+        """Lines of the statement."""
+        return len(self.lines)
+
+    def selectable(self, index: int) -> bool:
+        """Lines that lead to a call."""
+        return index < len(self.lines) and self.lines[index].call is not None
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """A line, with the cursor's mark where it leads somewhere."""
+        here = self.lines[index]
+        mark = Span("▸" if index == self.cursor and here.call else " ", "accent")
+        return [mark, *here.spans]
+
+    def empty(self) -> Spans:
+        """While it is made, or why it could not be."""
+        if self._trouble:
+            return [Span(f" ▲ {safe_text.one_line(self._trouble, 400)}", "warn")]
+        return [Span(" · adding up every call of every thread", "dim")]
+
+    def notes(self) -> Spans:
+        """The keys."""
+        keys = [Span("⏎", "accent bold"), Span(" to the call  ", "dim")] if any(one.call for one in self.lines) else []
+        return [*keys, Span("esc", "accent bold"), Span(" close", "dim")]
+
+
+def lines(what: Statement, room: int) -> list[Line]:
+    """Every line of the page: head, sum, sections."""
+    out = [Line(bill.head(what))]
+    out += [Line([Span(f" {words}", "ink")]) for words in safe_text.wrap(bill.sentence(what), max(20, room - 3))]
+    for title, note, rows in bill.sections(what, room - 1):
+        aside = [Span(f"  {note}", "faint")] if note else []
+        out += [Line([]), Line([Span(f" {title}", "accent bold"), *aside]), *rows]
+    return out
+
+
+class BillScreen(ModalScreen[At | None]):
+    """`make` works the statement out, in a worker thread; the call that was chosen is the result."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,dollar_sign", "dismiss(None)", show=False)]
+    DEFAULT_CSS = "BillScreen { background: $background; } BillScreen Pane { height: 1fr; }"
+
+    class Stated(Message):
+        """The statement, or why there is none."""
+
+        def __init__(self, what: Statement | CtxtuiError) -> None:
+            super().__init__()
+            self.what = what
+
+    def __init__(self, make: Callable[[], Statement]) -> None:
+        super().__init__()
+        self._make = make
+        self._pane = BillPane()
+
+    def compose(self) -> ComposeResult:
+        """The page fills the screen."""
+        yield self._pane
+
+    def on_mount(self) -> None:
+        """Work it out."""
+        self.run_worker(self._work, thread=True, exclusive=True)
+
+    def _work(self) -> None:
+        try:
+            found: Statement | CtxtuiError = self._make()
+        except CtxtuiError as error:
+            found = error
+        self.post_message(self.Stated(found))
+
+    def on_bill_screen_stated(self, message: Stated) -> None:
+        """Show it."""
+        if isinstance(message.what, CtxtuiError):
+            self._pane.fail(str(message.what))
+        else:
+            self._pane.show(message.what)
+
+    def on_pane_chosen(self, message: Pane.Chosen) -> None:
+        """To the call that the line is about."""
+        here = self._pane.lines[message.index] if message.index < len(self._pane.lines) else None
+        if here is not None and here.call is not None:
+            self.dismiss(here.call)

@@ -1,1 +1,0 @@
-"""The visual vocabulary on Textual: palette, glyphs, painting of spans, rules, panes and the key line."""

@@ -1,1 +1,0 @@
-"""Screens: Home and the Inspector."""

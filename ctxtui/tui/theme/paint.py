@@ -1,0 +1,84 @@
+"""Painting: spans become a strip of exactly one width. Nothing here reads markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from ctxtui.tui.theme.glyphs import translate
+from ctxtui.tui.theme.theme import Look
+from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text.span import Span
+
+_MOST: Final = 4000
+"""Lines that are kept: some hundred screens' worth of different ones."""
+
+
+def strip(
+    spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0, edge: Span | None = None
+) -> Strip:
+    """`spans` as a strip of exactly `width` cells, from cell `skip` on, on the row's `ground` (``on-cur`` or ""), and
+    behind `edge`, which is a cell more.
+
+    What no terminal may see (controls, direction marks) is shown instead, also where a caller forgot to make it safe.
+    The same line painted again is the same strip: most of a screen stays as it was from one key to the next, and
+    Textual keeps with a strip what it has made of it.
+    """
+    key = (tuple(spans), width, ground, skip, edge)
+    found = look.strips.get(key)
+    if found is None:
+        if len(look.strips) >= _MOST:
+            look.strips.clear()
+        found = _strip(key[0], width, look, ground, skip)
+        if edge is not None:
+            found = Strip.join([_strip((edge,), 1, look), found])
+        look.strips[key] = found
+    return found
+
+
+def _strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0) -> Strip:
+    style, plain = look.palette.style, not look.ascii
+    segments: list[Segment] = []
+    room = width + skip
+    held, last = "", None  # neighbours of one look become one segment: fewer bytes, and less work for Textual
+    for text, words in spans:
+        if not (plain and text.isprintable()):
+            text = _drawable(text, words, look)
+        taken = cells.width(text)
+        if taken > room:
+            text, taken = cells.cut(text, room), room
+        now = style(words, ground)
+        if now is last or (last is not None and words == "ink" and text.isspace() and _shows_no_blanks(last, now)):
+            held += text
+        else:
+            if held:
+                segments.append(Segment(held, last))
+            held, last = text, now
+        room -= taken
+        if room <= 0:
+            break
+    if held:
+        segments.append(Segment(held, last))
+    if room > 0:
+        segments.append(Segment(" " * room, style("ink", ground)))
+    whole = Strip(segments, width + skip)
+    return whole.crop(skip, skip + width) if skip else whole
+
+
+def _drawable(text: str, words: str, look: Look) -> str:
+    text = text if text.isprintable() else safe_text.line(text)
+    return translate(text, words, keep_wide=look.keep_wide) if look.ascii else text
+
+
+def _shows_no_blanks(style: Style, blank: Style) -> bool:
+    """Whether a space in `style` looks like one in `blank`."""
+    return style.bgcolor is blank.bgcolor and not (style.underline or style.strike or style.reverse or blank.reverse)
+
+
+def blank(width: int, look: Look, ground: str = "") -> Strip:
+    """An empty line of `width` cells."""
+    return Strip.blank(width, look.palette.style("ink", ground))

@@ -1,0 +1,138 @@
+"""Themes: the palettes as Textual themes, and which of them suits a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from textual.app import App
+from textual.strip import Strip
+from textual.theme import BUILTIN_THEMES, Theme
+
+from ctxtui.tui.theme.palette import PALETTES, SIXTEEN, Palette
+from ctxtui.views.text.colours import DARK, LIGHT
+
+_ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
+
+
+def _below(colours: Mapping[str, str], ansi: bool) -> Mapping[str, str]:
+    """What Textual's own widgets need beyond our words."""
+    if ansi:
+        return BUILTIN_THEMES["ansi-dark"].variables
+    # A variable that names another one is not resolved.
+    return {"block-cursor-background": colours["cur"], "block-cursor-foreground": colours["ink"]}
+
+
+def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False) -> Theme:
+    return Theme(
+        name=name,
+        primary=colours["accent"],
+        secondary=colours["cat-result"],
+        accent=colours["accent"],
+        warning=colours["warn"],
+        error=colours["crit"],
+        success=colours["ok"],
+        foreground=colours["ink"],
+        background=colours["bg"],
+        surface=colours["bg"],
+        panel=colours["panel"],
+        dark=dark,
+        ansi=ansi,
+        variables={**_below(colours, ansi), **colours},
+    )
+
+
+def _ansi_colours() -> dict[str, str]:
+    names = [f"ansi_{name}" for name in _ANSI_NAMES] + [f"ansi_bright_{name}" for name in _ANSI_NAMES]
+    return {name: names[SIXTEEN[name]] if name in SIXTEEN else "ansi_default" for name in DARK}
+
+
+# Greys for what Textual itself draws; panes use attributes only.
+_GREYS: Final = dict.fromkeys(DARK, "#D7D7D7") | {
+    "bg": "#0D0D0D",
+    "panel": "#0D0D0D",
+    "cur": "#3A3A3A",
+    "hair": "#4A4A4A",
+    "dim": "#9A9A9A",
+}
+
+THEMES: Final = (
+    _theme("ctxtui-dark", DARK, dark=True),
+    _theme("ctxtui-light", LIGHT, dark=False),
+    _theme("ctxtui-16", _ansi_colours(), dark=True, ansi=True),
+    _theme("ctxtui-mono", _GREYS, dark=True),
+)
+"""Every palette as a theme; its variables stand in TCSS under the look book's names (``$cat-user``, ``$hair``)."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How to paint on one terminal: a palette, and whether only ASCII may be written.
+
+    With `keep_wide` ASCII stands for our glyphs and doubtful characters only: the terminal does take UTF-8.
+    """
+
+    palette: Palette
+    ascii: bool = False
+    keep_wide: bool = False
+    strips: dict[Hashable, Strip] = field(default_factory=dict, repr=False, compare=False)
+    """Lines that were painted so (`look.paint`)."""
+
+    @property
+    def coloured(self) -> bool:
+        """Whether two colours may share a cell: strips and maps take their `colour` from here."""
+        return self.palette.coloured and not self.ascii
+
+
+def native_colours(env: Mapping[str, str]) -> bool | None:
+    """What to pass to Textual's App as `ansi_color`: True under NO_COLOR, which then leaves no colour at all."""
+    return True if "NO_COLOR" in env else None
+
+
+def theme_name(wanted: str, env: Mapping[str, str], colour_system: str | None) -> str:
+    """The theme for a terminal. `wanted` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
+
+    ``auto`` asks, in this order: NO_COLOR and TERM=dumb (mono), `colour_system` as Rich names it (``standard``: 16
+    colours), COLORFGBG, in which some terminals tell their ground (7 and 9 to 15 are light).
+    """
+    if "NO_COLOR" in env or env.get("TERM") == "dumb":
+        return "ctxtui-mono"
+    if wanted != "auto":
+        return f"ctxtui-{wanted}" if f"ctxtui-{wanted}" in PALETTES else wanted
+    if colour_system in {"standard", "windows"}:
+        return "ctxtui-16"
+    ground = env.get("COLORFGBG", "").rpartition(";")[2]
+    light = ground.isdecimal() and (int(ground) == 7 or 9 <= int(ground) <= 15)
+    return "ctxtui-light" if light else "ctxtui-dark"
+
+
+def ascii_needed(wanted: str, encoding: str | None) -> bool:
+    """Whether to write ASCII only. `wanted` is ``auto``, ``unicode`` or ``ascii``; ``auto`` asks the encoding."""
+    if wanted != "auto":
+        return wanted == "ascii"
+    return (encoding or "ascii").lower().replace("-", "").replace("_", "") not in {"utf8", "utf16", "utf32"}
+
+
+def dress(app: App[Any], env: Mapping[str, str], theme: str = "auto", glyphs: str = "auto") -> None:
+    """Register the themes with `app`, choose one, and note whether it writes ASCII only; call it in App.__init__."""
+    for each in THEMES:
+        app.register_theme(each)
+    app.theme = theme_name(theme, env, app.console.color_system)
+    encoding = getattr(sys.__stdout__, "encoding", None)
+    _ASCII[app] = (ascii_needed(glyphs, encoding), not ascii_needed("auto", encoding))
+
+
+_ASCII: WeakKeyDictionary[App[Any], tuple[bool, bool]] = WeakKeyDictionary()
+_LOOKS: dict[tuple[str, bool, bool], Look] = {}
+
+
+def look_of(app: App[Any]) -> Look:
+    """How `app` paints now. For a theme that is not ours: our dark or light palette, whichever fits it."""
+    key = (app.theme, *_ASCII.get(app, (False, True)))
+    if key not in _LOOKS:
+        fallback = "ctxtui-dark" if app.current_theme.dark else "ctxtui-light"
+        _LOOKS[key] = Look(PALETTES.get(app.theme, PALETTES[fallback]), *key[1:])
+    return _LOOKS[key]

@@ -1,0 +1,123 @@
+"""Boards: a pane of lines that are drawn together, under its title rule and behind the edge of its column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.strip import Strip
+
+from ctxtui.tui.theme import paint
+from ctxtui.tui.theme.rule import EDGE, rule
+from ctxtui.tui.theme.theme import Look, look_of
+from ctxtui.tui.widgets.still import Still
+from ctxtui.views.text.span import Spans
+
+
+class Board(Still):
+    """A titled pane that draws itself whole: context, map, next call, strip.
+
+    `title` "" means no rule. `join` is the rule's first character where a column begins (``├``, ``┬``) and then an
+    edge ``│`` runs down the pane's first column. A subclass gives `draw`, and `after`, `notes` for the rule; when its
+    data changed it calls `redraw`.
+    """
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "Board { height: 1fr; }"
+
+    def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.title = title
+        self.join = join
+        self._lines: list[Strip] | None = None
+        self._look: Look | None = None
+        self._drawn_for = Size(0, 0)
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """The lines of the body, at most `height` of them, each `width` cells or shorter."""
+        raise NotImplementedError
+
+    def after(self) -> Spans:
+        """What follows the title in the rule: ``28–139``."""
+        return ()
+
+    def notes(self) -> Spans:
+        """What stands at the right of the rule: ``122,441 ±0.4 %``."""
+        return ()
+
+    @property
+    def look(self) -> Look:
+        """How to paint now."""
+        return look_of(self.app)
+
+    @property
+    def body_width(self) -> int:
+        """Cells of a body line."""
+        return max(0, self.size.width - bool(self.join))
+
+    @property
+    def body_height(self) -> int:
+        """Lines below the rule."""
+        return max(0, self.size.height - self.body_top)
+
+    @property
+    def body_top(self) -> int:
+        """The widget's line on which the body begins."""
+        return 1 if self.title else 0
+
+    def redraw(self) -> None:
+        """Draw all anew, because the data changed."""
+        self.forget()
+        self.refresh()
+
+    def refresh_rule(self) -> None:
+        """Paint the rule anew and nothing else."""
+        if self.title:
+            self.refresh(Region(0, 0, self.size.width, 1))
+
+    def forget(self) -> None:
+        """Drop what was painted: the data, the width or the palette changed."""
+        self._lines = None
+
+    def fit(self) -> None:
+        """What is drawn from now on has another size."""
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API: the rule, then the body behind its edge."""
+        look = self.look
+        # The Resize event may come after the first lines of the new size were asked for.
+        if look is not self._look or self.size != self._drawn_for:
+            self._look, self._drawn_for = look, self.size
+            self.forget()
+            self.fit()
+        if y < self.body_top:
+            spans = rule(
+                self.size.width,
+                self.title,
+                after=self.after(),
+                notes=self.notes(),
+                focused=self.has_focus,
+                join=self.join,
+            )
+            return paint.strip(spans, self.size.width, look)
+        return self.body_line(y - self.body_top, look)
+
+    def body_line(self, y: int, look: Look) -> Strip:
+        """Line `y` of the body, behind its edge."""
+        if self._lines is None:
+            drawn = self.draw(self.body_width, self.body_height)
+            self._lines = [self.strip_of(spans, look) for spans in drawn]
+        return self._lines[y] if y < len(self._lines) else self.strip_of((), look)
+
+    def strip_of(self, spans: Spans, look: Look, ground: str = "", skip: int = 0) -> Strip:
+        """A line of the body (see `paint.strip`), behind its edge where it has one."""
+        return paint.strip(spans, self.body_width, look, ground, skip, EDGE if self.join else None)
+
+    def on_focus(self, event: events.Focus) -> None:
+        """The rule and the cursor row show the focus."""
+        self.refresh()
+
+    def on_blur(self, event: events.Blur) -> None:
+        """As for focus."""
+        self.refresh()

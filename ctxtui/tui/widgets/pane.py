@@ -1,0 +1,196 @@
+"""Panes: rows with a cursor, keys and mouse."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from ctxtui.tui.widgets.rows import Rows
+
+_WHEEL = 3
+
+
+class Pane(Rows, can_focus=True):
+    """A list with a cursor; posts `Moved` when it goes to another row and `Chosen` when a row is opened.
+
+    The row itself draws the cursor's mark (`index == self.cursor`); its ground shows only while the pane has the focus.
+    A cursor move within the view paints two lines.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "previous row", show=False),
+        Binding("down", "move(1)", "next row", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("home", "edge(-1)", "first row", show=False),
+        Binding("end", "edge(1)", "last row", show=False),
+        Binding("enter", "choose", "open", show=False),
+    ]
+
+    class Moved(Message):
+        """The cursor went to another row."""
+
+        def __init__(self, pane: Pane, index: int) -> None:
+            super().__init__()
+            self.pane = pane
+            self.index = index
+
+        @property
+        def control(self) -> Pane:
+            """The pane."""
+            return self.pane
+
+    class Chosen(Moved):
+        """Enter or a double click on a row."""
+
+    def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(title=title, join=join, id=id, classes=classes)
+        self.cursor: int = 0
+        """The row under the cursor."""
+
+    def selectable(self, index: int) -> bool:
+        """Whether the cursor may stand on a row; heads of groups say no."""
+        return True
+
+    def row_state(self, index: int, line: int) -> str:
+        """The cursor's ground on the first line of its row, if the pane has the focus."""
+        if index != self.cursor or line > 0:
+            return ""
+        return "on-cur" if self.has_focus else "here"
+
+    def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
+        """As `Rows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
+        super().reload(start)
+        self.cursor = self._near(self.cursor if cursor is None else cursor)
+        if cursor is not None:
+            self.reveal()
+
+    def extended(self) -> None:
+        """Rows were added at the end; a cursor that stood on the last row goes to the new last row."""
+        followed = self.cursor >= self.heights.count - 1 and self.at_end
+        super().extended()
+        if followed:
+            self.move_to(self.row_count - 1)
+
+    def fit(self) -> None:
+        """The cursor stays in view."""
+        super().fit()
+        self.reveal()
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on row `index`, or the nearest that takes it, and bring it into view."""
+        if not self.row_count:
+            return
+        before, self.cursor = self.cursor, self._near(index)
+        if not self.reveal(downwards=self.cursor >= before):
+            for row in {before, self.cursor}:
+                self.repaint_row(row)
+        if self.cursor != before:
+            self.post_message(self.Moved(self, self.cursor))
+
+    def reveal(self, *, downwards: bool = True) -> bool:
+        """Scroll as little as brings the cursor row into view; whether the view moved.
+
+        A row taller than the view shows its beginning, or its end when the cursor comes from below.
+        """
+        first, height, room = self.heights.line_of(self.cursor), self.heights.height(self.cursor), self.body_height
+        top = self.top
+        if height >= room:
+            if first > top or first + height < top + room:
+                top = first if downwards else first + height - room
+        elif first < top:
+            top = first
+        elif first + height > top + room:
+            top = first + height - room
+        if top > 0 and first == top and self.sticky(self.cursor) not in (None, self.cursor):
+            top -= 1
+        return self.scroll_to_line(top)
+
+    def _near(self, index: int) -> int:
+        """The selectable, visible row nearest to `index`, later ones first."""
+        count = self.row_count
+        index = min(max(0, index), max(0, count - 1))
+        for row in chain(range(index, count), range(index - 1, -1, -1)):
+            if self.selectable(row) and self.heights.height(row) > 0:
+                return row
+        return index
+
+    def _stepped(self, step: int) -> int:
+        """The next row that takes the cursor, one way; the same row where there is none."""
+        row = self.cursor + step
+        while 0 <= row < self.row_count:
+            if self.selectable(row) and self.heights.height(row) > 0:
+                return row
+            row += step
+        return self.cursor
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor; first line by line through a row that reaches out of the view."""
+        step = 1 if rows > 0 else -1
+        for _ in range(abs(rows)):
+            first, height = self.heights.line_of(self.cursor), self.heights.height(self.cursor)
+            beyond = first + height - self.top - self.body_height if step > 0 else self.top - first
+            if height > 1 and 0 < beyond < height and self.scroll_to_line(self.top + step):
+                continue
+            if (row := self._stepped(step)) == self.cursor:
+                self.scroll_to_line(self.top + step)
+                return
+            self.move_to(row)
+
+    def action_page(self, pages: int) -> None:
+        """Scroll by the height of the view less one line; the cursor keeps its place in it."""
+        by = pages * max(1, self.body_height - 1)
+        line = self.heights.line_of(self.cursor)
+        offset = min(max(0, line - self.top), max(0, self.body_height - 1))
+        if self.scroll_to_line(self.top + by):
+            self.move_to_line(self.top + offset)
+        else:
+            self.action_edge(pages)
+
+    def move_to_line(self, line: int) -> None:
+        """Put the cursor on the row at `line` of the list without scrolling for a tall row."""
+        before = self.cursor
+        self.cursor = self._near(self.heights.row_at(line)[0])
+        if self.heights.height(self.cursor) == 1:
+            self.reveal()
+        self.refresh()
+        if self.cursor != before:
+            self.post_message(self.Moved(self, self.cursor))
+
+    def action_edge(self, side: int) -> None:
+        """Go to the first (-1) or last (1) row."""
+        if side < 0:
+            self.scroll_to_line(0)
+            self.move_to(0)
+        else:
+            self.move_to(self.row_count - 1)
+            self.scroll_to_line(self.last_top)
+
+    def action_choose(self) -> None:
+        """Open the row under the cursor."""
+        if self.row_count:
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor, a double click opens."""
+        row = self.row_under(event.y)
+        if row is None or not self.selectable(row):
+            return
+        event.stop()
+        self.move_to(row)
+        if event.chain == 2:
+            self.action_choose()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel moves the view and leaves the cursor."""
+        event.stop()
+        self.scroll_to_line(self.top + _WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As downwards."""
+        event.stop()
+        self.scroll_to_line(self.top - _WHEEL)
