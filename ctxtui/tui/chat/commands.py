@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.tui.commands.command import Command, Situation
-
-RUNNING, HELD, RESTING, USER_ROW = "running", "held", "resting", "user row"
-"""Facts: a turn is under way; a request is held; nothing runs; the cursor is on a user's message."""
+from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
 
 
 class Talk(Command):

@@ -15,13 +15,14 @@ from ctxtui.services.chat.chat_source import ChatSource
 from ctxtui.services.chat.context_window import UNTOLD
 from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.chat.commands import CHAT, RESTING, RUNNING, USER_ROW
+from ctxtui.tui.chat.commands import CHAT
 from ctxtui.tui.chat.figures import ChatFigures
 from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.chat.model import Partnered
 from ctxtui.tui.chat.prompt import Talking
 from ctxtui.tui.chat.talk_edit import TalkEdit
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
+from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
 from ctxtui.tui.inspector.commands import INSPECTOR, Prompt
 from ctxtui.tui.inspector.loader import Complete
 from ctxtui.tui.widgets.alarm_line import AlarmLine

@@ -1,28 +1,43 @@
-"""Commands of the inspector: blocks, threads, filters, prompt.
-
-Commands of the inspector that travel from call to call.
-
-Commands of the inspector that open a list over it.
-
-The Inspector's command for what the cache missed.
-
-The command of the inspector that is about money.
-"""
+"""Commands of the inspector, and the order in which key line, palette and help name them."""
 
 from __future__ import annotations
 
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.facts import BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SEARCHING, SKIPPED, THREADS
 from ctxtui.tui.inspector.controllers.diff import COMPARING
 from ctxtui.tui.inspector.controllers.fork import TALKING
-from ctxtui.tui.inspector.controllers.notes import NOTES, NOTING
-from ctxtui.tui.inspector.controllers.search import SEARCH, SEARCHING
-from ctxtui.tui.inspector.controllers.staging import PUT_IN, STAGING
+from ctxtui.tui.inspector.controllers.notes import NOTING
+from ctxtui.tui.inspector.controllers.rewriting import REWRITING
+from ctxtui.tui.inspector.controllers.search import SEARCH
+from ctxtui.tui.inspector.controllers.staging import (
+    AllRows,
+    Apply,
+    Breakpoint,
+    Breaks,
+    Cut,
+    Discard,
+    Drop,
+    EditLog,
+    Export,
+    Externalize,
+    Foretell,
+    Mark,
+    MarkRange,
+    Note,
+    Pin,
+    Policies,
+    RateGood,
+    RatePoor,
+    Redo,
+    Strip,
+    Summarize,
+    Undo,
+    When,
+    Widen,
+)
 from ctxtui.tui.inspector.controllers.summaries import SUMMARIES
 from ctxtui.views.text.signs import CATEGORY
-
-CALLS = "calls"
-"""The fact that there is more than one call."""
 
 
 class _Calls(Command):
@@ -109,10 +124,6 @@ SEEKERS = tuple(
 )
 
 
-THREADS = "threads"
-"""The fact that there are several threads."""
-
-
 class Threads(Command):
     """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
     goes to one; the next time the cursor stands on the one you came from."""
@@ -182,14 +193,6 @@ class Bill(Command):
 
 
 MONEY: tuple[type[Command], ...] = (Bill,)
-
-
-__all__ = ["BLOCK", "CALLS", "FILTERED", "FOLLOWS", "INSPECTOR", "NOTES", "PUT_IN", "SEARCHING", "SKIPPED", "THREADS"]
-
-FOLLOWS, FILTERED, SKIPPED = "follows", "filtered", "skipped"
-"""Facts: the recording may grow; a filter is on; not all of it could be read."""
-BLOCK = "block"
-"""The kind of row on which block commands work."""
 
 
 class _OnBlock(Command):
@@ -336,6 +339,13 @@ class Home(Command):
 
     name, action, keys, label, group = "home: list of sessions", "home", ("h", "backspace"), "home", "general"
 
+
+STAGING: tuple[type[Command], ...] = (
+    Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
+    Widen, *REWRITING, Note, Strip, Redo, Foretell, Policies, Export,
+    Breaks, RateGood, RatePoor,
+)  # fmt: skip
+"""The commands that edit the context, in the order of their use."""
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,

@@ -10,18 +10,8 @@ from textual.layout import Layout
 from textual.timer import Timer
 
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
-from ctxtui.tui.inspector.commands import (
-    BLOCK,
-    CALLS,
-    FILTERED,
-    FOLLOWS,
-    INSPECTOR,
-    NOTES,
-    PUT_IN,
-    SEARCHING,
-    SKIPPED,
-    THREADS,
-)
+from ctxtui.tui.commands.facts import BLOCK, CALLS, FILTERED, FOLLOWS, NOTES, PUT_IN, SEARCHING, SKIPPED, THREADS
+from ctxtui.tui.inspector.commands import INSPECTOR
 from ctxtui.tui.inspector.controllers.blocks import OnBlocks
 from ctxtui.tui.inspector.controllers.diff import Comparing
 from ctxtui.tui.inspector.controllers.fork import Forking

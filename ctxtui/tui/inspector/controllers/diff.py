@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Command, Situation
-from ctxtui.tui.inspector.commands import CALLS
+from ctxtui.tui.commands.facts import CALLS
 from ctxtui.tui.inspector.state import Desk
 from ctxtui.views.text.span import Span, Spans
 

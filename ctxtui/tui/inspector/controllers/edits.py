@@ -18,7 +18,7 @@ from textual.worker import get_current_worker
 
 from ctxtui.core.block import TOOL
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.facts import EDITS, MARKED, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.inspector.controllers.search import Searching
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
@@ -212,36 +212,6 @@ class Editing(Searching):
             self.desk.save()
         except CtxtuiError as error:
             self.app.call_from_thread(self.say, [Span("▲ ", "warn"), Span(f"edits are not saved: {error}", "warn")])
-
-
-EDITS, STAGED, MARKED, UNDOABLE, TOOLS = "edits", "staged", "marked", "undoable", "tools"
-"""Facts: the context can be edited; edits are staged; blocks are marked; there is an action to take back; a definition
-of a tool is marked or under the cursor."""
-
-BLOCK = "block"
-PUT_IN = "put in"
-"""The kind of row of a block that an edit puts in: a summary, a note."""
-
-
-class OnBlocks(Command):
-    """A command for the marked blocks, or the one under the cursor."""
-
-    group = "editing the context"
-    panes = ("transcript",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With a block under the cursor, or marked ones, in a context that can be edited."""
-        return EDITS in at.facts and (at.row == BLOCK or MARKED in at.facts)
-
-
-class OnBlocksOrPutIn(OnBlocks):
-    """The same, also on what an edit puts in."""
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """As for blocks, and on what an edit puts in."""
-        return super().available(at) or (EDITS in at.facts and at.row == PUT_IN)
 
 
 class Marking(Editing):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.inspector.controllers.staging import Proposing
+from ctxtui.tui.inspector.controllers.policies import Proposing
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 

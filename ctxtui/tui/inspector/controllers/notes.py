@@ -14,6 +14,7 @@ from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.facts import BLOCK, NOTES
 from ctxtui.tui.inspector.loader import Complete, Worked
 from ctxtui.tui.inspector.prompt import Asking
 from ctxtui.tui.lazy import later
@@ -250,11 +251,6 @@ class Noting(Asking):
         raise NotImplementedError
 
 
-NOTES = "notes"
-"""The fact that there are notes or bookmarks."""
-_BLOCK = "block"
-
-
 class _Notes(Command):
     group = "notes and bookmarks"
 
@@ -267,7 +263,7 @@ class Bookmark(_Notes):
     @classmethod
     def available(cls, at: Situation) -> bool:
         """Only with a block under the cursor."""
-        return at.row == _BLOCK
+        return at.row == BLOCK
 
 
 class BookmarkCall(_Notes):

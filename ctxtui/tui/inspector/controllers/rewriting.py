@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.tui.commands.command import Command, Situation
-from ctxtui.tui.inspector.controllers.edits import TOOLS, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.commands.facts import TOOLS
+from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controllers.staging import OnEdits
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import safe_text

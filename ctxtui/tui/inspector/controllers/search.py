@@ -12,6 +12,7 @@ from textual.message import Message
 
 from ctxtui.core.errors import BadPattern
 from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.facts import SEARCHING
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.loader import Complete
 from ctxtui.tui.inspector.prompt import Asking
@@ -293,10 +294,6 @@ class Searching(Asking):
         shown = [span for key, text in keys for span in (Span(" " + key, "accent bold"), Span(text, "dim"))]
         self.prompt.right = [*words, *shown] if self.size.width >= 100 else words
         self.prompt.refresh()
-
-
-SEARCHING = "searching"
-"""The fact that a search is on."""
 
 
 class Search(Command):

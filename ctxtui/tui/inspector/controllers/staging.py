@@ -1,9 +1,4 @@
-"""Staging in the Inspector: what the keys do to the marked blocks.
-
-Commands of the inspector that edit the context: mark, stage, apply, take back.
-
-Policies in the Inspector: what each would do here, and staging what one proposes.
-"""
+"""Staging in the Inspector: what the keys do to the marked blocks, and the commands that edit the context."""
 
 from __future__ import annotations
 
@@ -12,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.facts import EDITS, STAGED, UNDOABLE
+from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controllers.edit_log import Logging
-from ctxtui.tui.inspector.controllers.edits import EDITS, MARKED, PUT_IN, STAGED, UNDOABLE, OnBlocks, OnBlocksOrPutIn
-from ctxtui.tui.inspector.controllers.rewriting import REWRITING, Rewriting
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 
@@ -26,7 +21,7 @@ else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 if TYPE_CHECKING:
-    from ctxtui.views.lists.policies import Proposed
+    pass
 
 
 class Wording(NamedTuple):
@@ -180,9 +175,6 @@ class OnEdits(Logging):
         elif made:
             self.marks.clear()
         self.edited()
-
-
-__all__ = ["EDITS", "MARKED", "PUT_IN", "STAGED", "STAGING", "UNDOABLE", "Summarize"]
 
 
 class Mark(OnBlocks):
@@ -355,42 +347,3 @@ class Export(Policies):
     format, the edits themselves; or copy the request as a curl command. The recording stays as it is."""
 
     name, action, keys, label = "write context to a file", "export", ("ctrl+e",), "export"
-
-
-STAGING: tuple[type[Command], ...] = (
-    Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
-    Widen, *REWRITING, Note, Strip, Redo, Foretell, Policies, Export,
-    Breaks, RateGood, RatePoor,
-)  # fmt: skip
-"""The commands that edit the context, in the order of their use."""
-
-
-class Proposing(Rewriting):
-    """The part of the Inspector that lists policies."""
-
-    def action_policies(self) -> None:
-        """The list; what is chosen there is staged under the policy's name, and only staged."""
-        scene, desk = self.panels.scene, self.desk
-        if scene is None or desk is None or not self._ready():
-            return
-        from ctxtui.services.editing.policy_proposals import Proposals
-        from ctxtui.tui.lists.policies import PoliciesScreen
-
-        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.feed.want, live=self.live))
-
-        def take(row: Proposed | None) -> None:
-            if row is not None and row.edits:
-                for name, text in proposals.artifacts(row.edits).items():
-                    desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
-                self.stage_now(row.edits, row.name)
-            elif row is not None:
-                self.taken_back(row)
-
-        self.app.push_screen(PoliciesScreen(proposals), take)
-
-    def taken_back(self, row: Proposed) -> None:
-        """Its edits no longer stand, and it does not make them again: the user's word counts."""
-        if self.overlay is not None:
-            self.overlay.revert(row.stands)
-            self.say([Span(f"the edits of {row.name} are taken back; u brings them back", "ink")])
-            self.edited()

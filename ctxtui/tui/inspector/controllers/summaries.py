@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
-from ctxtui.tui.inspector.controllers.edits import OnBlocksOrPutIn
+from ctxtui.tui.commands.on_blocks import OnBlocksOrPutIn
 from ctxtui.tui.inspector.controllers.export import Exporting
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import numbers, safe_text
