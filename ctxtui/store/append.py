@@ -1,9 +1,15 @@
-"""A stored session that grows call by call: what is new is written, what is there stays."""
+"""A stored session that grows call by call: what is new is written, what is there stays.
+
+Several processes may append to one session. Runs only ever grow, so what one of them knows of a run stays its
+beginning: where another one was faster, what is new becomes a run of its own, and each context stays what it was.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import count
 from typing import Final
 
 from ctxtui.core.block import Place
@@ -49,6 +55,7 @@ class Appender:
     def call(self, call: Call, tip: int, cost: Priced | None) -> None:
         """Write a call that ended; the thread's record now ends at `tip`. What was in flight until here is in it."""
         conn = self._conn
+        call = replace(call, id=self._free(call))
         heads = [self._hold(head) for head in (call.raw_head, call.sent_head, call.response_head)]
         self._tip(call.thread, tip)
         thread = self._thread(call.thread)
@@ -58,6 +65,16 @@ class Appender:
         call_rows.add(conn, (self.key, nth, thread, number[0]), call, heads, cost, self._packer)
         self.landed()
         conn.execute(call_rows.SUMS, {"session": self.key})
+
+    def _free(self, call: Call) -> str:
+        """The id of `call`, or one made of it where another process has given it to a call of its own: that one began
+        at another time."""
+        id_, find = call.id, "SELECT 1 FROM calls WHERE session = ? AND id = ? AND started IS NOT ?"
+        for n in count(2):
+            if not self._conn.execute(find, (self.key, sql_text(id_), call.started)).fetchone():
+                break
+            id_ = f"{call.id}.{n}"
+        return id_
 
     def landed(self) -> None:
         """What was in flight is in the record now."""
@@ -121,7 +138,7 @@ class Appender:
         held = [(self.key, block) for _, block in pairs]
         self._conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", held)
         run, at = base
-        if run is None or at < len(self._pairs[run]):
+        if run is None or at < len(self._pairs[run]) or not self._grown(run, pairs):
             depth = self._tree[nodes[0]].depth - 1
             row = (self.key, run, at, depth, len(pairs), items_text(pairs))
             run = self._conn.execute(
@@ -129,12 +146,18 @@ class Appender:
             ).lastrowid
             assert run is not None
             at, self._pairs[run] = 0, pairs
-        else:
-            self._pairs[run].extend(pairs)
-            row_ = (len(self._pairs[run]), items_text(self._pairs[run]), run)
-            self._conn.execute("UPDATE runs SET length = ?, items = ? WHERE key = ?", row_)
         for further, node in enumerate(nodes, at + 1):
             self._at[node] = (run, further)
+
+    def _grown(self, run: int, pairs: list[tuple[int, int]]) -> bool:
+        """Put `pairs` at the end of `run`; False where another process has put something there meanwhile."""
+        known = self._pairs[run]
+        row = (len(known) + len(pairs), items_text([*known, *pairs]), run, self.key, len(known))
+        update = "UPDATE runs SET length = ?, items = ? WHERE key = ? AND session = ? AND length = ?"
+        if not self._conn.execute(update, row).rowcount:
+            return False
+        known.extend(pairs)
+        return True
 
     def _pairs_of(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
         """(place key, block key) of each node, written where it is new."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,40 @@ def test_listing_finding_searching(root: Path) -> None:
     assert run(root, "grep", pattern=r"\bone\b") == ("notes.md:2:see one\nsrc/a.py:1:def one():", False)
     assert run(root, "grep", pattern="ONE", ignore_case=True, glob="*.md") == ("notes.md:2:see one", False)
     assert run(root, "grep", pattern="(")[1]
+
+
+def test_a_pattern_that_takes_too_long_is_stopped_and_holds_nobody_up(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxtui.agent.tools.reading._PATIENCE", 1.0, raising=False)
+    for name in ("m.txt", "n.txt", "o.txt"):
+        (root / name).write_text("a" * 90 + "b\n")
+    done: list[tuple[str, bool]] = []
+    thread = threading.Thread(target=lambda: done.append(run(root, "grep", pattern="(a|aa)+$")), daemon=True)
+    began = time.monotonic()
+    thread.start()
+    longest = 0.0
+    while thread.is_alive() and time.monotonic() - began < 20:
+        at = time.monotonic()
+        time.sleep(0.01)
+        longest = max(longest, time.monotonic() - at)
+    assert not thread.is_alive() and time.monotonic() - began < 10 and longest < 0.9
+    ((told, failed),) = done
+    assert failed and "takes too long" in told and "m.txt:1" in told and "narrow path and glob" in told
+    (root / "b.txt").write_text("aaa\n")
+    told, failed = run(root, "grep", pattern="(a|aa)+$")
+    assert not failed and told.startswith("b.txt:1:aaa\n[the pattern takes too long")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(((a{99}){99}){99}){99}", "a{99999999999}", "(?:(?:a|b){999}(?#x)){999}", "(?x)(a ) {9}"]
+)
+def test_a_pattern_that_is_too_large_is_refused_at_once(root: Path, pattern: str) -> None:
+    began = time.monotonic()
+    told, failed = run(root, "grep", pattern=pattern)
+    assert failed and "@ grep; " in told and time.monotonic() - began < 0.5
+    two = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}.{0,200}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    assert run(root, "grep", pattern=two) == (f"nothing fits {two}", False)
 
 
 def test_writing_and_editing(root: Path) -> None:

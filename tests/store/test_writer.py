@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import sqlite3
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -277,3 +279,84 @@ def faults(path: Path, seed: int, wanted: int, monkeypatch: pytest.MonkeyPatch) 
 
 def test_faults_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert faults(tmp_path / "s.db", 1, FAULTS, monkeypatch) >= FAULTS
+
+
+def gone_on(path: Path) -> tuple[Session, Writer]:
+    """A stored session as a process has it that goes on with it, and what that process writes with."""
+    with Store.open(path) as store:
+        session = store.load("live-1")
+    writer = Writer(path, session.tree)
+    writer.put(Resumed("live-1"))
+    return session, writer
+
+
+def say(session: Session, writer: Writer, name: str, number: int, id_: str) -> None:
+    """One round more: a message and its answer."""
+    tree = session.tree
+    raw = tree.extend(session.threads[MAIN].tip, [item(f"{name} asks {number}")])
+    answer = tree.extend(raw, [item(f"{name} hears {number}", "assistant")])
+    seen = CallSeen(call(number, raw, answer, id=id_, started=time.time()))
+    put(writer, session, seen, answer)
+
+
+def contexts(session: Session) -> list[tuple[list[Item], list[Item], float | None]]:
+    """What each call was sent and got, by when it was sent."""
+    said = [
+        (session.tree.items(c.sent_head), session.tree.items(c.response_head), c.started)
+        for c in session.calls.values()
+    ]
+    return sorted(said, key=lambda one: one[2] or 0.0)
+
+
+def speak(path: Path, name: str, rounds: int, both: Barrier) -> None:
+    """A process of its own that goes on with the session, once `both` have opened it."""
+    session, writer = gone_on(path)
+    assert writer.wait(10)
+    both.wait(30)
+    for number in range(rounds):
+        say(session, writer, name, number, f"{name}.{number}")
+        writer.wait(10)
+    assert writer.close(20)
+
+
+@pytest.mark.parametrize("own_ids", [True, False])
+def test_two_that_go_on_with_one_session_lose_nothing(tmp_path: Path, own_ids: bool) -> None:
+    """In turn: each writes when the other has; where the provider names no call, both give theirs the same id."""
+    path, base = tmp_path / "s.db", begun()
+    with writing(path, base) as writer:
+        say(base, writer, "base", 0, "base.0")
+    (one, first), (two, second) = gone_on(path), gone_on(path)
+    assert first.wait(5) and second.wait(5)
+    for number in range(1, 6):
+        for session, writer, name in ((one, first, "a"), (two, second, "b")):
+            say(session, writer, name, number, f"{name if own_ids else 'live-1'}.{number}")
+            assert writer.wait(5) and writer.trouble is None
+    assert first.close() and second.close()
+    with Store.open(path) as store:
+        back, row = store.load("live-1"), store.session("live-1")
+    assert contexts(back) == sorted(contexts(one) + contexts(two)[1:], key=lambda said: said[2] or 0.0)
+    assert row.calls == 11 and sorted(back.order[MAIN]) == sorted(back.calls)
+    assert back.tree.items(back.threads[MAIN].tip) == two.tree.items(two.threads[MAIN].tip)
+
+
+def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+    path, base = tmp_path / "s.db", begun()
+    with writing(path, base) as writer:
+        say(base, writer, "base", 0, "base.0")
+    spawn = multiprocessing.get_context("spawn")
+    barrier = spawn.Barrier(2)
+    both = [spawn.Process(target=speak, args=(path, name, 20, barrier)) for name in "ab"]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(60)
+        assert process.exitcode == 0
+    with Store.open(path) as store:
+        back = store.load("live-1")
+    assert len(back.calls) == 41
+    for name in "ab":
+        said = ["base asks 0", "base hears 0"]
+        for number in range(20):
+            said += [f"{name} asks {number}", f"{name} hears {number}"]
+            held = back.tree.items(back.calls[f"{name}.{number}"].response_head)
+            assert [one.block for one in held] == [block.text(words) for words in said]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from textual.pilot import Pilot
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session, Skipped
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import News
 from ctxtui.tui.inspector.loader import Brought
 from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.start import make_app
 from tests.cases.inspect import HandMade, app_of, app_on
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, use, with_subagents
 
@@ -375,3 +379,23 @@ async def test_home_is_a_key_away_where_the_app_began_with_a_session() -> None:
         await until(pilot, lambda: pilot.app.screen is not screen)
         await pilot.press("h")
         assert pilot.app.is_running
+
+
+async def test_a_recording_whose_provider_reports_no_input_opens(tmp_path: Path) -> None:
+    """Mocks and some proxies report zero tokens."""
+    said = {"role": "assistant", "content": "hi"}
+    usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    answer = {"id": "x", "object": "chat.completion", "model": "gpt-4o", "usage": usage}
+    answer["choices"] = [{"index": 0, "message": said, "finish_reason": "stop"}]
+    request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
+    path = tmp_path / "zero.json"
+    path.write_text(json.dumps({"request": request, "response": answer}))
+    app = make_app(str(path), Settings(data_dir=str(tmp_path / "own")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        shown = text(screen)
+        assert "hello" in shown and " map " in shown and "call 1" in shown
+        await pilot.press("up", "up", "d")
+        assert screen.panels.scene is not None and app.is_running

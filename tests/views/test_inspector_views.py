@@ -26,7 +26,7 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript.open_block import Opened
 from tests.cases.scenes import rows_of, scene_of, study_of, text_of
-from tests.cases.sessions import compacted, every_category, hostile, long_session, troubled, with_subagents
+from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, troubled, with_subagents
 
 STUDY = study_of(every_category())
 SIZES = [(49, 80), (73, 120), (111, 200)]
@@ -175,6 +175,21 @@ def test_pointing_and_showing_agree() -> None:
             assert context_map.node_at(scene, path, at) == node
     assert context_map.node_at(scene, path, 10.0) == 0
     assert context_map.node_at(scene, path, 1e9) is None
+
+
+def test_a_report_of_no_input_at_all_is_drawn_as_counted() -> None:
+    """Mocks and some proxies report zero tokens."""
+    story = Story().user("hello " * 1000)
+    story.call("hi")
+    session = story.session
+    (call,) = session.calls.values()
+    session.apply(CallSeen(replace(call, usage=Usage())))
+    scene = scene_of(session)
+    path = session.tree.path(scene.head)
+    assert scene.figures.reported and scene.figures.context_tokens == 0 and scene.position(scene.head) > 0
+    what = context_map.context_map(scene, path, None, 400, path[-1])
+    assert INDEX["user"] in what.shown and what.here is not None
+    assert context_map.node_at(scene, path, what.here) == path[-1]
 
 
 # This call

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
-from typing import Final
+from math import prod
+from typing import Any, Final
 
 from ctxtui.agent.tools.tool import BadInput, Tool, shortened
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import BadPattern, CtxtuiError
 
 SKIPPED: Final = frozenset(
     ".git .hg .svn .venv venv node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis dist"
@@ -20,6 +22,13 @@ SKIPPED: Final = frozenset(
 _LINES: Final = 2000
 _FOUND: Final = 200
 _LONGEST: Final = 1000
+_PATIENCE: Final = 10.0
+"""Seconds that grep matches in all; what it takes to read the files does not count."""
+_LARGEST: Final = 100_000
+"""Elements of a pattern, each as often as it must be repeated: so many are compiled, before any time limit holds."""
+_COMMENT: Final = re.compile(r"\(\?#[^)]*\)")
+_VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
+_REPEATED: Final = re.compile(r"(\)?)\{(\d+)")
 _PATH: Final[Json] = {"type": "string", "description": "Path relative to the workspace."}
 
 
@@ -61,19 +70,44 @@ def _find(where: Workspace, given: Mapping[str, Json]) -> str:
 
 
 def _grep(where: Workspace, given: Mapping[str, Json]) -> str:
-    try:
-        pattern = re.compile(given["pattern"], re.IGNORECASE if given.get("ignore_case") else 0)
-    except re.error as error:
-        raise BadInput(f"not a regular expression: {error}", place="grep") from error
+    pattern = _compiled(given["pattern"], given.get("ignore_case", False))
     found: list[str] = []
-    for line in _hits(where, pattern, given.get("path", ""), given.get("glob", "*")):
-        found.append(line)
-        if len(found) > _FOUND:
-            return "\n".join([*found[:_FOUND], f"[more than {_FOUND} lines: give a narrower pattern]"])
+    try:
+        for line in _hits(where, pattern, given.get("path", ""), given.get("glob", "*")):
+            found.append(line)
+            if len(found) > _FOUND:
+                return "\n".join([*found[:_FOUND], f"[more than {_FOUND} lines: give a narrower pattern]"])
+    except BadPattern as error:
+        if not found:
+            raise
+        return "\n".join([*found, f"[{error}]"])
     return "\n".join(found) or f"nothing fits {given['pattern']}"
 
 
-def _hits(where: Workspace, pattern: re.Pattern[str], path: str, glob: str) -> Iterator[str]:
+def _size(text: str) -> int:
+    """No less than the elements of a pattern (`_LARGEST`), as if each repeated group held everything."""
+    found = [(bool(group), int(least[:9])) for group, least in _REPEATED.findall(_COMMENT.sub("", text))]
+    single = sum(least for group, least in found if not group)
+    return (len(text) + single) * prod(max(1, least) for group, least in found if group)
+
+
+def _compiled(text: str, ignore_case: bool) -> Any:
+    if _VERBOSE.search(text):
+        raise BadInput("the flag x is not taken", place="grep", way_out="write the pattern without it, in one line")
+    if _size(text) > _LARGEST:
+        raise BadInput("the pattern repeats too much", place="grep", way_out="use + or smaller numbers in {}")
+    # Not `re`: that cannot be stopped, and holds the interpreter's lock while it searches. Imported late: most chats
+    # search nothing.
+    import regex  # type: ignore[import-untyped]
+
+    try:
+        return regex.compile(text, regex.V0 | (regex.IGNORECASE if ignore_case else 0))
+    except regex.error as error:
+        raise BadInput(f"not a regular expression: {error}", place="grep") from error
+
+
+def _hits(where: Workspace, pattern: Any, path: str, glob: str) -> Iterator[str]:
+    left = _PATIENCE
     for name in where.files(path, SKIPPED):
         if not (fnmatch(name, glob) or fnmatch(name.rpartition("/")[2], glob)):
             continue
@@ -81,10 +115,24 @@ def _hits(where: Workspace, pattern: re.Pattern[str], path: str, glob: str) -> I
             text = text_of(where.read(name), name)
         except (CtxtuiError, OSError):
             continue
+        began = time.monotonic()
         for number, line in enumerate(text.splitlines(), 1):
+            passed = time.monotonic() - began
             # The longest lines are generated: a pattern may take forever on them.
-            if pattern.search(line[:_LONGEST]):
+            if _fits(pattern, line[:_LONGEST], left - passed, f"{name}:{number}"):
                 yield f"{name}:{number}:{line[:300]}"
+        left -= time.monotonic() - began
+
+
+def _fits(pattern: Any, line: str, seconds: float, place: str) -> bool:
+    try:
+        return pattern.search(line, timeout=max(seconds, 1e-6), concurrent=True) is not None
+    except TimeoutError:
+        raise BadPattern(
+            f"the pattern takes too long: stopped after {_PATIENCE:g} seconds, the rest is not searched",
+            place=place,
+            way_out="write it without repetitions inside repetitions such as (a|aa)+, or narrow path and glob",
+        ) from None
 
 
 READ_FILE: Final = Tool(

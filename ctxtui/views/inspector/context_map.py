@@ -37,9 +37,10 @@ def extent_of(scene: Scene) -> float:
 
 
 def _stretch(scene: Scene) -> float:
-    """Reported tokens for one of ours: the map is as long as the context that the provider counted."""
-    ours = scene.position(scene.head)
-    return scene.figures.context_tokens / ours if ours and scene.figures.reported else 1.0
+    """Reported tokens for one of ours: the map is as long as the context that the provider counted. A report of none
+    counts nothing."""
+    ours, told = scene.position(scene.head), scene.figures.context_tokens
+    return told / ours if ours and told and scene.figures.reported else 1.0
 
 
 def context_map(
