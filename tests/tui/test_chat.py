@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,6 +18,7 @@ from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.screens.chat import ChatScreen
 from ctxtui.tui.screens.palette import PaletteScreen
 from ctxtui.tui.start import make_chat
+from ctxtui.views.span import Spans
 from tests.providers.served import Served, served, streaming
 from tests.runtime.chatting import MODEL, answer, config, provider, text, use
 from tests.runtime.test_hosting import PART, hanging
@@ -57,6 +59,10 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool 
 
 def shown(screen: ChatScreen) -> str:
     return "\n".join(strip.text for strip in screen._compositor.render_strips())
+
+
+def words(spans: Spans) -> str:
+    return "".join(span.text for span in spans)
 
 
 def asked(server: Served) -> list[bytes]:
@@ -262,3 +268,15 @@ async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
         await until(pilot, lambda: "that are meant to be used" in shown(screen) and not screen.alarm.words)
         await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 90)
         await until(pilot, lambda: "% of the 1,500 tokens" in screen.alarm.words)
+
+
+async def test_a_search_in_a_chat_finds_what_was_said_and_says_how_often(tmp_path: Path) -> None:
+    async with chatting(tmp_path, None) as (screen, pilot):
+        await say(screen, pilot, "the quokka and the other quokka")
+        await until(pilot, lambda: len(screen.host.session.calls) == 1 and "quokka" in shown(screen))
+        await pilot.press("escape", "slash", *"quokka")
+        await until(pilot, lambda: "hit" in words(screen.prompt.right) or " of " in words(screen.prompt.right))
+        found = re.match(r"1 of (\d+) ", words(screen.prompt.right))
+        assert found and int(found[1]) >= 2, words(screen.prompt.right)
+        await pilot.press("enter", "n")
+        assert f"quokka  2 of {found[1]} " in shown(screen)
