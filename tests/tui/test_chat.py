@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
+from ctxtui.offline.http.hosting import serving
+from ctxtui.offline.http.server import Seen
 from ctxtui.services.chat.model_choice import Wish
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.start import make_chat
+from ctxtui.views.text.span import Spans
 from tests.providers.served import Served, served, streaming
 from tests.runtime.chatting import MODEL, answer, config, provider, text, use
 from tests.runtime.test_hosting import PART, hanging
@@ -57,6 +62,10 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool 
 
 def shown(screen: ChatScreen) -> str:
     return "\n".join(strip.text for strip in screen._compositor.render_strips())
+
+
+def words(spans: Spans) -> str:
+    return "".join(span.text for span in spans)
 
 
 def asked(server: Served) -> list[bytes]:
@@ -262,3 +271,126 @@ async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
         await until(pilot, lambda: "that are meant to be used" in shown(screen) and not screen.alarm.words)
         await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 90)
         await until(pilot, lambda: "% of the 1,500 tokens" in screen.alarm.words)
+
+
+async def test_a_search_in_a_chat_finds_what_was_said_and_says_how_often(tmp_path: Path) -> None:
+    async with chatting(tmp_path, None) as (screen, pilot):
+        await say(screen, pilot, "the quokka and the other quokka")
+        await until(pilot, lambda: len(screen.host.session.calls) == 1 and "quokka" in shown(screen))
+        await pilot.press("escape", "slash", *"quokka")
+        await until(pilot, lambda: "hit" in words(screen.prompt.right) or " of " in words(screen.prompt.right))
+        found = re.match(r"1 of (\d+) ", words(screen.prompt.right))
+        assert found and int(found[1]) >= 2, words(screen.prompt.right)
+        await pilot.press("enter", "n")
+        assert f"quokka  2 of {found[1]} " in shown(screen)
+
+
+@asynccontextmanager
+async def talking(tmp_path: Path) -> AsyncIterator[tuple[ChatScreen, Pilot[None], list[Seen]]]:
+    """A chat in which "hello" was said to the offline provider; the cursor is on it, the prompt is open. What the
+    provider receives."""
+    async with serving() as running:
+        server = Served()
+        server.root = running.url
+        async with chatting(tmp_path, server) as (screen, pilot):
+            await say(screen, pilot, "hello")
+            await until(pilot, lambda: screen.editable() and on_user_row(screen))
+            assert screen.panels.transcript.node and screen.prompt.has_focus
+            yield screen, pilot, running.server.seen
+
+
+def on_user_row(screen: ChatScreen) -> bool:
+    """Go to the first message of the user, if it is there."""
+    pane = screen.panels.transcript
+    rows = [row for row in range(pane.row_count) if pane.data is not None and pane.data.asks(row)]
+    if rows:
+        pane.move_to(rows[0])
+    return bool(rows)
+
+
+def received(seen: list[Seen]) -> list[str]:
+    """What was said last in each request, less those that only count."""
+    bodies = [json.loads(one.body) for one in seen if one.path == "/v1/messages"]
+    return [body["messages"][-1]["content"][-1]["text"] for body in bodies]
+
+
+def notes(screen: ChatScreen) -> list[object]:
+    assert screen.overlay is not None
+    return [edit.given.get("text") for edit in screen.overlay.staged if edit.kind == "note"]
+
+
+async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_back(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (screen, pilot, seen):
+        await pilot.press(*"half a", "ctrl+n")
+        assert "note ›" in shown(screen) and not screen.prompt.text
+        await pilot.press(*"mine", "enter")
+        await pilot.pause(0.2)
+        assert notes(screen) == ["mine"]
+        assert screen.prompt.text == "half a" and screen.prompt.has_focus
+        await pilot.press("ctrl+n", *"no", "escape")
+        assert notes(screen) == ["mine"]
+        assert screen.prompt.text == "half a" and screen.prompt.has_focus
+        assert received(seen) == ["hello"] and not screen.running
+        await pilot.press(*" thought", "enter")
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.running)
+        assert received(seen) == ["hello", "half a thought"], "no note was applied, none was said"
+
+
+@pytest.mark.parametrize("action", ["write_note", "write_on_call", "name_phase"])
+async def test_other_questions_while_typing_leave_the_draft_alone(tmp_path: Path, action: str) -> None:
+    async with talking(tmp_path) as (screen, pilot, seen):
+        await pilot.press(*"half a")
+        await screen.run_action(action)
+        assert "✎" in words(screen.prompt.lead)
+        await pilot.press(*"mine")
+        await screen.run_action("note")
+        assert screen.prompt.text.endswith("mine"), "one question at a time"
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.has_notes)
+        assert screen.prompt.text == "half a" and screen.prompt.has_focus and not notes(screen)
+        assert received(seen) == ["hello"] and not screen.running
+
+
+async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (screen, pilot, seen):
+        await pilot.press("ctrl+n", *"mine", "enter")
+        await until(pilot, lambda: notes(screen) == ["mine"])
+        await pilot.press(*"half a", "ctrl+n", *"nev", "ctrl+q")
+        assert "leave?" in shown(screen)
+        await pilot.press("n")
+        assert screen.prompt.text == "half a" and not screen.noting
+        await pilot.press("escape")
+        await pilot.press("g", "1", "enter")
+        await pilot.pause(0.1)
+        assert notes(screen) == ["mine"] and received(seen) == ["hello"]
+
+
+async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (screen, pilot, seen):
+        await pilot.press(*"half a", "escape", "U")
+        assert screen.prompt.text == "hello"
+        await pilot.press("escape", "i")
+        assert screen.prompt.text == "half a"
+        await pilot.press("escape", "U", *" there", "ctrl+n", "escape")
+        assert screen.prompt.text == "hello there"
+        await pilot.press("enter")
+        assert screen.prompt.text == "half a"
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.running)
+        assert received(seen) == ["hello", "hello there"]
+        assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"
+
+
+async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
+    script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        await pilot.press("ctrl+o")
+        await say(screen, pilot, "write", wait=False)
+        await until(pilot, lambda: "‖ held" in shown(screen) and screen.editable() and on_user_row(screen))
+        await pilot.press("ctrl+n", *"so", "ctrl+o")
+        await until(pilot, lambda: screen.waiting_for_leave is not None)
+        assert screen.prompt.text == "so"
+        await pilot.press("enter")
+        assert "once" in shown(screen) and screen.waiting_for_leave is not None
+        await pilot.press("n")
+        await until(pilot, lambda: not screen.running)
+        assert not (tmp_path / "work" / "new.txt").exists()

@@ -27,6 +27,8 @@ _HINT: Spans = [Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
 _LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
+_QUESTIONS = ("note", "compact", "write_note", "write_on_call", "name_phase", "phases", "talk_here", "edit_message")
+"""Actions that ask something on the prompt's line."""
 TALK, LEAVE, QUIT, ELSE = "talk", "leave", "quit", ""
 """What the prompt is open for."""
 
@@ -40,6 +42,10 @@ class Talking(TurnSeen):
     _edited: int | None = None
     _draft_timer: Timer | None = None
     _draft = ""
+    _aside = ""
+    """The draft that waits while an earlier message is edited."""
+    _interrupted = ELSE
+    """What the prompt was open for when a question of another part took the line."""
 
     @property
     def running(self) -> bool:
@@ -60,9 +66,38 @@ class Talking(TurnSeen):
         if self.waiting_for_leave is not None:
             self.ask_leave()
             return
-        self.purpose = TALK
-        self.ask(_LEAD, text or self._draft)
-        self.prompt.right = self._prompt_keys()
+        self._keep_draft()
+        self._talk_on(text or self._draft)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One question at a time: the answer to the one is never taken for that to another."""
+        if self.asking and self.purpose == ELSE and action in _QUESTIONS:
+            return False
+        return super().check_action(action, parameters)
+
+    def ask(self, lead: Spans, text: str) -> None:
+        """A question of another part of the screen: its answer is not said to anyone, and the draft waits."""
+        self._keep_draft()
+        self._interrupted = self._interrupted or self.purpose
+        self.purpose = ELSE
+        super().ask(lead, text)
+
+    def _own_question(self, purpose: str, lead: Spans, text: str = "") -> None:
+        """A question of this part; one of another part is given up for it."""
+        if self.asking and self.purpose == ELSE:
+            super().left()
+        self._interrupted, self.purpose = ELSE, purpose
+        super().ask(lead, text)
+
+    def _answered(self) -> None:
+        """After a question of another part, unless it asks for more: back to what it interrupted."""
+        was = self._interrupted
+        if was and not self.asking:
+            self._talk_on(self._draft)
+            if was == LEAVE:
+                self.ask_leave()
+            else:
+                self.leave_wanted()
 
     def say(self, words: Spans) -> None:
         """What happened, or that something may be said."""
@@ -71,8 +106,6 @@ class Talking(TurnSeen):
 
     def action_go(self) -> None:
         """Ask for a call's number."""
-        self._keep_draft()
-        self.purpose = ELSE
         self.ask([Span(" call › ", "accent bold")], "")
 
     def _prompt_keys(self) -> Spans:
@@ -85,8 +118,8 @@ class Talking(TurnSeen):
         return []
 
     def leave_wanted(self) -> None:
-        """A tool waits: ask at once, unless something is being typed."""
-        if self.purpose != LEAVE and not (self.purpose == TALK and self.prompt.text):
+        """A tool waits: ask at once, unless something is being typed or asked."""
+        if not self.asking or (self.purpose == TALK and not self.prompt.text):
             self.ask_leave()
 
     def ask_leave(self) -> None:
@@ -94,8 +127,6 @@ class Talking(TurnSeen):
         call = self.waiting_for_leave
         if call is None:
             return
-        self._keep_draft()
-        self.purpose = LEAVE
         what = ""
         if isinstance(call.input, dict):
             what = safe_text.one_line(str(call.input.get("path", "")), 60)
@@ -107,7 +138,8 @@ class Talking(TurnSeen):
         ]
         keys += [Span("n", "accent bold"), Span(" never ", "dim")]
         lead = [Span(" ? ", "warn bold"), Span(f"{safe_text.one_line(call.name, 30)} {what}  ", "ink"), *keys]
-        self.ask(lead, "")
+        self._keep_draft()
+        self._own_question(LEAVE, lead)
         self.prompt.show(lead, keys=tuple(_LEAVES))
 
     def submitted(self, text: str) -> None:
@@ -117,21 +149,28 @@ class Talking(TurnSeen):
             self._talk(text)
         elif purpose == LEAVE:
             call = self.waiting_for_leave
-            self._back_to_talk()
+            self._talk_on(self._draft)
             if call is not None:
                 self.host.feed(ev.Permitted(call.id, ev.Leave[_LEAVES[text]]))
             self.ask_leave()
         elif purpose == QUIT:
-            self._back_to_talk()
+            self._talk_on(self._draft)
             if text == "y":
                 self.run_worker(self._leave_for_good(), group="leaving")
+            else:
+                self.leave_wanted()
         else:
             super().submitted(text)
+            self._answered()
 
     def _talk(self, text: str) -> None:
-        self.prompt.set_text("")
-        self._draft = ""
-        self._keep_now("")
+        self._draft, self._aside = self._aside, ""
+        self.prompt.set_text(self._draft)
+        self._keep_now(self._draft)
+        self.tell(text)
+
+    def tell(self, text: str) -> None:
+        """Say `text` to the partner."""
         words = text.strip()
         if not words:
             return
@@ -146,17 +185,31 @@ class Talking(TurnSeen):
         self.along = True
         self.host.feed(ev.Said(words))
 
-    def _back_to_talk(self) -> None:
-        self.purpose = TALK
-        self.ask(_LEAD, self._draft)
+    def _talk_on(self, text: str) -> None:
+        self._own_question(TALK, _LEAD, text)
         self.prompt.right = self._prompt_keys()
 
     def left(self) -> None:
-        """`esc` closes the prompt; what was typed stays for later."""
+        """`esc` closes the prompt; what was typed stays for later. A question asked meanwhile gives way to it."""
+        if self._interrupted:
+            super().left()
+            self._answered()
+            return
         self._keep_draft()
+        if self._aside:
+            self._draft, self._aside = self._aside, ""
+            self._keep_now(self._draft)
         self._edited = None
         self.purpose = ELSE
         super().left()
+
+    def recover_draft(self, text: str) -> None:
+        """Offer what stood in the prompt when the chat ended, unless something was typed already."""
+        if self._draft or (self.purpose == TALK and self.prompt.text):
+            return
+        self._draft = text
+        if self.purpose == TALK or not self.asking:
+            self._talk_on(text)
 
     def _keep_draft(self) -> None:
         if self.purpose == TALK:
@@ -226,6 +279,9 @@ class Talking(TurnSeen):
             before = tree[before].parent
             if is_head:
                 break
+        self._keep_draft()
+        if self._edited is None:
+            self._aside = self._draft
         self.action_prompt(read(tree[node].block).text)
         self._edited = before
 
@@ -251,12 +307,11 @@ class Talking(TurnSeen):
         staged = len(self.overlay.staged) if self.overlay is not None else 0
         if not self.running and not staged:
             return True
-        self.purpose = QUIT
         what = "a turn runs: end it and leave?  " if self.running else ""
         what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and stay: leave?  "
         lead = [Span(" ? ", "warn bold"), Span(what, "ink")]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
-        self.ask(lead, "")
+        self._own_question(QUIT, lead)
         self.prompt.show(lead, keys=("y", "n"))
         return False
 

@@ -101,10 +101,9 @@ class ChatScreen(ChatFigures, Partnered, Talking):
             words.append(Span(f"; not carried over: {', '.join(host.lost)}", "warn"))
         self.say(words)
         if host.recovered.draft:
-            self._draft = host.recovered.draft
-            self.action_prompt()
+            self.recover_draft(host.recovered.draft)
         for words_ in self._early:
-            self._talk(words_)
+            self.tell(words_)
         self._early = ()
 
     def on_record_changed(self, message: RecordChanged) -> None:

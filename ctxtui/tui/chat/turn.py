@@ -161,7 +161,7 @@ class TurnSeen(InspectorScreen):
         if self.study is not None and partner is not None:
             self._live = self.chat.live_count(self.study, partner.model)
         self._frames = self._frames or self.set_interval(FRAME, self._frame)
-        self._counts = self._counts or self.set_interval(_COUNT, self._count)
+        self._counts = self._counts or self.set_interval(_COUNT, self._answer_count)
 
     def _began(self, moment: mo.CallBegan) -> None:
         if self._draft_sent is not None and moment.call.first_byte is not None:
@@ -189,7 +189,7 @@ class TurnSeen(InspectorScreen):
             self._dirty = False
             self.panels.transcript.grew()
 
-    def _count(self) -> None:
+    def _answer_count(self) -> None:
         if self._live is not None:
             live = self._live
             self.run_worker(lambda: self.post_message(Counted(live.advance())), thread=True, group="live count")

@@ -73,7 +73,7 @@ class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summariz
         self.prompt.can_focus = False
         self.prompt.lead = [Span(" › ", "accent")]
         self.say(())
-        self._offer()
+        self.offer_keys()
         self.start()
         self.set_interval(1.0, self._tick)
 
@@ -121,7 +121,7 @@ class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summariz
         transcript.changed(node, to_end=to_end, new=new)
         self.refind()
         self.panels.draw_map()
-        self._offer()
+        self.offer_keys()
 
     def replan(self) -> None:
         """The panes stand elsewhere now."""
@@ -140,7 +140,7 @@ class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summariz
             self.replan()
             self.call_after_refresh(self.show)
         self.panels.draw_map()
-        self._offer()
+        self.offer_keys()
 
     def on_pane_moved(self, message: Transcript.Moved) -> None:
         """The cursor is on another block: the map's mark follows."""
@@ -148,11 +148,11 @@ class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summariz
             if self._pointing is not None:
                 self._pointing.stop()
             self._pointing = self.set_timer(_POINT, self.panels.point)
-            self._offer()
+            self.offer_keys()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""
-        self._offer()
+        self.offer_keys()
 
     # Commands
 
@@ -179,7 +179,8 @@ class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summariz
         transcript = self.panels.transcript
         return BLOCK if transcript.node is not None else PUT_IN if transcript.new is not None else ""
 
-    def _offer(self) -> None:
+    def offer_keys(self) -> None:
+        """Show the keys that can be used now."""
         situation = self._situated()
         if situation != self._situation:
             self._situation = situation

@@ -96,9 +96,9 @@ class Editing(Searching):
         if self.desk.has_edits(self.thread):
             self.show()
         else:
-            self._offer()
+            self.offer_keys()
 
-    def _offer(self) -> None:
+    def offer_keys(self) -> None:
         """Other keys can be used now."""
         raise NotImplementedError
 
