@@ -209,7 +209,7 @@ def _passing(error: str) -> bool:
 
 
 class TextLine(Protocol):
-    """Sends a body and gives the bytes of the answer (`providers.line.SdkLine`)."""
+    """Sends a body and gives the bytes of the answer (`providers.sdk_client.SdkLine`)."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
         """The bytes of the answer to `body` as they come. Raises `ProviderError`."""

@@ -16,7 +16,7 @@ class Running:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
     `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `counted`. A
-    block's tokens are those of `lab.figures`: differences of rounded running sums, so that rows add up to figures.
+    block's tokens are those of `analysis.figures`: differences of rounded running sums, so that rows add up to figures.
     When the book has learnt new weights, `advance` makes the totals anew beside the old ones, and swaps them when they
     are as many; `version` is that of the weights behind those that are read.
     """

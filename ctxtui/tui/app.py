@@ -19,7 +19,7 @@ MakeScreen = Callable[[], Screen[Any]]
 
 
 class Background(Protocol):
-    """Work that goes on as long as the app runs (`runtime.fulltext_apart.Filler`)."""
+    """Work that goes on as long as the app runs (`services.workers.index_worker.Filler`)."""
 
     def run(self) -> None:
         """Do it; for a thread."""

@@ -15,7 +15,7 @@ from tests.cases.claude_code import generate
 HEAVY = set("anthropic openai mcp aiohttp tiktoken sqlite_utils genai_prices pydantic httpx2".split())
 RUN = """
 import asyncio, json, sys
-from ctxtui.runtime.config import load
+from ctxtui.services.config.config import load
 from ctxtui.tui.start import make_app
 
 async def main(name):
@@ -30,8 +30,8 @@ asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else None))
 CHAT = """
 import asyncio, json, sys
 from pathlib import Path
-from ctxtui.runtime.config import load
-from ctxtui.runtime.partner import Wish
+from ctxtui.services.config.config import load
+from ctxtui.services.chat.model_choice import Wish
 from ctxtui.tui.start import make_chat
 
 async def main():

@@ -98,34 +98,34 @@ class Keeper:
         return "done that"
 
     def import_(self, one: SessionSummary) -> str:
-        """As `runtime.keeping`."""
+        """As `services.library.session_actions`."""
         return self._note("import", one.key)
 
     def rename(self, one: SessionSummary, title: str) -> str:
-        """As `runtime.keeping`."""
+        """As `services.library.session_actions`."""
         return self._note("rename", one.key, title)
 
     def tag(self, one: SessionSummary, tags: Sequence[str]) -> str:
-        """As `runtime.keeping`."""
+        """As `services.library.session_actions`."""
         return self._note("tag", one.key, *tags)
 
     def subscription(self, one: SessionSummary, on: bool) -> str:
         return self._note("subscription", one.key, on)
 
     def archive(self, one: SessionSummary, archived: bool) -> str:
-        """As `runtime.keeping`."""
+        """As `services.library.session_actions`."""
         return self._note("archive", one.key, archived)
 
     def delete(self, one: SessionSummary) -> str:
-        """As `runtime.keeping`."""
+        """As `services.library.session_actions`."""
         return self._note("delete", one.key)
 
     def export(self, one: SessionSummary, form: str, path: str) -> str:
-        """As `runtime.keeping`."""
+        """As `services.library.session_actions`."""
         return self._note("export", one.key, form, path)
 
     def export_name(self, one: SessionSummary, form: str) -> str:
-        """As `runtime.keeping`."""
+        """As `services.library.session_actions`."""
         return f"{one.key}.json"
 
 

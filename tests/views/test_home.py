@@ -29,12 +29,12 @@ def one(key: str, **known: object) -> SessionSummary:
     return SessionSummary(key=key, **{**fields, **known})  # type: ignore[arg-type]
 
 
-def keys(entries: tuple[session_list.Entry, ...]) -> session_list[str]:
+def keys(entries: tuple[session_list.Entry, ...]) -> list[str]:
     """Keys of sessions, names of groups."""
     return [f"[{e.name}: {e.note}]" if isinstance(e, Group) else e.key for e in entries]
 
 
-def sorted_by(name: str, *sessions: SessionSummary, falling: bool | None = None) -> session_list[str]:
+def sorted_by(name: str, *sessions: SessionSummary, falling: bool | None = None) -> list[str]:
     """Keys in the order of a column."""
     number = next(i for i, sort in enumerate(SORTS) if sort.name == name)
     wanted = Wanted(number, SORTS[number].falling if falling is None else falling)
@@ -204,8 +204,8 @@ def test_calls_of_a_session_that_goes_pass_to_the_one_that_has_them_too() -> Non
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcde"), max_size=5)), max_size=12))
-def test_totals_depend_on_what_is_there_now_only(steps: session_list[tuple[str, session_list[str]]]) -> None:
-    ledger, now = Ledger(), dict[str, session_list[str]]()
+def test_totals_depend_on_what_is_there_now_only(steps: list[tuple[str, list[str]]]) -> None:
+    ledger, now = Ledger(), dict[str, list[str]]()
     for session, calls in steps:
         ledger.put(session, spent(*calls))
         now[session] = calls

@@ -25,7 +25,7 @@ class Figures:
     call whose provider reports cache figures (None where there is but one: it had nothing to hit);
     `cache_read_of_unwritten` is the other common definition, read / (read +
     fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
-    `lab.bill`), `cost_usd` is the list price.
+    `analysis.money.bill`), `cost_usd` is the list price.
     """
 
     calls: int = 0

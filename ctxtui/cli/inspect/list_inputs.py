@@ -31,7 +31,7 @@ class Asked:
     loaded: Loaded
     settings: Settings
     rule: str = ""
-    """What phases begin by: a word of `runtime.phasing.WORDS`, a regular expression, or "" for the user's names."""
+    """What phases begin by: a word of `phase_rules.WORDS`, a regular expression, or "" for the user's names."""
 
     @property
     def family(self) -> list[Kin]:

@@ -1,6 +1,6 @@
 """What the Anthropic Messages API refuses, written from its documentation alone (facts §1, §2).
 
-Independent of `curation.legality` on purpose: what that lets through is held against this.
+Independent of `curation.legality.legality` on purpose: what that lets through is held against this.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What OpenAI's Responses API refuses, written from its types and reports alone (facts §4).
 
-Independent of `curation.legality` on purpose: what that lets through is held against this.
+Independent of `curation.legality.legality` on purpose: what that lets through is held against this.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Audit(NamedTuple):
 
 
 def audit(loaded: Loaded, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
-    """Every call of a recording, foretold by the calls before it (see `lab.audit`, `lab.cache_audit`)."""
+    """Every call of a recording, foretold by the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
     book = book_for(loaded.session, counter, settings, estimator)
     count_all(book, counter)
     return Audit(audited(book), cache_audited(book, cached_by(book)))

@@ -74,7 +74,7 @@ def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
 
 
 def page(lines: Iterable[str], setting: str = "", env: Mapping[str, str] | None = None) -> None:
-    """Show `lines` (safe to draw: see `views.safe_text`) in the pager and wait for it. The file is removed after it.
+    """Show `lines` (safe to draw: see `safe_text`) in the pager and wait for it. The file is removed after it.
 
     Raises `NoPager`. less gets no ``-R`` from the environment: what is in the text is shown and never obeyed.
     """

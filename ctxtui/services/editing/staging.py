@@ -35,7 +35,7 @@ MANY: Final = 20_000
 
 
 class Kept(Protocol):
-    """Where overlays come from and are saved (`runtime.overlays.Overlays`)."""
+    """Where overlays come from and are saved (`services.editing.overlay.Overlays`)."""
 
     def of(self, thread: str) -> Overlay:
         """The overlay of `thread`."""

@@ -40,7 +40,7 @@ MOST = 2000
 
 
 class Everywhere(Protocol):
-    """What searches (`runtime.search_apart.SearchApart`)."""
+    """What searches (`services.workers.search_worker.SearchApart`)."""
 
     def steps(self, text: str, regex: bool) -> Iterator[Step]:
         """Search for `text`; for a worker thread."""

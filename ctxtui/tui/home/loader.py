@@ -21,7 +21,7 @@ BATCH: Final = 0.15
 
 
 class Sessions(Protocol):
-    """Where Home has its sessions from (`runtime.shelf.Shelf`). All but `glimpses` are for worker threads."""
+    """Where Home has its sessions from (`library.Shelf`). All but `glimpses` are for worker threads."""
 
     def glimpses(self) -> list[SessionSummary]:
         """Every recording by name and file times."""

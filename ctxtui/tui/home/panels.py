@@ -126,5 +126,5 @@ class Welcome(Board):
         return [Span("esc", "accent bold"), Span(" close", "dim")]
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """As `views.home_welcome`."""
+        """As `views.home.status`."""
         return welcome(width)

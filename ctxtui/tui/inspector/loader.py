@@ -31,7 +31,7 @@ _PAUSE: Final = 0.01
 
 
 class Source(Protocol):
-    """Where the Inspector has its session from (`runtime.inspection.Inspection`)."""
+    """Where the Inspector has its session from (`services.session_source.Inspection`)."""
 
     name: str
 
@@ -58,7 +58,7 @@ class Source(Protocol):
 
     @property
     def phase_rule(self) -> str:
-        """What phases begin by (see `runtime.phasing.begun`)."""
+        """What phases begin by (see `services.study.phase_rules.begun`)."""
 
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""

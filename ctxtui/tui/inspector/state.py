@@ -28,7 +28,7 @@ class Desk(Screen[None]):
     `came_from` the thread that was shown before this one.
     """
 
-    # The screen is as large as the terminal: see `tui.look.still`.
+    # The screen is as large as the terminal: see `tui.widgets.still`.
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def __init__(self, source: Source, follow: bool) -> None:

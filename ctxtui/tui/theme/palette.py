@@ -66,7 +66,7 @@ class Palette:
         return bool(self.colours)
 
     def style(self, words: str, ground: str = "") -> Style:
-        """The style of `words` (see `views.span.Span`); `ground` is the row's (``on-cur``), which the words' own hides.
+        """The style of `words` (see `span.Span`); `ground` is the row's (``on-cur``), which the words' own hides.
 
         Unknown words are an error of the program: KeyError.
         """

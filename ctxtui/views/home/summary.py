@@ -118,7 +118,7 @@ class SessionSummary:
     spent: tuple[CallSpent, ...] = ()
     """Every call of every thread, for totals over sessions."""
     by_category: tuple[tuple[str, float], ...] = ()
-    """(category, USD) as `lab.spending` shares the money out; they add up to `cost_usd`."""
+    """(category, USD) as `analysis.money.spending` shares the money out; they add up to `cost_usd`."""
     by_tool: tuple[tuple[str, float], ...] = ()
     """(tool, USD), likewise."""
     refused: str = ""

@@ -49,7 +49,7 @@ class ThreadSums:
         self._sums: dict[str, _Sum] = {}
 
     def rows(self, session: Session, costs: Mapping[str, Cost | None]) -> list[ThreadRow]:
-        """The threads as a tree (see `lab.family.ordered`); `costs` holds prices by call, None where there is none."""
+        """The threads as a tree (see `thread_tree.ordered`); `costs` holds prices by call, None where there is none."""
         return [
             self._with(session, row, costs)
             for row in (_row(session, thread, depth, last) for thread, depth, last in ordered(session))
@@ -95,7 +95,7 @@ def _peak(session: Session, rest: Sequence[str], peak: int | None) -> int | None
 
 
 def thread_rows(session: Session) -> list[ThreadRow]:
-    """The threads as a tree (see `lab.family.ordered`), without peaks and costs."""
+    """The threads as a tree (see `thread_tree.ordered`), without peaks and costs."""
     return [_row(session, thread, depth, last) for thread, depth, last in ordered(session)]
 
 

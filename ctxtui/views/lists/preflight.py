@@ -25,7 +25,7 @@ class Said(Protocol):
 
 
 class Ahead(Protocol):
-    """What there is to tell; see `runtime.preflight.Preflight`."""
+    """What there is to tell; see `services.library.preflight.Preflight`."""
 
     @property
     def outlook(self) -> Outlook: ...
@@ -123,7 +123,7 @@ def _eaten(what: Ahead) -> Iterator[list[Span]]:
 
 
 class Set(Protocol):
-    """A set of edits; see `runtime.smallest.Smallest`."""
+    """A set of edits; see `services.library.preflight.Smallest`."""
 
     @property
     def kinds(self) -> dict[str, int]: ...

@@ -1,7 +1,7 @@
 """Signs: one glyph, one letter and one style for every category, mark and cache state (the look book's tables).
 
 All glyphs take one cell and none has an emoji form. The letters serve terminals without Unicode; what else stands
-between ASCII and the glyphs is a table at the edge (`tui.look.glyphs`).
+between ASCII and the glyphs is a table at the edge (`tui.theme.glyphs`).
 """
 
 from __future__ import annotations
