@@ -18,7 +18,7 @@ from aiohttp import web
 from benchmarks.measure import Result, percentile
 from benchmarks.sessions import home
 from benchmarks.terminal import CTXTUI, Terminal
-from tests.runtime.chatting import sse
+from tests.services.chatting import sse
 
 GET_STREAM = 158.0
 """Seconds of processor time of ``Markdown.get_stream`` for this stream."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.cli.run import run
-from tests.runtime.lookalike import claude_code
+from tests.services.lookalike import claude_code
 
 pytest_plugins = "pytester"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.runtime.lookalike import ClaudeCode, claude_code, codex, lines
+from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
 
 GOOD = claude_code(3)
 ROWS = GOOD.splitlines(keepends=True)

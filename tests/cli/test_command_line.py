@@ -13,7 +13,7 @@ from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import ENTRIES, help_text
 from ctxtui.cli.group import main_group
 from tests.cli.conftest import PROGRAM, Run, program
-from tests.runtime.lookalike import claude_code
+from tests.services.lookalike import claude_code
 
 
 def test_version_and_help_load_nothing(home: Path) -> None:

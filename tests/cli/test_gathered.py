@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.conftest import Run
-from tests.runtime.test_gathering import logs
+from tests.services.recordings.test_gathering import logs
 
 
 def test_commands_take_such_a_folder(ctxtui: Run, tmp_path: Path) -> None:

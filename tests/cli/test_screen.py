@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.runtime.lookalike import ClaudeCode, claude_code, lines
+from tests.services.lookalike import ClaudeCode, claude_code, lines
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?>=<]*[A-Za-z$]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_].*?\x1b\\|.)")
 

@@ -8,7 +8,7 @@ import pytest
 
 from ctxtui.services.config.projects import folder_name
 from tests.cli.conftest import Run
-from tests.runtime.lookalike import ClaudeCode, claude_code, codex, lines
+from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.summary_request import SECTIONS, inside, needed, outside, template
-from tests.curation.test_price_tag import long_talk, result
+from tests.curation.price.test_price_tag import long_talk, result
 
 
 def part() -> tuple[Context, list[int]]:

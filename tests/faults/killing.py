@@ -34,7 +34,7 @@ from ctxtui.store.append import SLOTS
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import Ended, InFlight, Work
-from tests.runtime.chatting import answer, text, use
+from tests.services.chatting import answer, text, use
 
 MODEL = "claude-opus-4-8"
 

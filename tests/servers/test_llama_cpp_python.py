@@ -17,8 +17,8 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import Wish, choose
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
-from tests.runtime.chatting import Chat, config, hosted
 from tests.servers.conftest import llama_cpp_python
+from tests.services.chatting import Chat, config, hosted
 
 pytestmark = pytest.mark.slow
 

@@ -11,13 +11,12 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.registry import FORMATS, detect
 from tests.cases import agents, wire_traffic
 from tests.corpus import CORPUS
-from tests.transcripts import (
+from tests.transcripts.formats import (
     test_aider,
     test_copilot_cli,
     test_event_stream,
     test_gemini_cli,
     test_har,
-    test_inspect,
     test_lm_studio,
     test_openai_items,
     test_root_llm_log,
@@ -25,6 +24,7 @@ from tests.transcripts import (
     test_tasks,
     test_vcr,
 )
+from tests.transcripts.formats.inspect_ai import test_inspect
 from tests.transcripts.reading import as_bytes, as_lines, survives_depth
 
 FOLDERS = {

@@ -23,8 +23,8 @@ from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.start import make_chat
 from ctxtui.views.text.span import Spans
 from tests.providers.served import Served, served, streaming
-from tests.runtime.chatting import MODEL, answer, config, provider, text, use
-from tests.runtime.test_hosting import PART, hanging
+from tests.services.chat.test_host import PART, hanging
+from tests.services.chatting import MODEL, answer, config, provider, text, use
 
 Opened = tuple[ChatScreen, Pilot[None]]
 

@@ -1,0 +1,343 @@
+"""What a recorded session reads from the cache is foretold from earlier calls alone, and misses have a cause."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtui.analysis.cache import what_if
+from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_audited, cache_bands, cache_summary
+from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, sent_at
+from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
+from ctxtui.core import block
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.session import CallSeen
+from ctxtui.core.usage import Usage
+from ctxtui.services.config.package_data import cache_rules, model_table
+from ctxtui.wire import anthropic
+from tests.analysis.audits import OPUS4, OPUS45, Provider, report, result, speech, tool
+from tests.analysis.sessions import Script, book, thinking
+from tests.cache.bodies import Desk
+
+FLOOR = 4_000
+"""What is left in the cache when all of a conversation is lost."""
+
+
+class Talk:
+    """A session of Claude Code against a provider that caches: each call reads what the one before it left."""
+
+    def __init__(self, model: str = OPUS45, life: str = "5m") -> None:
+        self.script = Script(model)
+        self.provider = Provider()
+        self.dice = random.Random(3)
+        self.life = life
+        self.left = 0
+        self.script.hear(block.text(speech(self.dice, 200, 300)))
+
+    def call(self, after: float = 10.0, read: int | None = None, tokens: int | None = None) -> Call:
+        """One round; it reads what was left unless `read` says otherwise."""
+        id_ = f"t{len(self.script.session.calls)}"
+        made = self.script.call(tool("bash", speech(self.dice, 5, 40), id_), after=after)
+        whole = self.provider.tokens(self.script, made.sent_head) if tokens is None else tokens
+        got = self.left if read is None else read
+        written = {f"write_{self.life}": whole - got - 3}
+        made = report(self.script, made, Usage(fresh=3, cache_read=got, output=60, **written))
+        self.script.hear(result(speech(self.dice, 1500, 2500), id_))
+        self.left = whole - 3
+        return made
+
+    def rows(self) -> list[CacheAudited]:
+        return audit(self.script)
+
+
+def audit(script: Script) -> list[CacheAudited]:
+    made = book(script.session, model_table())
+    return cache_audited(made, lambda call: cache_rules().rules(made.card(call.model), call.provider))
+
+
+def test_each_call_reads_what_the_one_before_left() -> None:
+    talk = Talk()
+    for _ in range(12):
+        talk.call()
+    rows = talk.rows()
+    assert len(rows) == 11 and all(row.within and not row.missed and not row.alarm for row in rows)
+    assert all(row.inferred for row in rows)
+
+
+def test_five_minutes_count_from_the_start_of_the_call_before() -> None:
+    talk = Talk()
+    talk.call()
+    talk.call()
+    talk.call(after=300)
+    talk.call(after=301, read=0)
+    rows = talk.rows()
+    assert [row.alarm for row in rows] == [False, False, True]
+    assert rows[-1].cause == "expired" and rows[-1].evidence == "1 seconds after its lifetime had ended"
+
+
+def test_a_session_that_writes_for_an_hour_keeps_its_prefix_for_an_hour() -> None:
+    talk = Talk(life="1h")
+    for _ in range(3):
+        talk.call()
+    talk.call(after=3000)
+    talk.call(after=3700, read=0)
+    assert [(row.alarm, row.missed) for row in talk.rows()] == [(False, False)] * 3 + [(True, True)]
+
+
+def test_what_other_traffic_keeps_warm_is_remembered() -> None:
+    talk = Talk()
+    talk.call(read=FLOOR)
+    talk.call()
+    talk.call(after=4000, read=FLOOR)
+    last = talk.rows()[-1]
+    assert last.alarm and last.predicted == FLOOR and last.within
+
+
+def test_a_compaction_leaves_system_prompt_and_tools() -> None:
+    talk = Talk()
+    for _ in range(6):
+        talk.call()
+    talk.script.head = 0
+    talk.script.epoch = Epoch(2, EpochStart.COMPACTION, "20k → 3k")
+    talk.script.hear(block.text("a summary"))
+    talk.call(read=FLOOR, tokens=14_000)
+    last = talk.rows()[-1]
+    assert last.cause == "compaction" and "20k → 3k" in last.evidence
+
+
+def test_a_resumed_client_with_new_words_reads_only_what_is_shared() -> None:
+    talk = Talk()
+    talk.call(read=FLOOR)
+    for _ in range(4):
+        talk.call()
+    talk.script.epoch = Epoch(2, EpochStart.RESUME)
+    talk.script.hear(block.text("go on"))
+    talk.call(read=FLOOR)
+    last = talk.rows()[-1]
+    assert last.alarm and last.cause == "resume" and last.predicted == FLOOR
+
+
+def test_another_model_reads_nothing() -> None:
+    talk = Talk()
+    for _ in range(3):
+        talk.call()
+    talk.script.model = OPUS4
+    talk.call(read=0)
+    assert (talk.rows()[-1].cause, talk.rows()[-1].alarm) == ("model", True)
+
+
+def test_thinking_is_stripped_when_a_person_speaks_on_models_that_strip() -> None:
+    for model, alarm in ((OPUS4, True), (OPUS45, False)):
+        talk = Talk(model)
+        script = talk.script
+        for n in range(12):
+            id_ = f"t{n}"
+            parts = [thinking(speech(talk.dice, 10, 30)), tool("bash", "x", id_), tool("bash", "y", id_ + "b")]
+            made = script.call(*parts)
+            whole = talk.provider.tokens(script, made.sent_head)
+            usage = Usage(fresh=3, cache_read=talk.left, write_5m=whole - talk.left - 3, output=90)
+            report(script, made, usage)
+            script.hear(result(speech(talk.dice, 1500, 2500), id_), result("b", id_ + "b"))
+            talk.left = whole - 3
+        script.hear(block.text("and now something else"))
+        talk.call(read=FLOOR if alarm else None)
+        last = talk.rows()[-1]
+        assert last.alarm is alarm and last.missed is alarm
+        assert last.cause == ("thinking stripped" if alarm else "")
+
+
+def test_a_miss_that_nothing_explains_is_listed_with_its_evidence() -> None:
+    talk = Talk()
+    for _ in range(4):
+        talk.call()
+    talk.call(read=0)
+    last = talk.rows()[-1]
+    assert last.cause == NOT_IN_RECORD and "nothing was read" in last.evidence
+    misses = cache_summary(talk.rows())["anthropic"]["misses"]
+    assert misses == {"reported": 1, "foreseen": 0, "false_alarms": 0, "not_in_record": 1}
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 9), st.integers(0, 30_000))
+def test_no_forecast_up_to_a_call_knows_its_report_or_what_follows(k: int, read: int) -> None:
+    talk = Talk()
+    calls = [talk.call() for _ in range(10)]
+    before = talk.rows()[: k - 1]
+    usage = calls[k].usage
+    assert usage is not None
+    changed = replace(usage, cache_read=read, write_5m=max(0, usage.input - read - 3))
+    talk.script.session.apply(CallSeen(replace(calls[k], usage=changed)))
+    after = talk.rows()
+    assert after[: k - 1] == before
+    assert after[k - 1].predicted == talk_predicted(k)
+
+
+def talk_predicted(k: int) -> int:
+    talk = Talk()
+    for _ in range(10):
+        talk.call()
+    return talk.rows()[k - 1].predicted
+
+
+def test_a_copys_times_are_not_believed() -> None:
+    call = Call("a", "main", started=100.0, ended=100.2)
+    assert sent_at(call) is None
+    assert sent_at(replace(call, extra={ASKED_AT: 40.0})) == 40.0
+    assert sent_at(replace(call, ended=103.0)) == 100.0
+    clock = Clock()
+    assert not clock.known(call) and clock.at(call) == 0.0
+    clock.tick(replace(call, ended=103.0))
+    clock.tick(call)
+    # The second call started at the first one's time at the earliest, three minutes later at the latest.
+    assert (clock.at(call), clock.last) == (100.0, 280.0)
+
+
+def test_a_cache_that_lags_is_taken_to_stay_behind_as_often_as_it_did() -> None:
+    habit = Habit()
+    for read, expected in ((1000, 5000), (1000, 6000), (1000, 7000)):
+        habit.read(read, expected, usual=True)
+    assert habit.lags and habit.behind == 1000
+    habit.read(8000, 8000, usual=True)
+    assert not habit.lags
+
+
+def test_bands_only_where_a_cache_has_no_markers() -> None:
+    talk = Talk()
+    for _ in range(5):
+        talk.call()
+    assert cache_bands(talk.rows()) == {}
+
+
+def after(talk: Talk, at: float) -> CacheForecast:
+    """What is foretold of the call that would follow the last one."""
+    made = book(talk.script.session, model_table())
+    calls = talk.script.session.thread_calls()
+    found = what_if.following(
+        made, lambda call: cache_rules().rules(made.card(call.model), call.provider), calls[-1], talk.script.head, at
+    )
+    assert found.forecast is not None
+    return found.forecast
+
+
+def test_the_next_call_reads_what_is_left_until_it_expires() -> None:
+    talk = Talk()
+    for _ in range(5):
+        last = talk.call()
+    assert last.started is not None and last.usage is not None
+    soon = after(talk, last.started + 20)
+    assert soon.read == last.usage.cache_read + last.usage.cache_write and not soon.cause.name
+    usage = usage_of(soon)
+    assert usage.input == soon.input and usage.cache_read == soon.read and usage.write_5m > 0
+    late = after(talk, last.started + 301)
+    assert late.read == 0 and late.cause.name == "expired" and usage_of(late).input == late.input
+
+
+def test_the_forecast_of_the_next_call_is_the_one_that_is_audited() -> None:
+    talk = Talk()
+    for _ in range(6):
+        talk.call()
+    soon = after(talk, talk.script.clock + 10)
+    talk.call()
+    assert talk.rows()[-1].predicted == soon.read
+
+
+def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
+    desk = Desk()
+    mark = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    body = {
+        "model": desk.model,
+        "max_tokens": 9,
+        "system": [{"type": "text", "text": "rules " * 3000, **mark}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "go on", **mark}]}],
+    }
+    sent = anthropic.decode_request(json.dumps(body).encode())
+    script = Script(desk.model)
+    script.head = script.session.tree.extend(0, sent.items)
+    call = script.call(usage=Usage(write_1h=3_100, output=5))
+    session = script.session
+    session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))
+    head = script.hear(block.text("and then?")).head
+    made = book(session, model_table())
+    rules = cache_rules().rules(made.card(call.model), call.provider)
+    found = what_if.following(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
+    marks = [(session.tree[one.spot.node].place.section, one.ends, one.life) for one in found.prompt.marks]
+    assert marks == [("system", 0, 3600.0), ("messages", 1, 3600.0)]
+    assert found.floors == (0, 0)
+
+
+# --- requests on record: markers and parameters are known -------------------------------------------------------------
+
+
+def wired(*bodies: dict[str, object], extra: dict[str, object] | None = None) -> list[CacheAudited]:
+    """An audit of recorded request bodies, ten seconds apart, against a provider that does as the simulator says; the
+    last one reads nothing."""
+    desk = Desk()
+    script = Script(desk.model)
+    for n, body in enumerate(bodies):
+        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        made = desk.of(sent)[0]
+        outcome = desk.simulator.send(made, 1000.0 + 10 * n)
+        usage = outcome.usage(output=5)
+        if n == len(bodies) - 1:
+            usage = Usage(fresh=usage.fresh, write_5m=usage.cache_read + usage.cache_write, output=5)
+        script.head = script.session.tree.extend(0, sent.items)
+        call = script.call(usage=usage)
+        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE, extra=extra or {})))
+    return audit(script)
+
+
+def request(*texts: str, marked: bool = True, tools: tuple[str, ...] = ("read",), **more: object) -> dict[str, object]:
+    said = [{"type": "text", "text": words} for words in texts]
+    if marked:
+        said[-1]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
+    kinds = [{"name": name, "description": "d", "input_schema": {}} for name in tools]
+    return {"tools": kinds, "messages": [{"role": "user", "content": said}], **more}
+
+
+LONG = "words " * 900 + "#3000"
+
+
+@pytest.mark.parametrize(
+    ("last", "cause", "evidence"),
+    [
+        (request(LONG, "b", "c", tools=("read", "grep")), "tools", "other tools: grep added"),
+        (request(LONG, "b", "c", tool_choice={"type": "any"}), "parameter", "another parameter: tool_choice"),
+        (request(LONG, "b", "c", marked=False), "marker missing", "no marker in the request: nothing is cached"),
+        (request("else " + LONG, "b", "c"), "content", "the context parts from that of the call before it at block 3"),
+        (
+            request(LONG, "b", *(f"{n}" for n in range(30)), "c"),
+            "lookback",
+            "what was cached lies 12 positions beyond the lookback",
+        ),
+    ],
+)
+def test_the_cause_of_a_recorded_request_is_named(last: dict[str, object], cause: str, evidence: str) -> None:
+    row = wired(request(LONG), request(LONG, "b"), last)[-1]
+    assert (row.cause, row.evidence) == (cause, evidence)
+    assert row.missed and row.alarm and not row.inferred
+
+
+def test_a_recorded_request_that_should_have_hit_is_not_in_the_record() -> None:
+    row = wired(request(LONG), request(LONG, "b"), request(LONG, "b", "c"))[-1]
+    assert row.missed and not row.alarm and row.cause == NOT_IN_RECORD
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"diagnostics": {"cache_miss_reason": {"type": "tools_changed"}}}, "tools_changed, as found here"),
+        ({"diagnostics": {"cache_miss_reason": {"type": "model_changed"}}}, "model_changed, unlike here"),
+        ({"prompt_cache_diagnostics": {"cache_miss": {"reason": "tools_changed"}}}, "tools_changed, as found here"),
+        ({"diagnostics": {"cache_miss_reason": {"type": "unavailable"}}}, "unavailable"),
+        ({"diagnostics": None}, ""),
+    ],
+)
+def test_the_providers_own_diagnosis_is_held_against_ours(said: dict[str, object], words: str) -> None:
+    row = wired(request(LONG), request(LONG, "b"), request(LONG, "b", "c", tools=("grep",)), extra=said)[-1]
+    assert row.cause == "tools"
+    assert row.evidence.endswith(words and f"; the provider says {words}")

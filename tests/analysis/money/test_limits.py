@@ -1,0 +1,78 @@
+"""Recordings held against limits and baselines."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
+from ctxtui.core import block
+from ctxtui.core.call import Fidelity
+from ctxtui.core.usage import Usage
+from ctxtui.pricing.price import price_call
+from tests.analysis.money_cases import MODEL, agent, counted
+from tests.analysis.sessions import Script
+
+GOOD = Figures(10, 90_000, 9000, 0.5, 0.6, 2, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("limits", "passed"),
+    [
+        (Limits(90_000, 9000, 0.5, 2, 0.9), [True] * 5),
+        (Limits(89_999, 8999, 0.51, 1, 0.89), [False] * 5),
+        (Limits(), []),
+        (Limits(max_rewrites=0), [False]),
+    ],
+)
+def test_a_limit_holds_up_to_its_own_value(limits: Limits, passed: list[bool]) -> None:
+    assert [one.passed for one in verdicts(GOOD, limits)] == passed
+
+
+def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() -> None:
+    unknown = Figures(3, None, 10, None, None, 0, None, unpriced_calls=3)
+    found = verdicts(unknown, Limits(1, 100, 0.1, 0, 1.0))
+    assert [(one.limit, one.passed) for one in found] == [
+        ("max_context", False),
+        ("max_block_chars", True),
+        ("min_cache_read", False),
+        ("max_rewrites", True),
+        ("max_cost", False),
+    ]
+    assert "unknown" in found[0].told
+    assert verdicts(Figures(1), Limits(min_cache_read=0.5))[0].passed
+
+
+def test_a_baseline_allows_a_little_more_and_no_rewrite_more() -> None:
+    assert all(one.passed for one in against(GOOD, as_fields(GOOD)))
+    worse = Figures(10, 95_000, 9000, 0.4, 0.6, 3, 0.9)
+    assert [one.limit for one in against(worse, as_fields(GOOD)) if not one.passed] == [
+        "baseline context_tokens",
+        "baseline cache_read",
+        "baseline rewrites",
+    ]
+    assert all(one.passed for one in against(worse, as_fields(GOOD), tolerance=0.5))
+    assert [one.limit for one in against(GOOD, {"rewrites": 5, "cost_usd": None, "x": 1})] == ["baseline rewrites"]
+
+
+def test_figures_are_those_of_the_recording() -> None:
+    session = agent([1000, 3000, 10], [20, 4000, 20])
+    calls = list(session.calls.values())
+    found = figures_of(session, bill(counted(session), {c.id: price_call(c) for c in calls}), 12)
+    usages = [c.usage for c in calls if c.usage]
+    assert found.cache_read == sum(u.cache_read for u in usages) / sum(u.input for u in usages)
+    assert found.cache_read_of_unwritten == 1.0
+    assert (found.calls, found.context_tokens, found.rewrites, found.block_chars) == (4, 12, 1, 20_000)
+    assert found.cost_usd is not None
+    alone = Script(MODEL, Fidelity.WIRE)
+    alone.hear(block.text("x")).call(usage=Usage(fresh=5000))
+    assert figures_of(alone.session, bill(counted(alone.session), {}), 5000).cache_read is None
+
+
+def test_the_longest_block_is_one_that_was_sent() -> None:
+    script = Script(MODEL, Fidelity.WIRE)
+    use = block.of({"type": "tool_use", "id": "t", "name": "write", "input": {"text": "y" * 300}})
+    script.hear(block.text("a" * 50)).call(use, usage=Usage(fresh=100))
+    assert longest_block(script.session) == 50
+    script.hear(block.text("b")).call(block.text("c" * 9000), usage=Usage(fresh=100))
+    assert longest_block(script.session) == len('{"text":"' + "y" * 300 + '"}')

@@ -1,0 +1,132 @@
+"""What is said of a session is so."""
+
+from dataclasses import replace
+
+import pytest
+
+from ctxtui.analysis.session_events import duration, events, miss, misses, sentence, told
+from ctxtui.analysis.short_names import Names, short_model
+from ctxtui.core import block
+from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.session import MAIN, Happened
+from ctxtui.core.usage import Usage
+from tests.analysis.sessions import Script
+
+OPUS, SONNET = "claude-opus-4-20250514", "claude-sonnet-4-20250514"
+
+
+def cached(read: int, write: int, fresh: int = 4, hour: bool = False) -> Usage:
+    return Usage(fresh=fresh, cache_read=read, write_1h=write if hour else 0, write_5m=0 if hour else write)
+
+
+def script(*calls: tuple[Usage, float]) -> Script:
+    made = Script(OPUS)
+    for usage, after in calls:
+        made.hear(block.text("q")).call(block.text("a"), usage=usage, after=after)
+    return made
+
+
+def test_a_read_below_half_of_what_the_cache_held_is_a_miss_and_a_long_pause_its_cause() -> None:
+    made = script((cached(0, 100_000), 0), (cached(100_000, 88_000), 10), (cached(0, 188_100), 52 * 60))
+    (found,) = misses(made.session.thread_calls(MAIN))
+    assert (found.number, found.expected, found.read, found.cause) == (3, 188_000, 0, "pause")
+    assert told(found) == "188k rewritten after a 52-minute pause"
+    assert sentence(made.session, MAIN) == "188k rewritten after a 52-minute pause at call 3"
+
+
+def test_an_entry_of_one_hour_survives_a_pause_of_half_an_hour_so_the_pause_is_not_blamed() -> None:
+    made = script((cached(0, 50_000, hour=True), 0), (cached(0, 50_000), 1800))
+    (found,) = misses(made.session.thread_calls(MAIN))
+    assert found.cause == "" and told(found) == "50k rewritten; the recording does not say why"
+
+
+def test_a_hit_a_short_prefix_and_a_provider_without_cache_figures_are_no_misses() -> None:
+    assert misses(script((cached(0, 50_000), 0), (cached(50_000, 10), 9999)).session.thread_calls(MAIN)) == []
+    assert misses(script((cached(0, 900), 0), (cached(0, 900), 9999)).session.thread_calls(MAIN)) == []
+    silent = Usage(fresh=50_000, has_cache=False)
+    assert misses(script((silent, 0), (silent, 10)).session.thread_calls(MAIN)) == []
+
+
+def test_automatic_prefixes_are_held_against_the_whole_previous_input() -> None:
+    before = Call("a", MAIN, provider="openai", started=0.0, usage=Usage(fresh=1_000, cache_read=49_000))
+    call = Call("b", MAIN, provider="openai", started=5.0, usage=Usage(fresh=51_000))
+    found = miss(before, call, 2)
+    assert found is not None and found.rewritten == 50_000
+
+
+def test_a_change_of_model_and_a_compaction_are_named() -> None:
+    made = script((cached(0, 50_000), 0))
+    made.model = SONNET
+    made.hear(block.text("q")).call(usage=cached(0, 50_000))
+    assert misses(made.session.thread_calls(MAIN))[0].cause == "model"
+    made = script((cached(0, 50_000), 0))
+    made.epoch = Epoch(2, EpochStart.COMPACTION, "50k → 9k")
+    made.hear(block.text("q")).call(usage=cached(0, 9_000))
+    assert misses(made.session.thread_calls(MAIN))[0].cause == "compaction"
+
+
+def test_events_name_turns_jumps_errors_and_epochs() -> None:
+    made = script((cached(0, 10_000), 0), (cached(10_000, 9_000), 10))
+    made.hear(block.text("q")).call(usage=cached(19_000, 10), error="529 overloaded")
+    made.session.apply(Happened("interrupt", "interrupted by the user", after="msg_1"))
+    made.epoch = Epoch(2, EpochStart.RESUME, "after 13:25")
+    made.call(usage=cached(19_000, 10))
+    found = [(e.number, e.kind) for e in events(made.session, MAIN)]
+    assert found == [(1, "turn"), (1, "error"), (2, "turn"), (2, "jump"), (3, "turn"), (3, "error"), (4, "resume")]
+
+
+def test_sentences_for_sessions_without_a_miss() -> None:
+    assert sentence(Script(OPUS).session, MAIN) == "no call recorded"
+    assert sentence(script((cached(0, 12_000), 0)).session, MAIN) == "one call of 12k"
+    jumping = script((cached(0, 10_000), 0), (cached(10_000, 40_000), 10))
+    assert sentence(jumping.session, MAIN) == "call 2 brought 40k at once"
+    calm = script((cached(0, 10_000), 0), (cached(10_000, 100), 10))
+    assert sentence(calm.session, MAIN) == "50 % of 20k read from the cache over 2 calls"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (59, "59-second"),
+        (60, "1-minute"),
+        (3120, "52-minute"),
+        (7200, "2-hour"),
+        (90_000, "25-hour"),
+        (200_000, "2-day"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("model", "short"),
+    [
+        ("claude-opus-4-20250514", "opus-4"),
+        ("claude-3-5-sonnet-20241022", "sonnet-3-5"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "sonnet-4-5"),
+        ("anthropic/claude-opus-5-5", "opus-5-5"),
+        ("gpt-5.6-sol", "gpt-5.6-sol"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("qwen2.5-coder:7b", "qwen2.5-coder:7b"),
+    ],
+)
+def test_short_models(model: str, short: str) -> None:
+    assert short_model(model) == short
+
+
+def test_results_are_called_by_their_tool_in_every_dialect() -> None:
+    made = Script(OPUS)
+    made.hear(block.text("go")).call(block.of({"type": "tool_use", "id": "t1", "name": "Read", "input": {}}))
+    made.hear(block.of({"type": "tool_result", "tool_use_id": "t1", "content": "x"}))
+    tree = made.session.tree
+    assert Names(tree).label(tree[made.head]) == "Read"
+    chat = block.make("tool_call", {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}})
+    made.call(chat)
+    place = block.Place("messages", "tool")
+    head = tree.extend(
+        made.head,
+        [block.Item(block.header("tool", {"tool_call_id": "c"}), place), block.Item(block.text("out"), place)],
+    )
+    assert Names(tree).label(tree[head]) == "ls"
+    assert replace(tree[head]) == tree[head]

@@ -1,0 +1,105 @@
+"""`ctxtui curate`: requests that can be sent, price tags, and errors that say what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.offline.anthropic import validate
+from tests.cli.conftest import Run
+from tests.curation.price.test_price_tag import long_talk
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> Path:
+    """A recorded request with its answer, as a proxy writes them."""
+    scene = long_talk()
+    from ctxtui.wire.registry import encode
+
+    body = json.loads(encode(scene.request))
+    answer = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"],
+        "content": [{"type": "text", "text": "So it is."}], "stop_reason": "end_turn", "stop_sequence": None,
+        "usage": {"input_tokens": 60_000, "output_tokens": 5},
+    }  # fmt: skip
+    path = tmp_path / "pair.json"
+    path.write_text(json.dumps({"request": body, "response": answer}))
+    return path
+
+
+def recorded(path: Path) -> Any:
+    return json.loads(path.read_text())["request"]
+
+
+def test_without_a_policy_the_request_is_the_recorded_one(ctxtui: Run, request_file: Path) -> None:
+    ran = ctxtui("curate", request_file)
+    assert (ran.code, ran.json) == (0, recorded(request_file))
+    assert "main call 1: no edits" in ran.err
+
+
+def test_a_policy_makes_a_request_that_the_provider_takes(ctxtui: Run, request_file: Path) -> None:
+    ran = ctxtui("curate", request_file, "--policy", "truncate_results", "--set", "limit=500")
+    assert ran.code == 0 and validate.refusals(ran.json) == []
+    assert len(ran.out) < request_file.stat().st_size / 3
+    assert "truncate_results 10" in ran.err and "next miss" in ran.err and "refused" not in ran.err
+
+
+def test_a_dry_run_prints_no_request_and_json_holds_everything(ctxtui: Run, request_file: Path) -> None:
+    dry = ctxtui("curate", request_file, "--policy", "budget", "--set", "target=30000", "--dry-run")
+    assert (dry.code, dry.out) == (0, "")
+    whole = ctxtui("curate", request_file, "--policy", "budget", "--set", "target=30000", "--json").json
+    assert whole["schema_version"] == 1
+    assert whole["tokens"]["before"] - whole["tokens"]["after"] == whole["tokens"]["freed"] > 0
+    assert {edit["author"] for edit in whole["edits"]} == {"budget"}
+    assert [moment["name"] for moment in whole["moments"]][-1] == "next miss"
+    assert validate.refusals(whole["request"]) == [] and whole["violations"] == []
+    none = ctxtui("curate", request_file, "--policy", "budget", "--json", "--dry-run").json
+    assert (none["request"], none["edits"]) == (None, [])
+
+
+def test_edits_from_a_file_and_a_profile(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
+    first = ctxtui("curate", request_file, "--policy", "truncate_results", "--json", "--dry-run").json
+    edits = tmp_path / "edits.jsonl"
+    edits.write_text("\n".join(json.dumps(edit) for edit in first["edits"]))
+    again = ctxtui("curate", request_file, "--edits", edits, "--json", "--dry-run").json
+    assert again["tokens"] == first["tokens"]
+    profile = tmp_path / "lean.toml"
+    profile.write_text('[[policy]]\nuse = "truncate_results"\n[[policy]]\nuse = "minimise_schemas"\n')
+    assert ctxtui("curate", request_file, "--policy", profile, "--json", "--dry-run").json["tokens"] == first["tokens"]
+
+
+def test_other_forms(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
+    chat = ctxtui("curate", request_file, "--to", "openai-chat").json
+    assert chat["messages"][0]["role"] == "system"
+    kept = ctxtui("curate", request_file, "--to", "ctxtui", "--policy", "stateless", "-o", tmp_path / "own.jsonl")
+    assert kept.code == 0 and ctxtui("show", tmp_path / "own.jsonl").code == 0
+    after = ctxtui("curate", request_file, "--after").json
+    assert after["messages"][-1]["role"] == "assistant"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--policy", "budgit"], 5, "no policy 'budgit'; did you mean budget?"),
+        (["--policy", "budget", "--set", "x=1"], 2, "no policy here has a setting 'x' @ --set"),
+        (["--policy", "budget", "--set", "target=much"], 2, "budget: target must be int, not 'much' @ --set"),
+        (["--policy", "budget", "--set", "target"], 2, "'target' is no setting"),
+        (["--set", "target=1"], 2, "--set is for a policy"),
+        (["--policy", "gone.toml"], 5, "no such profile @ gone.toml"),
+        (["--edits", "gone.json"], 5, "no such file @ gone.json"),
+        (["--call", "9"], 5, "no call 9"),
+        (["--to", "codex"], 7, "not codex"),
+    ],
+)
+def test_errors(ctxtui: Run, request_file: Path, arguments: list[str], code: int, message: str) -> None:
+    ran = ctxtui("curate", request_file, *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err and "Traceback" not in ran.err
+
+
+def test_help_lists_every_policy(ctxtui: Run) -> None:
+    told = ctxtui("help", "policies").out
+    assert "budget" in told and "target = 0" in told

@@ -1,0 +1,92 @@
+"""`ctxtui diff`: exit codes as diff has them, the promised shape, and names of calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxtui.cli.inspect.diff import Context, named
+from tests.cli.conftest import Run
+from tests.services.lookalike import claude_code
+
+TOP = ["schema_version", "a", "b", "same", "shared", "kept", "entered", "left", "changed", "respelled", "first"]
+TOP += ["changes", "unsteady"]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "recording.jsonl"
+    path.write_bytes(claude_code(4))
+    return path
+
+
+def test_the_exit_code_says_whether_the_model_reads_the_same(ctxtui: Run, recording: Path) -> None:
+    assert ctxtui("diff", recording, recording).code == 0
+    assert ctxtui("diff", f"{recording}@3", f"{recording}#3").code == 0
+    assert ctxtui("diff", f"{recording}@3", "@4").code == 1
+    assert ctxtui("diff", f"{recording}@99", "@4").code == 5
+    assert ctxtui("diff", f"{recording}@3", "nowhere.jsonl").code == 5
+    assert ctxtui("diff", "@3", recording).code == 2
+
+
+def test_a_call_that_goes_on_from_another_entered_blocks(ctxtui: Run, recording: Path) -> None:
+    found = ctxtui("diff", f"{recording}@3", "@4", "--json").json
+    assert list(found) == TOP
+    assert (found["a"]["call"], found["b"]["call"], found["same"]) == (3, 4, False)
+    assert found["left"]["blocks"] == found["changed"]["blocks"] == 0 < found["entered"]["blocks"]
+    assert found["first"]["kind"] == "entered" and found["first"]["at"] == found["shared"]["blocks"] + 1
+    assert found["first"]["since_call"] == [None, 4]
+    assert [change["kind"] for change in found["changes"]] == ["entered"] * found["entered"]["blocks"]
+    assert sum(change["tokens"][1] for change in found["changes"]) == found["entered"]["tokens_after"]
+    text = ctxtui("diff", f"{recording}@3", "@4").out
+    assert "first difference" in text and f"{found['entered']['blocks']} entered" in text
+
+
+def test_two_sessions_are_compared_by_what_they_say(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+    request = tmp_path / "request.json"
+    made = ctxtui("export", recording, "--to", "anthropic", "-o", request)
+    assert made.code == 0
+    said = json.loads(request.read_text())
+    other = tmp_path / "other.json"
+    for path, day in ((request, "Monday"), (other, "Friday")):
+        path.write_text(json.dumps({**said, "system": f"Be brief. Today is {day}."}))
+    assert ctxtui("diff", request, request).code == 0
+    found = ctxtui("diff", request, other, "--json").json
+    assert found["changed"]["blocks"] == 1 and found["entered"]["blocks"] == found["left"]["blocks"] == 0
+    assert ["removed", "Monday"] in found["first"]["words"] and found["first"]["category"] == "system"
+    assert "Today is [-Monday-]{+Friday+}." in ctxtui("diff", request, other).out
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("a.jsonl", Context("a.jsonl")),
+        ("a.jsonl@12", Context("a.jsonl", "", 12)),
+        ("0f3a#7", Context("0f3a", "", 7)),
+        ("a@b.jsonl@agent-1:3", Context("a@b.jsonl", "agent-1", 3)),
+        ("a.jsonl@agent-1:", Context("a.jsonl", "agent-1", 0)),
+        ("@4", Context("", "", 4)),
+        ("me@home.jsonl", Context("me@home.jsonl")),
+    ],
+)
+def test_a_name_may_carry_its_call(text: str, meant: Context) -> None:
+    assert named(text) == meant
+
+
+def test_a_file_of_that_very_name_goes_first(tmp_path: Path) -> None:
+    path = tmp_path / "odd@3"
+    path.write_text("{}")
+    assert named(str(path)) == Context(str(path))
+
+
+def test_a_fault_is_not_mistaken_for_a_difference(
+    ctxtui: Run, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(a: object, b: object) -> None:
+        raise ZeroDivisionError("out of the blue")
+
+    monkeypatch.setattr("ctxtui.cli.inspect.diff.made", broken)
+    ran = ctxtui("diff", recording, recording)
+    assert ran.code == 70 and "ZeroDivisionError" in ran.err

@@ -1,0 +1,43 @@
+"""Content outside: what is taken out under a name can be had back from the original, and expanded again."""
+
+from __future__ import annotations
+
+from random import Random
+
+from ctxtui.core.edit import EXTERNALIZE, make
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.references import expand, expand_value, externalized_content
+from ctxtui.curation.policies.policy import run
+from ctxtui.curation.policies.profile import single
+from tests.cases.systems import feedback
+from tests.curation.conversations import context_of
+from tests.curation.policies.test_policies import situation_of
+from tests.curation.shaped import SHAPES
+
+
+def test_what_went_out_comes_back_as_it_was() -> None:
+    body = {"model": "claude-opus-4-8", "max_tokens": 9, "messages": [{"role": "user", "content": feedback(15, 2, 60)}]}
+    context, _ = context_of(body, "anthropic")
+    made = run(single("externalize_large"), situation_of(context))
+    sent = apply(context, made).sent[-1].block.value()["text"]
+    whole = context.reading(len(context) - 1).text
+    outside = externalized_content(context, made)
+    assert len(outside) == 15 and len(sent) < len(whole) / 3
+    # Behind each reference stands a line that tells what it is.
+    for name, content in outside.items():
+        assert content in whole and f"{{{{REF:{name}}}}}" in sent
+    assert sum(map(len, outside.values())) + len(sent) > len(whole)
+    assert "radius_59" not in sent and expand(sent, outside).count("radius_59") == 15
+
+
+def test_references_in_inputs() -> None:
+    known = {"A": "x", "B": "y"}
+    assert expand("{{REF:A}}{{REF:C}} {{REF:B}}", known) == "x{{REF:C}} y"
+    assert expand_value({"a": ["{{REF:A}}", 1], "b": None}, known) == {"a": ["x", 1], "b": None}
+
+
+def test_nothing_is_outside_without_such_edits() -> None:
+    context, _ = context_of(SHAPES["anthropic"](Random(1)), "anthropic")
+    assert externalized_content(context, []) == {}
+    target = context.target(next(p for p, i in enumerate(context.items) if i.block.kind == "text"))
+    assert set(externalized_content(context, [make(EXTERNALIZE, [target], {"name": "a b"})])) == {"a_b"}

@@ -1,0 +1,219 @@
+"""Edits that a person asks for: made only where they change something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.core import block, canonical
+from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.edit import DEDUPLICATE, DROP, HOIST, MOVE, TRUNCATE, Edit, make
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.shared_text import others_like, static_part, with_line_ends
+from ctxtui.curation.context import Context
+from ctxtui.curation.manual_edits import compacted, deduplicated, hoistable, hoisted, minimised, moves_there
+from ctxtui.curation.policies import dedupe_reads
+from ctxtui.curation.policies.policy import Step, run
+from ctxtui.services.recordings.open import load
+from tests.curation.policies.test_policies import situation_of
+from tests.curation.test_edits_from_selection import at, message, result, use
+
+CODE, OTHER = "x = 1\n" * 100, "y = 2\n" * 100
+SAMPLE = Path(__file__).parents[2] / "sessions" / "1-pineapple-evolve.jsonl"
+
+
+def of(*items: list[Item]) -> Context:
+    tree = Tree()
+    return Context(tree, tree.extend(ROOT, [item for each in items for item in each]), "anthropic")
+
+
+def read(number: int, text: str, path: str = "a.py") -> list[Item]:
+    id_ = f"t{number}"
+    return [*message("assistant", use(id_, "Read", file_path=path)), *message("user", result(id_, text))]
+
+
+def results(context: Context) -> list[int]:
+    return [p for p, item in enumerate(context.items) if item.block.kind == "tool_result"]
+
+
+def said(context: Context, edits: Any) -> list[str]:
+    return [
+        str(item.block.value()["content"]) for item in apply(context, edits).sent if item.block.kind == "tool_result"
+    ]
+
+
+def tool(name: str, words: str) -> Block:
+    return block.make("tool", {"name": name, "description": words, "input_schema": {"type": "object"}})
+
+
+def test_an_equal_result_refers_to_the_one_that_stays() -> None:
+    context = of(message("user", block.text("go")), *(read(n, CODE, f"{n}.py") for n in range(3)))
+    first, second, third = results(context)
+    plain = apply(context, [])
+    assert said(context, deduplicated(plain, [third]).edits)[2] == (
+        "[The same as the earlier result of Read 0.py, unchanged.]"
+    )
+    assert said(context, deduplicated(plain, [first]).edits)[0] == (
+        "[The same as the later result of Read 1.py, unchanged.]"
+    )
+    found = deduplicated(plain, [first, second])
+    assert [edit.kind for edit in found.edits] == [DEDUPLICATE] * 2
+    assert said(context, found.edits)[2] == CODE, "the one that was not chosen stays"
+    every = said(context, deduplicated(plain, [first, second, third]).edits)
+    assert every[0] == CODE and all("earlier result of Read 0.py" in text for text in every[1:])
+
+
+def test_a_later_read_makes_an_earlier_one_outdated() -> None:
+    context = of(message("user", block.text("go")), read(1, CODE), read(2, OTHER))
+    first, second = results(context)
+    plain = apply(context, [])
+    assert said(context, deduplicated(plain, [first]).edits) == ["[Outdated: Read a.py was read again later.]", OTHER]
+    assert deduplicated(plain, [second]) == ((), "no other result says the same, and no later one makes it outdated")
+    assert "only results" in deduplicated(plain, [at(context, "go")]).why
+    cut = apply(context, [make(TRUNCATE, [context.target(first)], {"head": 3, "tail": 3})])
+    assert "changed it already" in deduplicated(cut, [first]).why
+    short = of(message("user", block.text("go")), read(1, "ok"), read(2, "ok"))
+    assert "shorter than a reference" in deduplicated(apply(short, []), results(short)).why
+
+
+def test_what_was_read_last_is_never_lost() -> None:
+    context = of(message("user", block.text("go")), read(1, CODE), read(2, OTHER), read(3, CODE))
+    made = run(Step(dedupe_reads.POLICY, {"minimum": 1, "at_least": 1}), situation_of(context))
+    assert said(context, made) == ["[Outdated: Read a.py was read again later.]"] * 2 + [CODE]
+    assert said(context, deduplicated(apply(context, []), results(context)).edits)[2] == CODE
+
+
+def test_json_is_compacted_by_rule_or_it_is_said_why_not() -> None:
+    data = canonical.text_of([{"name": f"button {n}", "bounds": [1, 2, 3, 4]} for n in range(9)])
+    context = of(message("user", block.text(f"screen: {data} end"), block.text("no data"), block.text(data)))
+    here, plain = at(context, "screen"), apply(context, [])
+    (edit,) = compacted(plain, [here], {"drop": ["bounds"], "rename": {"name": "n"}}).edits
+    after = str(apply(context, [edit]).sent[here].block.value()["text"])
+    assert after.startswith('screen: [{"n":"button 0"},') and after.endswith("] end") and "bounds" not in after
+    assert compacted(plain, [here], {}).why == "these rules make nothing of it smaller"
+    assert compacted(plain, [at(context, "no data")], {}).why == "there is no JSON in it that could be made smaller"
+    assert compacted(apply(context, [make(DROP, [context.target(here)])]), [here], {"drop": ["bounds"]}).edits == ()
+    assert compacted(apply(context, [edit]), [here], {"drop": ["bounds"]}).edits == [], "it is compact already"
+
+
+def test_definitions_of_tools_are_minimised_once() -> None:
+    tree, place = Tree(), Place("tools")
+    items = [Item(tool("read", "words " * 50), place), Item(tool("run", "short"), place)]
+    context = Context(tree, tree.extend(ROOT, [*items, *message("user", block.text("go"))]), "anthropic")
+    plain = apply(context, [])
+    (edit,) = minimised(plain, [0, 1]).edits
+    assert edit.targets == (context.target(0),), "the other one has nothing to lose"
+    assert minimised(plain, [1]) == ([], "it is as small as it gets")
+    assert minimised(apply(context, [edit]), [0]).edits == []
+    assert minimised(plain, [at(context, "go")]) == ((), "only definitions of tools are minimised")
+
+
+RULES = "".join(f"Rule {n}: always do the right thing, and never the wrong one.\n" for n in range(6))
+
+
+def test_the_static_part_is_what_most_others_share() -> None:
+    history = "what happened before: nothing of note, but it takes a line\n" * 9
+    texts = [f"{RULES}task {n}" for n in range(5)] + [f"{RULES}{history}task {n}" for n in (5, 6)]
+    found = static_part([texts[5]], [*texts[:5], texts[6]])
+    assert found == (RULES, 6), "not what the last two have in common beyond it"
+    middle = static_part([f"one\n{RULES}end"], [f"other\n{RULES}fin", "something else"])
+    assert middle == (RULES, 1)
+    assert static_part(["short\nlines"], ["short\nlines too"]) is None
+    assert static_part([RULES], [f"{RULES}and more"]) != (RULES, 1), "the whole of it is no part"
+    both = static_part([f"{RULES}a", f"{RULES}b"], ["nothing"])
+    assert both is not None and both.text == RULES, "several are held against each other"
+
+
+def test_a_message_is_held_against_others_of_its_side_also_of_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree()
+    heads = [tree.extend(ROOT, message("user", block.text(f"{RULES}task {n}"))) for n in range(3)]
+    longer = tree.extend(heads[0], [*message("assistant", block.text(RULES)), *message("user", block.text("then"))])
+    context = Context(tree, longer, "anthropic")
+    here = at(context, "task 0")
+    assert others_like(context, here, heads) == [f"{RULES}task 1", f"{RULES}task 2", "then"], "not itself, sent again"
+    assert others_like(context, here) == ["then"]
+    monkeypatch.setattr("ctxtui.curation.apply.shared_text.LARGEST", 10)
+    assert others_like(context, here, heads) == ["then"], "what is held against it has a limit"
+
+
+def test_a_part_goes_with_the_line_ends_that_parted_it() -> None:
+    assert with_line_ends("rules", ["rules\n\ntask"]) == "rules\n\n"
+    assert with_line_ends("rules", ["task\nrules"]) == "\nrules"
+    assert with_line_ends("rules", ["task\nrules\nmore"]) == "rules"
+    assert with_line_ends("rules", ["rules\n\ntask", "rules\ntask"]) == "rules", "not all of them have two"
+
+
+def test_what_cannot_be_hoisted_is_said() -> None:
+    context = of(message("user", block.text("do this")), message("assistant", block.text("done")), read(1, CODE))
+    plain, here = apply(context, []), at(context, "do this")
+    assert hoistable(plain, [here]) == ["do this"] and hoistable(plain, [here, at(context, "done")]) == []
+    assert "cut, do not rewrite" in hoisted(plain, [here], "do that").why
+    assert "cut, do not rewrite" in hoisted(plain, [here], " ").why
+    assert "move the block" in hoisted(plain, [here], "do this").why
+    (edit,) = hoisted(plain, [here], "do ").edits
+    assert edit.given == {"text": "do ", "to": "system"}
+    (edit,) = hoisted(plain, results(context), "x = 1\n").edits
+    assert edit.given["to"] == "first", "what a tool said gets no say in the system prompt"
+
+
+@pytest.fixture(scope="module")
+def evolved() -> list[Context]:
+    session = load(SAMPLE).session
+    return [Context.of_call(session.tree, call) for call in session.thread_calls()]
+
+
+def feedback(context: Context, generation: int) -> int:
+    return at(context, f"Generation {generation} is complete, ")
+
+
+def offered(context: Context, heads: list[int]) -> tuple[int, str]:
+    here = feedback(context, 1)
+    found = static_part(hoistable(apply(context, []), [here]), others_like(context, here, heads))
+    assert found is not None and found.others and len(found.text) > 1_000
+    return here, found.text
+
+
+def test_the_static_part_of_the_sample_leaves_and_nothing_is_lost(evolved: list[Context]) -> None:
+    context = evolved[-1]
+    here, part = offered(context, [one.head for one in evolved])
+    (edit,) = hoisted(apply(context, []), [here], part).edits
+    assert edit.kind == HOIST and edit.given["text"] == part
+    found, before = apply(context, [edit]), context.reading(here).text
+    after = next(one for one in found.items if one.node == context.nodes[here]).item.block.value()["text"]
+    cut = before.index(part)
+    assert after == before[:cut] + before[cut + len(part) :], "byte for byte"
+    front = [one for one in found.items if one.node < 0]
+    assert [one.item.block.value()["text"] for one in front] == [part]
+    assert front[0].item.place.section == "system" and found.held == ()
+    others = [one.item for one in found.items if one.node >= 0 and one.node != context.nodes[here]]
+    assert others == [item for p, item in enumerate(context.items) if p != here]
+
+
+def test_the_part_that_is_moved_is_the_same_from_call_to_call(evolved: list[Context]) -> None:
+    later = [one for one in evolved if any("Generation 1 is complete, " in r.block.body.decode() for r in one.items)]
+    assert len(later) > 5
+    here, part = offered(later[0], [one.head for one in evolved])
+    (edit,) = hoisted(apply(later[0], []), [here], part).edits
+
+    def fronts(edit: Edit, context: Context) -> list[Item]:
+        sent: Applied = apply(context, [edit])
+        assert not sent.held and not sent.asleep
+        return list(sent.sent[: next(n for n, item in enumerate(sent.sent) if item.place.section == "messages")])
+
+    assert len({tuple(fronts(edit, context)) for context in later}) == 1
+    assert {offered(context, [one.head for one in evolved])[1] for context in later} == {part}
+
+
+def test_a_move_stands_where_it_moves_to() -> None:
+    context = of(message("user", block.text("a")), message("assistant", block.text("b")), read(1, "ok"))
+    here = at(context, '"a"')
+    edit = make(MOVE, [context.target(here)], {"to": "start"})
+    assert moves_there(context, [edit], [here], "start") == [edit]
+    assert moves_there(context, [edit], [here], "end") == []
+    later = make(MOVE, [context.target(here)], {})
+    assert moves_there(context, [edit, later], [here], "start") == []
+    assert moves_there(context, [edit, later], [here], "system") == [later]

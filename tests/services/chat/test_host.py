@@ -1,0 +1,220 @@
+"""A hosted chat through the real SDK: turns, tools, interrupts, retries, holds, and what stays on record."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from ctxtui.agent import events as ev
+from ctxtui.agent import progress as mo
+from ctxtui.agent.turn import Phase
+from ctxtui.core.session import MAIN
+from ctxtui.curation.legality.legality import check
+from ctxtui.services.chat.model_choice import Wish
+from ctxtui.store.in_flight import in_flight
+from ctxtui.store.store import Store
+from ctxtui.wire import registry
+from ctxtui.wire.request import Request
+from tests.services.chatting import Chat, answer, chat, provider, text, use
+
+
+def shown(made: Chat) -> list[bytes]:
+    """The requests as the session says them: what the inspector shows."""
+    session = made.host.session
+    calls = [call for call in session.calls.values() if call.skeleton is not None]
+    return [registry.encode(Request(tuple(session.tree.items(c.sent_head)), c.skeleton)) for c in calls if c.skeleton]
+
+
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "ctxtui.db"
+
+
+async def test_a_turn_with_parallel_tools_is_shown_and_stored_as_it_was_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("the answer is 42")
+    calls = answer("m1", text("I look."), use("t1", "read_file", path="a.txt"), use("t2", "list_dir"))
+    async with provider([calls, answer("m2", text("It is **42**."))]) as server:
+        async with chat(server, tmp_path) as made:
+            await made.say("what does a.txt say?")
+            assert server.bodies == shown(made), "what the inspector shows is what was sent, byte for byte"
+            sent = json.loads(server.bodies[1])
+            assert sent["messages"][-1]["content"][0]["content"] == "1\tthe answer is 42"
+            session = made.host.session
+            assert [call.id for call in session.thread_calls(MAIN)] == ["m1", "m2"]
+            assert session.calls["m1"].usage and session.calls["m1"].usage.input == 100
+            assert session.about.title == "what does a.txt say?"
+        with Store.open(database(tmp_path)) as store:
+            (row,) = store.sessions()
+            back = store.load(row.id)
+        assert [c.stop_reason for c in back.thread_calls(MAIN)] == ["tool_use", "end_turn"]
+        assert back.tree.items(back.threads[MAIN].tip) == session.tree.items(session.threads[MAIN].tip)
+        assert server.headers[0]["authorization"] == "Bearer sk-very-secret"
+        for file in (tmp_path / "home").iterdir():
+            assert b"sk-very-secret" not in file.read_bytes(), "a key is never stored"
+
+
+async def test_retries_are_shown_and_the_turn_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.agent.turn.backoff", lambda attempt: 0.01)
+    async with provider([529, 500, answer("m1", text("hello"))]) as server, chat(server, tmp_path) as made:
+        await made.say("hi")
+        assert [one.attempt for one in made.moments(mo.Waiting)] == [2, 3]
+        assert [one.kind for one in made.host.session.happenings] == ["retry", "retry"]
+        assert server.bodies[0] == server.bodies[1] == server.bodies[2]
+        assert made.host.session.calls["m1"].extra["attempt"] == 3
+
+
+async def test_a_refusal_ends_the_turn_in_words(tmp_path: Path) -> None:
+    async with provider([400]) as server, chat(server, tmp_path) as made:
+        await made.say("hi")
+        (noted,) = made.moments(mo.Noted)
+        assert noted.kind == "error" and "some_error: no" in noted.text
+
+
+def hanging(first: bytes) -> Any:
+    async def reply(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(first)
+        await asyncio.sleep(30)
+        return response
+
+    return reply
+
+
+PART = answer("m1", text("a long story that is told"), use("t1", "read_file", path="a.txt"))
+
+
+async def test_an_interrupt_keeps_what_came_and_stays_legal(tmp_path: Path) -> None:
+    part = PART[: PART.index(b"read_file") + 300]
+    async with provider([hanging(part), answer("m2", text("yes"))]) as server, chat(server, tmp_path) as made:
+        made.host.feed(ev.Said("tell"))
+        await made.until(lambda: len(made.moments(mo.Heard)) > 0)
+        await asyncio.sleep(0.05)
+        made.host.feed(ev.Interrupted())
+        await made.rest()
+        call = made.host.session.calls["m1"]
+        assert call.error == "interrupted"
+        assert b"a long story" in b"".join(i.block.body for i in made.host.session.tree.items(call.response_head))
+        await made.say("go on")
+        assert check("anthropic", server.bodies[1]) == []
+        assert b"a long story" in server.bodies[1]
+
+
+async def test_hold_inspect_release(tmp_path: Path) -> None:
+    async with provider([answer("m1", text("ok"))]) as server, chat(server, tmp_path) as made:
+        made.host.feed(ev.HoldNext())
+        made.host.feed(ev.Said("hi"))
+        await made.until(lambda: made.phase == Phase.HELD)
+        (draft,) = [one.draft for one in made.moments(mo.Drafted)]
+        assert not server.bodies
+        made.host.feed(ev.Released())
+        await made.rest()
+        assert server.bodies == [draft.body]
+
+
+async def test_a_rule_holds(tmp_path: Path) -> None:
+    async with provider([answer("m1", text("ok"))]) as server, chat(server, tmp_path) as made:
+
+        async def rule(draft: Any) -> str:
+            return "over 10 tokens"
+
+        made.host.judge = rule
+        made.host.feed(ev.Said("hi"))
+        await made.until(lambda: made.phase == Phase.HELD)
+        assert made.moments(mo.Held)[-1].reason == "over 10 tokens"
+
+
+async def test_a_write_waits_for_leave(tmp_path: Path) -> None:
+    script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
+    async with provider(script) as server, chat(server, tmp_path) as made:
+        made.host.feed(ev.Said("write"))
+        await made.until(lambda: bool(made.moments(mo.LeaveAsked)))
+        assert not (tmp_path / "work" / "new.txt").exists()
+        made.host.feed(ev.Permitted("t1", ev.Leave.ONCE))
+        await made.rest()
+        assert (tmp_path / "work" / "new.txt").read_text() == "x"
+
+
+async def test_an_earlier_message_sent_anew_is_a_branch(tmp_path: Path) -> None:
+    script = [answer(f"m{n}", text(f"answer {n}")) for n in (1, 2, 3)]
+    async with provider(script) as server, chat(server, tmp_path) as made:
+        await made.say("one")
+        before = made.host.session.threads[MAIN].tip
+        await made.say("two")
+        made.host.back_to(before)
+        await made.say("two, but better")
+        last = json.loads(server.bodies[2])["messages"]
+        assert [m["content"][0]["text"] for m in last] == ["one", "answer 1", "two, but better"]
+        session = made.host.session
+        shared = session.tree.common(session.calls["m2"].raw_head, session.calls["m3"].raw_head)
+        assert session.tree.holds(shared, before)
+
+
+async def test_a_chat_goes_on_where_it_was(tmp_path: Path) -> None:
+    script = [answer("m1", text("first")), answer("m2", text("second")), answer("m3", text("third"))]
+    async with provider(script) as server:
+        async with chat(server, tmp_path) as made:
+            await made.say("one")
+            made.host.keep_draft("half a thou")
+            id_ = made.host.session.about.id
+        async with chat(server, tmp_path, Wish(name=id_)) as made:
+            assert made.host.recovered.draft == "half a thou"
+            await made.say("two")
+            assert len(made.host.session.calls) == 2
+        assert server.bodies[1][: server.bodies[0].rindex(b"]")] == server.bodies[0][: server.bodies[0].rindex(b"]")]
+        async with chat(server, tmp_path, Wish(name=id_, call=1)) as made:
+            await made.say("other")
+            assert made.host.session.about.id != id_ and len(made.host.session.calls) == 1
+        assert [m["content"][0]["text"] for m in json.loads(server.bodies[2])["messages"]] == ["one", "first", "other"]
+
+
+async def test_what_was_in_flight_comes_back(tmp_path: Path) -> None:
+    """The program ends in the middle of an answer, without a word."""
+    part = PART[: PART.index(b"read_file") + 300]
+    async with provider([answer("m0", text("zero")), hanging(part), answer("m2", text("yes"))]) as server:
+        async with chat(server, tmp_path) as made:
+            await made.say("zero")
+            made.host.feed(ev.Said("tell"))
+            await made.until(lambda: len(made.moments(mo.Heard)) > 3)
+            await asyncio.sleep(0.1)
+            writer = made.host.writer
+            assert writer is not None and writer.wait(5)
+            id_ = made.host.session.about.id
+            kinds = {event.kind for event in in_flight(database(tmp_path), id_)}
+            assert {"said", "sent", "heard"} <= kinds
+            copy = tmp_path / "copy"
+            copy.mkdir()
+            with Store.open(database(tmp_path)) as store:
+                store.backup(copy / "ctxtui.db")
+        (tmp_path / "home" / "ctxtui.db").unlink()
+        (copy / "ctxtui.db").rename(database(tmp_path))
+        async with chat(server, tmp_path, Wish(name=id_)) as made:
+            found = made.host.recovered
+            assert found.partial is not None and found.partial.id == "m1"
+            assert "m1" in made.host.session.calls
+            await made.say("go on")
+            assert check("anthropic", server.bodies[2]) == []
+            assert b"a long story" in server.bodies[2] and b"zero" in server.bodies[2]
+
+
+async def test_no_database_no_silence(tmp_path: Path) -> None:
+    """Where nothing can be written the chat goes on, and says so."""
+    (tmp_path / "home").write_text("a file where the folder should be")
+    async with provider([answer("m1", text("ok"))]) as server:
+        made: Chat | None = None
+        with pytest.raises(AssertionError):
+            async with chat(server, tmp_path) as made:
+                await made.say("hi")
+                assert "m1" in made.host.session.calls
+                writer = made.host.writer
+                assert writer is not None
+                await made.until(lambda: writer.trouble is not None)
+    assert made is not None

@@ -1,0 +1,177 @@
+"""Chats through both real SDKs with the strict offline provider, in every dialect, and with the servers it plays."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ctxtui.agent import events as ev
+from ctxtui.agent import progress as mo
+from ctxtui.core.edit import BREAKPOINT, REPLACE
+from ctxtui.core.session import MAIN
+from ctxtui.curation.context import Context
+from ctxtui.offline import Server, offline
+from ctxtui.offline.http.hosting import Running
+from ctxtui.offline.local.servers import Local, LocalModel
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.editing.overlay import Overlay
+from ctxtui.wire import registry
+from ctxtui.wire.request import Request
+from tests.services.chatting import Chat, config
+
+
+async def held(host: Host, words: str) -> Chat:
+    """A chat in which `words` were said and answered."""
+    await asyncio.to_thread(host.open)
+    made = Chat(host)
+    await host.begin(made.heard, lambda call: None, lambda: None)
+    await made.say(words)
+    await made.say("list .")
+    assert await host.close()
+    return made
+
+
+def desk(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("the magic word is xyzzy\n")
+    return work
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-chat"])
+async def test_every_dialect_through_its_sdk(tmp_path: Path, provider: str) -> None:
+    with offline() as running:
+        url = running.url if provider == "anthropic" else running.openai_url
+        wish = Wish(provider, "offline", url)
+        made = await held(Host(wish, config(tmp_path), desk(tmp_path)), "read a.txt and list .")
+        session = made.host.session
+        calls = session.thread_calls(MAIN)
+        assert len(calls) == 4 and all(call.usage is not None for call in calls)
+        posted = [seen for seen in running.server.seen if seen.status == 200 and seen.body]
+        assert [seen.rule for seen in running.server.seen if seen.rule] == [], "nothing was refused"
+        bodies = [seen.body for seen in posted if b'"messages"' in seen.body or b'"input"' in seen.body]
+        spelled = [
+            registry.encode(Request(tuple(session.tree.items(call.sent_head)), call.skeleton))
+            for call in calls
+            if call.skeleton is not None
+        ]
+        assert bodies == spelled
+        answers = b"".join(item.block.body for item in session.tree.items(session.threads[MAIN].tip))
+        assert b"xyzzy" in answers
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+async def test_the_provider_counts_what_it_then_reports(tmp_path: Path, provider: str) -> None:
+    with offline() as running:
+        url = running.url if provider == "anthropic" else running.openai_url
+        host = Host(Wish(provider, "offline", url), config(tmp_path), desk(tmp_path))
+        await asyncio.to_thread(host.open)
+        made = Chat(host)
+        await host.begin(made.heard, lambda call: None, lambda: None)
+        host.feed(ev.HoldNext())
+        host.feed(ev.Said("hello"))
+        await made.until(lambda: bool(made.moments(mo.Held)))
+        exact = await host.counted(made.moments(mo.Drafted)[-1].draft)
+        host.feed(ev.Released())
+        await made.rest()
+        (call,) = host.session.thread_calls(MAIN)
+        assert call.usage is not None and exact == call.usage.input
+        assert await host.close()
+
+
+@pytest.mark.parametrize("kind", ["ollama", "llama.cpp", "vllm", "lm studio"])
+async def test_local_servers(tmp_path: Path, kind: str) -> None:
+    with offline(Server(local=Local(kind, (LocalModel(window=8192),)))) as running:
+        wish = Wish("", "", running.url if kind == "ollama" else running.openai_url)
+        host = Host(wish, config(tmp_path, answer_tokens=512), desk(tmp_path))
+        made = await held(host, "read a.txt")
+        partner = host.partner
+        assert partner is not None and partner.window == 8192 and partner.endpoint.kind == kind
+        assert partner.endpoint.dialect == ("ollama_chat" if kind == "ollama" else "openai_chat")
+        answers = b"".join(i.block.body for i in made.host.session.tree.items(made.host.session.threads[MAIN].tip))
+        assert b"xyzzy" in answers
+
+
+async def editable(running: Running, tmp_path: Path) -> tuple[Chat, Overlay]:
+    """A chat that has read a file, and its edits."""
+    host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
+    await asyncio.to_thread(host.open)
+    made, overlay = Chat(host), Overlay()
+    host.overlay = lambda: overlay
+    await host.begin(made.heard, lambda call: None, lambda: None)
+    await made.say("read a.txt")
+    return made, overlay
+
+
+async def test_applied_edits_are_what_leaves_and_the_originals_stay(tmp_path: Path) -> None:
+    with offline() as running:
+        made, overlay = await editable(running, tmp_path)
+        host = made.host
+        session = host.session
+        context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
+        result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")
+        tools = [n for n, item in enumerate(context.items) if item.place.section == "tools"]
+        overlay.stage(REPLACE, [context.target(result)], {"text": "(gone)"})
+        overlay.stage(BREAKPOINT, [context.target(tools[-1])], {"on": True, "ttl": "1h"})
+        await made.say("still staged")
+        assert b"xyzzy" in bodies(running)[-1] and b'"ttl":"1h"' not in bodies(running)[-1]
+        overlay.apply()
+        await made.say("and now?")
+        assert [one.text for one in made.moments(mo.Noted)] == []
+        sent = bodies(running)[-1]
+        last = session.thread_calls(MAIN)[-1]
+        assert b'"content":"(gone)"' in sent and b"1\\tthe magic word" not in sent.partition(b"(gone)")[0]
+        assert b'"ttl":"1h"' in sent
+        assert last.sent_head != last.raw_head
+        raw = b"".join(item.block.body for item in session.tree.items(last.raw_head))
+        assert b"xyzzy" in raw
+        assert last.skeleton is not None
+        assert registry.encode(Request(tuple(session.tree.items(last.sent_head)), last.skeleton)) == sent
+        assert await host.close()
+
+
+def bodies(running: Running) -> list[bytes]:
+    """The requests so far."""
+    return [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body]
+
+
+async def test_armed_policies_work_before_each_request_and_externalized_content_comes_back(tmp_path: Path) -> None:
+    work = desk(tmp_path)
+    (work / "large.txt").write_text("".join(f"line {n} of a large file\n" for n in range(900)))
+    (work / "lean.toml").write_text('armed = true\n[[policy]]\nuse = "externalize_large"\nsize = 2000\n')
+    with offline() as running:
+        settings = config(tmp_path)
+        changed = replace(settings, settings=replace(settings.settings, profile="lean.toml"))
+        host = Host(Wish("anthropic", "offline", running.url), changed, work)
+        overlay = Overlay()
+        host.overlay = lambda: overlay
+        await held(host, "read large.txt")
+        assert [seen.rule for seen in running.server.seen if seen.rule] == [], "nothing was refused"
+        assert {edit.author for edit in overlay.applied} == {"externalize_large"}
+        last = [seen.body for seen in running.server.seen if b'"messages"' in seen.body][-1]
+        assert b"{{REF:" in last and b"line 899" not in last and b'"recall"' in last
+        (content,) = host._outside().values()
+        assert "line 899 of a large file" in content
+
+
+async def test_what_is_applied_while_a_request_is_held_leaves_with_it(tmp_path: Path) -> None:
+    with offline() as running:
+        made, overlay = await editable(running, tmp_path)
+        host = made.host
+        host.feed(ev.HoldNext())
+        host.feed(ev.Said("and now?"))
+        await made.until(lambda: bool(made.moments(mo.Held)))
+        session = host.session
+        context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
+        result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")
+        overlay.stage(REPLACE, [context.target(result)], {"text": "(gone)"})
+        overlay.apply()
+        host.feed(ev.Released())
+        await made.rest()
+        sent = bodies(running)[-1]
+        assert b"(gone)" in sent
+        assert await host.close()

@@ -1,0 +1,130 @@
+"""A model writes a summary: the requests are legal, the answer comes over the real SDKs from the offline provider."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.core.edit import DROP, make
+from ctxtui.core.errors import CtxtuiError, ProviderError
+from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.offline import offline
+from ctxtui.offline.anthropic import validate
+from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
+from ctxtui.services.chat.model_choice import Partner, Wish
+from ctxtui.services.chat.model_summary import Part, partner_for, request, wish_for, written
+from ctxtui.services.editing.edited_context import Ready
+from tests.analysis.cache.test_audit import Talk
+from tests.curation.price.test_price_tag import long_talk, result
+from tests.services.chatting import config
+
+
+def part(context: Context) -> Part:
+    scene = long_talk()
+    return Part(context, range(result(scene, 2) - 2, result(scene, 4) + 1), ("Facts", "Open"), ("token_3_secret",))
+
+
+def ready(context: Context) -> Ready:
+    session = Session(context.tree)
+    made = Talk().call()
+    session.fold([CallSeen(made), TipMoved(MAIN, context.head)])
+    return Ready(
+        session=session, chosen=choose(session), context=context, applied=Applied(context), prefill=False, after=True
+    )
+
+
+def partner(dialect: str, url: str = "") -> Partner:
+    return Partner(
+        Endpoint("openai" if dialect in (CHAT, RESPONSES) else "test", dialect, url, key="k"),
+        "claude-opus-4-5" if dialect == ANTHROPIC else "gpt-5",
+    )
+
+
+def test_a_model_is_named_with_or_without_its_provider() -> None:
+    assert wish_for("claude-haiku-4-5") == Wish("anthropic", "claude-haiku-4-5")
+    assert wish_for("ollama:qwen3:8b") == Wish("ollama", "qwen3:8b")
+    assert wish_for("qwen3:8b") == Wish("", "qwen3:8b")
+    assert wish_for("gpt-oss:20b") == Wish("", "gpt-oss:20b"), "a local model by an OpenAI name"
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES, OLLAMA])
+def test_the_part_alone_is_sent_in_every_dialect(dialect: str, tmp_path: Path) -> None:
+    body = request(partner(dialect), config(tmp_path), part(long_talk().context))
+    told = body.decode()
+    assert "token_3_secret" in told and "- Open" in told and "token_1_secret" not in told
+    assert "cache_control" not in told
+    if dialect == ANTHROPIC:
+        assert validate.refusals(json.loads(body)) == []
+
+
+def test_the_agent_is_asked_behind_its_whole_context(tmp_path: Path) -> None:
+    context = long_talk().context
+    body = json.loads(request(partner(ANTHROPIC), config(tmp_path), part(context), ready(context)))
+    assert validate.refusals(body) == []
+    assert body["tools"] and "token_1_secret" in str(body["messages"]) and "token_3_secret" in str(body["messages"][-1])
+    with pytest.raises(CtxtuiError, match="another dialect"):
+        request(partner(CHAT), config(tmp_path), part(context), ready(context))
+
+
+def test_an_agent_whose_context_would_be_refused_is_not_asked(tmp_path: Path) -> None:
+    context = long_talk().context
+    held = replace(ready(context), applied=Applied(context, refused="no message would be left"))
+    with pytest.raises(CtxtuiError, match="no message"):
+        request(partner(ANTHROPIC), config(tmp_path), part(context), held)
+    parted = apply(context, [make(DROP, [context.target(result(long_talk(), 2))])], rules_for(ANTHROPIC))
+    broken = replace(parted, changes={p: c for p, c in parted.changes.items() if c.before.kind == "tool_use"})
+    with pytest.raises(CtxtuiError, match="would refuse"):
+        request(partner(ANTHROPIC), config(tmp_path), part(context), replace(ready(context), applied=broken))
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES])
+async def test_the_answer_comes_through_the_sdk(dialect: str, tmp_path: Path) -> None:
+    with offline() as running:
+        url = running.url if dialect == ANTHROPIC else running.openai_url
+        whom = partner(dialect, url)
+        roomy = config(tmp_path, answer_tokens=60_000)
+        made = await written(whom, request(whom, roomy, part(long_talk().context)))
+        assert "no model" in made.text and made.usage is not None and made.usage.input > 100
+
+
+async def test_an_answer_that_was_cut_is_no_summary(tmp_path: Path) -> None:
+    with offline() as running:
+        whom = partner(CHAT, running.openai_url)
+        body = request(whom, config(tmp_path, answer_tokens=300), part(long_talk().context))
+        with pytest.raises(ProviderError, match="limit of its answer"):
+            await written(whom, body)
+
+
+async def test_a_tool_call_is_no_summary(tmp_path: Path) -> None:
+    with offline() as running:
+        whom = partner(ANTHROPIC, running.url)
+        tool = {"name": "read_file", "description": "reads", "input_schema": {"type": "object"}}
+        body = {
+            "model": whom.model, "max_tokens": 900, "stream": True, "tools": [tool],
+            "messages": [{"role": "user", "content": "call read_file"}],
+        }  # fmt: skip
+        with pytest.raises(ProviderError, match="called a tool"):
+            await written(whom, json.dumps(body).encode())
+
+
+async def test_a_refusal_is_said(tmp_path: Path) -> None:
+    with offline() as running:
+        whom = partner(ANTHROPIC, running.url)
+        with pytest.raises(ProviderError):
+            await written(whom, b'{"model":"claude-opus-4-5","messages":[],"stream":true}')
+
+
+async def test_without_a_key_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    with pytest.raises(CtxtuiError, match="no key"):
+        await partner_for(wish_for("claude-opus-4-5"), config(tmp_path))

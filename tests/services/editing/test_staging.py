@@ -1,0 +1,233 @@
+"""What is staged on top of applied edits: what it frees, breaks and costs besides them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.what_if import Replay, following
+from ctxtui.analysis.call_choice import choose
+from ctxtui.core.edit import DROP, PIN, TRUNCATE
+from ctxtui.core.session import MAIN, Session
+from ctxtui.offline import offline
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.config.package_data import model_table, price_table
+from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.edited_context import body
+from ctxtui.services.editing.staging import StagingDesk
+from ctxtui.services.study.study import Study
+from ctxtui.services.workers.pricing_worker import price_here
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.transcript.staged_pane import StagedPane
+from tests.analysis.cache.test_audit import Talk
+from tests.analysis.sessions import book
+from tests.cases.inspect import InMemory
+from tests.services.chat.test_host_offline import desk
+from tests.services.chatting import Chat, config
+
+
+class Table:
+    """A staging desk on a session, whose worker works at once."""
+
+    def __init__(self, session: Session, counts: Book | None = None) -> None:
+        self.study = Study(session, counts or book(session, model_table()), None, price_here(price_table()))
+        self.call = 1 << 30
+        self.overlays = InMemory()
+        self.desk = StagingDesk(self.study, self.overlays)
+        self.overlay = self.overlays.of(MAIN)
+        self.work()
+
+    def work(self) -> None:
+        """Until nothing is left to be worked out."""
+        self.study.grew()
+        self.study.thread(MAIN)
+        while self.study.work():
+            pass
+
+    @property
+    def scene(self) -> Scene:
+        return self.study.scene(MAIN, self.call)
+
+    def results(self) -> list[int]:
+        """The raw positions of tool results."""
+        items = self.desk.context(self.scene).items
+        return [n for n, item in enumerate(items) if item.block.kind == "tool_result"]
+
+    def stage(self, kind: str, *positions: int, **given: object) -> None:
+        context = self.desk.context(self.scene)
+        self.overlay.stage(kind, context.targets(positions), given)
+
+    def pane(self) -> StagedPane:
+        """What the pane shows when everything is known."""
+        for _ in range(3):
+            found = self.desk.pane(self.desk.staging(self.scene), None, at_once)
+            self.work()
+        return found
+
+
+def at_once(load: Callable[[], None]) -> None:
+    load()
+
+
+def talk(calls: int = 12) -> Table:
+    made = Talk()
+    for _ in range(calls):
+        made.call()
+    return Table(made.script.session)
+
+
+def costs(pane: StagedPane) -> list[tuple[float, float]]:
+    return [(one.once or 0.0, one.per_call or 0.0) for one in pane.moments]
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 7), (7, 2), (2, 3)])
+def test_what_applied_edits_cost_already_is_not_charged_again(first: int, second: int) -> None:
+    table = talk()
+    results = table.results()
+    table.stage(DROP, results[first])
+    alone = costs(table.pane())
+    table.overlay.apply()
+    assert costs(table.pane()) == alone, "until it is sent, an applied edit costs what it did when it was staged"
+    table.stage(TRUNCATE, results[second], head=100, tail=0)
+    on_top = table.pane()
+    whole = talk()
+    whole.stage(DROP, results[first])
+    whole.stage(TRUNCATE, results[second], head=100, tail=0)
+    both = whole.pane()
+    for (once, per_call), (one, one_call), (two, two_call) in zip(costs(on_top), alone, costs(both), strict=False):
+        assert once == pytest.approx(two - one, abs=0.001)
+        assert per_call == pytest.approx(two_call - one_call, abs=0.001)
+    assert on_top.staging.freed + _freed(first) == both.staging.freed
+    assert on_top.staging.after == both.staging.after and on_top.staging.shown == both.staging.shown
+    assert on_top.staging.breaks_at == both.staging.breaks_at
+    if first < second:
+        assert costs(on_top)[0][0] < 0, "behind a break that is there already everything is written anew anyway"
+
+
+def _freed(first: int) -> int:
+    table = talk()
+    table.stage(DROP, table.results()[first])
+    return table.pane().staging.freed
+
+
+def test_what_is_taken_back_on_top_of_an_applied_edit_finds_the_old_prefix_in_the_cache() -> None:
+    table = talk()
+    here = table.results()[3]
+    context = table.desk.context(table.scene)
+    table.overlay.stage(DROP, context.targets([here]), author="keep_rounds")
+    down = costs(table.pane())[0]
+    table.overlay.apply()
+    table.stage(PIN, here)
+    pane = table.pane()
+    assert pane.staging.gone == 0 and pane.broken == 0
+    assert costs(pane)[0] == pytest.approx((-down[0], -down[1]), abs=0.001)
+
+
+def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
+    made = Talk()
+    for _ in range(9):
+        made.call()
+    session = made.script.session
+    counts = book(session, model_table())
+    rules = cached_by(counts)
+    replay = Replay(counts, rules)
+    calls = session.thread_calls()
+    for index in (2, 3, 7, 1, 8, 8):
+        call = calls[index]
+        one, other = replay.following(call, call.response_head), following(counts, rules, call, call.response_head)
+        assert one.forecast is not None and other.forecast is not None
+        assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)
+        asked = [asking.simulator.ask(asking.prompt, asking.at) for asking in (one, other)]
+        assert asked[0].usage() == asked[1].usage()
+    made.call()
+    before = replay.before(session.thread_calls()[-1])
+    assert before.prompt.total == session.thread_calls()[-1].usage.input  # type: ignore[union-attr]
+
+
+async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path) -> None:
+    work = desk(tmp_path)
+    (work / "large.txt").write_text("".join(f"line {n} of a large file\n" for n in range(400)))
+    (work / "notes.txt").write_text("".join(f"note {n} of many\n" for n in range(400)))
+    with offline() as running:
+        host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), work)
+        await asyncio.to_thread(host.open)
+        made = Chat(host)
+        table = Table(host.session)
+        host.overlay = lambda: table.overlay
+        await host.begin(made.heard, lambda call: None, lambda: None)
+        await made.say("read large.txt")
+        await made.say("read notes.txt")
+        table.work()
+        results = table.results()
+        table.stage(DROP, results[0])
+        before = table.pane()
+        assert before.broken and before.staging.breaks_at is not None and before.staging.unsent
+        table.overlay.apply()
+        await made.say("and now?")
+        table.work()
+        last = table.scene.call
+        assert last.usage is not None and last.raw_head != last.sent_head
+        sent = table.pane()
+        assert not sent.staging.unsent and not sent.moments
+        assert sent.staging.breaks_at is None, "the request goes on from the one that left"
+        assert sent.staging.shown == pytest.approx(last.usage.input, abs=2)
+        assert sent.staging.freed >= before.staging.freed
+        counter = Counter()
+        plain = curated(table.study.book, counter, choose(host.session), prices=price_table())
+        left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
+        assert json.loads(body(plain).body)["messages"] == json.loads(left)["messages"], "curated is what was sent"
+        assert plain.tag.freed == 0 and plain.tag.breaks_at is None
+        table.stage(TRUNCATE, results[1], head=1, tail=0)
+        more = table.pane()
+        assert more.moments and more.broken and more.staging.breaks_at == results[1]
+        assert more.staging.freed < sent.staging.freed
+        table.overlay.undo()
+        table.overlay.undo()
+        assert not table.overlay.applied
+        table.stage(TRUNCATE, results[1], head=1, tail=0)
+        assert table.pane().staging.breaks_at == before.staging.breaks_at, "what was taken back parts earlier"
+        assert await host.close()
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) -> None:
+    """Whatever is staged: applied, and asked of the simulator as a request of its own, it costs what the tag said."""
+    dice = random.Random(seed)
+    table = talk(8)
+    context = table.desk.context(table.scene)
+    for kind in dice.choices([DROP, TRUNCATE], k=dice.choice([1, 1, 2])):
+        near_end = dice.random() < 0.5
+        start = dice.randrange(max(1, len(context) - 6), len(context)) if near_end else dice.randrange(1, len(context))
+        stop = min(len(context), start + dice.choice([1, 1, 3, 6]))
+        table.stage(kind, *range(start, stop), **({"head": 50, "tail": 0} if kind == TRUNCATE else {}))
+    pane = table.pane()
+    if pane.staging.applied.refused or not pane.staging.applied.touched:
+        return
+    raw = table.desk.next_call(table.scene, at_once)
+    table.overlay.apply()
+    table.pane()
+    table.desk.next_call(table.scene, at_once)
+    table.work()
+    then = table.desk.next_call(table.scene, at_once)
+    assert raw is not None and then is not None and then is not raw
+    floor = raw.asked.floors[0]
+    asked = [
+        (one.asked.charge, one.asked.simulator.ask(one.asked.prompt, one.asked.now).reading(floor))
+        for one in (raw, then)
+    ]
+    plain, edited = (charge(outcome.usage(), outcome.at) for charge, outcome in asked)
+    assert plain is not None and edited is not None
+    assert pane.moments[0].once == pytest.approx(edited - plain, abs=1e-6), (
+        [asked[0][1].usage(), asked[1][1].usage()],
+        sorted(pane.staging.applied.changes),
+        len(context),
+    )

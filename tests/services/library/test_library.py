@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from ctxtui.services.config.projects import folder_name
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.recordings.open import load
+from ctxtui.services.workers.summary_worker import _from_json, _to_json, make, summarise
+from ctxtui.views.home.summary import SessionSummary
+from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "ctxtui"))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "CTXTUI_DB"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def recording(home: Path, name: str, data: bytes, project: str = "-p") -> Path:
+    path = home / ".claude/projects" / project / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_summary_says_what_the_session_says(home: Path) -> None:
+    session = ClaudeCode()
+    data = lines([*session.turns(2), *session.compaction("what was before"), *session.turns(1, "after")])
+    path = recording(home, "a", data + b"{cut")
+    found = summarise(path, Settings())
+    loaded = load(path)
+    calls = list(loaded.session.calls.values())
+    inputs = [call.usage.input for call in calls if call.usage]
+    assert (found.known, found.error, found.source) == (True, "", "claude code")
+    assert (found.calls, found.model, found.cwd) == (6, "claude-opus-4-20250514", "/tmp/project")
+    assert found.peak_tokens == max(inputs)
+    assert inputs[found.peak_call - 1] == found.peak_tokens
+    assert sum(tokens for _, tokens in found.composition_at_peak) == found.peak_tokens
+    assert found.total_tokens == sum(inputs) + sum(call.usage.output for call in calls if call.usage)
+    assert found.cost_usd is not None and found.cost_usd > 0
+    assert found.read_share is not None and 0 < found.read_share < 1
+    assert [column.tokens for column in found.growth] == inputs
+    assert (found.compactions, found.skipped, found.lines) == (1, 1, data.count(b"\n"))
+    assert found.window == 200_000 and found.usable == 150_000
+    assert found.first_user_text.startswith("please do step 1")
+    assert found.last_answer.startswith("Step 1 is done. after")
+    assert found.models == (("claude-opus-4-20250514", 6),)
+    assert [one.id for one in found.spent] == [call.id for call in calls]
+
+
+def test_an_unknown_model_has_no_price_rather_than_none(home: Path) -> None:
+    session = ClaudeCode(model="homemade-7")
+    found = summarise(recording(home, "a", lines(session.turns(1))), Settings())
+    assert found.cost_usd is None
+    priced = Settings(prices={"homemade-7": {"input": 1.0, "output": 2.0}})
+    assert summarise(Path(found.path), priced).cost_usd is not None
+
+
+def test_summaries_survive_being_remembered(home: Path) -> None:
+    import json
+
+    found = summarise(recording(home, "a", claude_code(2)), Settings())
+    kept = json.loads(json.dumps(_to_json(found)))
+    again = SessionSummary(key=found.key, path=found.path, mtime=found.mtime, size=found.size, **_from_json(kept))
+    assert again == found
+
+
+def test_glimpses_come_from_names_and_figures_from_reading(home: Path) -> None:
+    desk = home / "desk"
+    desk.mkdir()
+    mine = recording(home, "mine", claude_code(1), folder_name(desk))
+    recording(home, "bad", b"\x7fELF\0\0")
+    shelf = Shelf(Settings(), desk)
+    seen = [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
+    assert {(one.key, one.group, one.known) for one in seen} == {
+        (str(mine), "here", False),
+        (str(home / ".claude/projects/-p/bad.jsonl"), "elsewhere", False),
+    }
+    assert all(one.live for one in seen)
+    read = {Path(one.key).stem: one for one in shelf.figures(seen, threading.Event())}
+    assert read["mine"].calls == 2
+    assert "a program" in read["bad"].error
+    assert shelf._children == []
+
+
+def test_figures_take_what_is_wanted_next_and_stop_when_told(home: Path) -> None:
+    for number in range(4):
+        recording(home, str(number), claude_code(1, seed=number + 1))
+    shelf = Shelf(Settings(), home)
+    asked = []
+    stop = threading.Event()
+
+    def wanted() -> object:
+        for one in [s for s in shelf.glimpses() if s.group != "samples"]:
+            asked.append(one.key)
+            yield one
+
+    figures = shelf.figures(wanted(), stop)  # type: ignore[arg-type]
+    next(figures)
+    assert len(asked) < 4
+    stop.set()
+    assert len(list(figures)) <= len(asked)
+
+
+def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
+    from ctxtui.services.config.paths import database
+    from ctxtui.services.library.session_actions import source_info
+    from ctxtui.store.store import Store
+
+    path = recording(home, "gone", claude_code(2))
+    loaded = load(path)
+    with Store.open(database()) as store:
+        id_ = store.import_session(loaded.session, source_info(loaded))
+    shelf = Shelf(Settings(), home)
+    (one,) = [s for s in shelf.stored(shelf.glimpses()) if s.group != "samples"]
+    assert (one.path, one.stored) == (str(path), id_)
+    path.unlink()
+    (one,) = [s for s in shelf.stored(shelf.glimpses()) if s.group != "samples"]
+    assert (one.path, one.stored, one.known, one.calls) == ("", id_, True, 4)
+    assert [s.stored for s in shelf.again() if s.group != "samples"] == [id_]
+
+
+def test_what_was_read_once_is_not_read_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = recording(home, "a", claude_code(1))
+    status = path.stat()
+    seen = SessionSummary(key=str(path), path=str(path), mtime=status.st_mtime, size=status.st_size)
+    first = make()((seen, Settings()))
+    monkeypatch.setattr("ctxtui.services.workers.summary_worker.load", lambda path: pytest.fail("read again"))
+    assert make()((seen, Settings())) == first
+    with pytest.raises(BaseException, match="read again"):
+        make()((seen, Settings(usable_share=0.5)))
+
+
+def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
+    from ctxtui.services.recordings.discover import find, newest_here
+
+    snapshot = b'{"type":"file-history-snapshot","messageId":"m","snapshot":{},"isSnapshotUpdate":false}\n'
+    for age, name, data in ((3, "old", claude_code(1)), (2, "full", claude_code(2)), (1, "bare", snapshot)):
+        os.utime(recording(home, name, data, folder_name(home)), (10_000 - age, 10_000 - age))
+    here = newest_here(find(home), [home])
+    assert here is not None and here.path.stem == "full"
+    for one in find(home)[1:]:
+        one.path.unlink()
+    alone = newest_here(find(home), [home])
+    assert alone is not None and alone.path.stem == "bare"
+
+
+def test_a_session_of_codex_says_where_it_ran(home: Path) -> None:
+    from ctxtui.services.recordings.discover import find, newest_here, ran_in
+
+    path = home / ".codex/sessions/2026/01/02/rollout-x.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(codex(1, cwd='/data/my "app"/inner'))
+    assert ran_in(path) == '/data/my "app"/inner'
+    found = find(home)
+    here = newest_here(found, [Path('/data/my "app"')])
+    assert here is not None and here.path == path
+    assert newest_here(found, [Path("/data/my")]) is None
+    assert ran_in(home / "none") == ""

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ctxtui.services.recordings.follow import ACTIVE, QUIET, Follower, Heard, follow, run
+from ctxtui.services.recordings.open import load, load_stream
+from tests.services.plain_format import said
+from tests.services.recordings.test_first_reading import append, words
+
+pytestmark = pytest.mark.usefixtures("plain")
+
+
+def recording(folder: Path, name: str = "a") -> Path:
+    path = folder / f"{name}.jsonl"
+    path.write_bytes(said("one"))
+    return path
+
+
+def test_what_is_new_is_heard_and_taken_where_it_is_shown(tmp_path: Path) -> None:
+    path = recording(tmp_path)
+    loaded = load(path)
+    follower = Follower()
+    follower.watch(loaded)
+    append(path, said("two"))
+    (heard,) = follower.poll()
+    assert words(loaded.session) == ["one"], "nothing changes before it is taken"
+    loaded.take(heard.news)
+    assert words(loaded.session) == ["one", "two"]
+    follower.leave(loaded)
+    append(path, said("three"))
+    time.sleep(ACTIVE)
+    assert follower.poll() == []
+
+
+def test_a_resting_recording_is_looked_at_less_often(tmp_path: Path) -> None:
+    now = 100.0
+    follower = Follower(lambda: now)
+    path = recording(tmp_path)
+    loaded = load(path)
+    follower.watch(loaded)
+    follower.poll()
+    assert follower.pause() == pytest.approx(ACTIVE)
+    now += 10
+    follower.poll()
+    assert follower.pause() == pytest.approx(QUIET)
+    append(path, said("two"))
+    now += 1
+    assert len(follower.poll()) == 1
+    assert follower.pause() == pytest.approx(ACTIVE)
+
+
+def test_a_stream_has_nothing_to_follow(tmp_path: Path) -> None:
+    import io
+
+    follower = Follower()
+    follower.watch(load_stream(io.BytesIO(said("one"))))
+    assert follower.poll() == []
+
+
+def test_a_write_is_heard_well_before_it_must_be_on_screen(tmp_path: Path) -> None:
+    path = recording(tmp_path)
+    loaded = load(path)
+    follower = Follower()
+    follower.watch(loaded)
+    heard: list[float] = []
+    stop = threading.Event()
+
+    def tell(one: Heard) -> None:
+        loaded.take(one.news)
+        heard.append(time.monotonic())
+
+    worker = threading.Thread(target=run, args=(follower, tell, stop))
+    worker.start()
+    delays = []
+    try:
+        for number in range(8):
+            written = time.monotonic()
+            append(path, said(f"word {number}"))
+            while len(heard) <= number and time.monotonic() < written + 5:
+                time.sleep(0.002)
+            delays.append(heard[number] - written)
+    finally:
+        stop.set()
+        worker.join()
+    assert sorted(delays)[len(delays) // 2] < 0.15, delays
+    assert words(loaded.session)[-1] == "word 7"
+
+
+async def test_it_can_be_followed_from_an_event_loop(tmp_path: Path) -> None:
+    path = recording(tmp_path)
+    loaded = load(path)
+    follower = Follower()
+    follower.watch(loaded)
+    append(path, said("two"))
+    async with asyncio.timeout(5):
+        async with contextlib.aclosing(follow(follower)) as heard:
+            async for one in heard:
+                loaded.take(one.news)
+                break
+    assert words(loaded.session) == ["one", "two"]
+
+
+def test_five_resting_recordings_take_next_to_no_time(tmp_path: Path) -> None:
+    follower = Follower()
+    for name in "abcde":
+        follower.watch(load(recording(tmp_path, name)))
+    follower.poll()
+    stop = threading.Event()
+    worker = threading.Thread(target=run, args=(follower, lambda heard: None, stop))
+    before = time.process_time()
+    worker.start()
+    time.sleep(2.0)
+    stop.set()
+    worker.join()
+    share = (time.process_time() - before) / 2.0
+    assert share < 0.02, f"{share:.2%} of a processor"  # the goal is 0.5 %; a busy machine blurs it

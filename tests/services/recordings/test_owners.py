@@ -1,0 +1,91 @@
+"""Which recordings a running client owns, by a folder that looks like /proc."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ctxtui.services.config.projects import folder_name
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import Shelf
+from ctxtui.services.recordings import live_clients
+from ctxtui.services.recordings.discover import find
+from ctxtui.services.recordings.live_clients import Client, clients, is_owned, owned
+from tests.services.library.test_library import home, recording  # noqa: F401
+
+UP = 5000.0
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def process(proc: Path, number: int, words: list[str], cwd: Path, age: float, files: tuple[Path, ...] = ()) -> None:
+    folder = proc / str(number)
+    (folder / "fd").mkdir(parents=True)
+    (folder / "cmdline").write_bytes(b"\0".join(word.encode() for word in words) + b"\0")
+    started = int((UP - age) * TICKS)
+    (folder / "stat").write_text(f"{number} (a name) with) S " + " ".join(["0"] * 18) + f" {started} 0 0\n")
+    (folder / "cwd").symlink_to(cwd)
+    for handle, file in enumerate(files):
+        (folder / "fd" / str(handle)).symlink_to(file)
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    live_clients._clients.cache_clear()
+    folder = tmp_path / "proc"
+    folder.mkdir()
+    (folder / "uptime").write_text(f"{UP} 1.0\n")
+    return folder
+
+
+def test_clients_are_told_from_other_processes(proc: Path, tmp_path: Path) -> None:
+    rollout = tmp_path / "rollout-1.jsonl"
+    process(proc, 10, ["claude"], tmp_path, 60)
+    process(proc, 11, ["node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"], tmp_path, 50)
+    process(proc, 12, ["/usr/bin/codex", "resume"], tmp_path, 40, (rollout, tmp_path / "log.txt"))
+    process(proc, 13, ["vim", "claude.md"], tmp_path, 30)
+    (proc / "14").mkdir()
+    (proc / "self").mkdir()
+    found = sorted(clients(proc), key=lambda one: one.since)
+    assert [round(time.time() - one.since) for one in found] == [60, 50, 40]
+    assert found[2].files == {str(rollout)} and found[0].cwd == str(tmp_path)
+
+
+def test_where_the_system_does_not_tell_there_is_none(tmp_path: Path) -> None:
+    live_clients._clients.cache_clear()
+    assert clients(tmp_path / "none") == ()
+
+
+def test_the_newest_session_of_a_clients_directory_is_its(home: Path) -> None:  # noqa: F811
+    now = time.time()
+    for age, name in ((9000, "older"), (4000, "newer")):
+        os.utime(recording(home, name, b"{}\n", folder_name(home)), (now - age, now - age))
+    elsewhere = recording(home, "elsewhere", b"{}\n", "-other")
+    os.utime(elsewhere, (now - 4000, now - 4000))
+    found = find(home)
+    newer = next(one.path for one in found if one.id == "newer")
+    one, two = Client(str(home), now - 5000, frozenset()), Client(str(home), now - 9500, frozenset())
+    assert owned(found, [one]) == {str(newer)}
+    assert len(owned(found, [one, two])) == 2
+    assert owned(found, [Client(str(home), now - 100, frozenset())]) == frozenset(), "it has written nothing yet"
+    assert owned(found, []) == frozenset()
+    assert is_owned(newer, [one]) and not is_owned(newer.with_name("older.jsonl"), [one])
+    assert owned(found, [Client("/x", now, frozenset({str(elsewhere)}))]) == {str(elsewhere)}
+
+
+def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    now = time.time()
+    path = recording(home, "waiting", b"{}\n", folder_name(home))
+    os.utime(path, (now - 4000, now - 4000))
+    running: list[Client] = []
+    monkeypatch.setattr("ctxtui.services.library.library.clients", lambda: tuple(running))
+    shelf = Shelf(Settings(), home)
+    (seen,) = [one for one in shelf.glimpses() if one.path == str(path)]
+    assert not seen.live
+    running.append(Client(str(home), now - 5000, frozenset()))
+    (changed,) = shelf.touched([seen])
+    assert changed.live
+    running.clear()
+    assert not shelf.touched([changed])[0].live

@@ -1,0 +1,74 @@
+"""Finding a text in every session from Home, and going there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.workers.search_worker import SearchApart
+from ctxtui.tui.dialogs.find import FindScreen
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.start import make_app
+from tests.services.search.test_search import write
+from tests.tui.inspector.test_inspector import until
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    write(folder, "one", "Where is the NEEDLE?")
+    write(folder, "two", "Something else")
+    places = {"CLAUDE_CONFIG_DIR": "claude", "CODEX_HOME": "codex", "CTXTUI_HOME": "own", "HOME": "."}
+    for name, place in places.items():
+        monkeypatch.setenv(name, str(tmp_path / place))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def shown(pilot: Pilot[None]) -> str:
+    return "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+
+
+async def said(pilot: Pilot[None], words: str) -> None:
+    there: Callable[[], bool] = lambda: words in shown(pilot)  # noqa: E731
+    await until(pilot, there)
+
+
+async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
+    async with make_app(None, Settings()).run_test(size=(120, 40)) as pilot:
+        await pilot.press("f")
+        assert isinstance(pilot.app.screen, FindScreen)
+        await pilot.press(*"compute_context", "enter")
+        await said(pilot, "4 blocks in ")
+        assert "not indexed yet" in shown(pilot) and "compute_context(x)" in shown(pilot)
+        await pilot.press("slash", "ctrl+u", *"needle", "enter")
+        await said(pilot, "1 block in ")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, InspectorScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await until(pilot, lambda: screen.searching and "of 1" in shown(pilot))
+        assert screen.index == 0
+        await pilot.press("escape", "h")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FindScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, FindScreen))
+
+
+def test_a_new_search_ends_the_one_before(recorded: Path) -> None:
+    search = SearchApart(Settings(), recorded)
+    try:
+        first = search.steps("compute_context", False)
+        assert next(first).done == 1
+        found = [block for step in search.steps("NEEDLE", False) for block in step.found]
+        assert [(block.call, block.category) for block in found] == [(1, "user")]
+        assert list(first) == []
+        (wrong,) = search.steps("a[", True)
+        assert "no regular expression" in wrong.trouble
+    finally:
+        search.close()

@@ -1,0 +1,81 @@
+"""Writing the context as the applied edits leave it, from the screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from ctxtui.tui.inspector.screen import InspectorScreen
+from tests.tui.inspector.controllers.test_staging import at, session
+from tests.tui.inspector.test_inspector import opened, until
+
+
+async def dropped(screen: InspectorScreen, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: screen.desk is not None)
+    at(screen, "line of code")
+    await pilot.press("d", "a")
+    assert screen.overlay is not None and screen.overlay.applied
+
+
+def said(screen: InspectorScreen) -> str:
+    return "".join(span.text for span in screen.prompt.hint)
+
+
+async def written(screen: InspectorScreen, pilot: Pilot[None], key: str, name: str = "") -> str:
+    """Export as `key`, to the file `name`; what is said then."""
+    await pilot.press("ctrl+e", key)
+    if name:
+        assert screen.asking and screen.prompt.text
+        screen.prompt.set_text(name)
+        await pilot.press("enter")
+    await until(pilot, lambda: said(screen)[:1] in "✓✗" and "writing" not in said(screen))
+    return said(screen)
+
+
+async def test_a_request_leaves_without_what_was_dropped(tmp_path: Path) -> None:
+    async with opened(session()) as (screen, pilot):
+        await dropped(screen, pilot)
+        await pilot.press("z")
+        at(screen, "second question")
+        await pilot.press("d")
+        made = tmp_path / "request.json"
+        told = await written(screen, pilot, "a", str(made))
+        assert told.startswith("✓") and str(made) in told and "without what is only staged (1)" in told
+        body = made.read_text()
+        assert "line of code" not in body and "second question" in body
+        assert json.loads(body)["messages"][0]["role"] == "user" and made.stat().st_mode & 0o777 == 0o600
+        again = await written(screen, pilot, "a", str(made))
+        assert again.startswith("✗") and "the file exists" in again
+
+
+async def test_edits_can_be_used_again_and_curl_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(session()) as (screen, pilot):
+        await dropped(screen, pilot)
+        made = tmp_path / "edits.jsonl"
+        assert (await written(screen, pilot, "e", str(made))).startswith("✓")
+        assert [json.loads(line)["kind"] for line in made.read_text().splitlines()] == ["drop"]
+        copied: list[str] = []
+        monkeypatch.setattr(screen.app, "copy_to_clipboard", copied.append)
+        assert "curl" in await written(screen, pilot, "u")
+        assert copied[0].startswith("curl ") and "line of code" not in copied[0]
+
+
+async def test_escape_writes_nothing(tmp_path: Path) -> None:
+    async with opened(session()) as (screen, pilot):
+        await dropped(screen, pilot)
+        await pilot.press("ctrl+e", "escape")
+        assert not screen.asking
+        await pilot.press("ctrl+e", "c", "escape")
+        assert not screen.asking and not list(tmp_path.iterdir())
+        await pilot.press("u")
+        assert screen.overlay is not None and not screen.overlay.applied, "keys mean what they meant"
+
+
+async def test_while_something_is_typed_the_key_asks_nothing() -> None:
+    async with opened(session()) as (screen, pilot):
+        await dropped(screen, pilot)
+        await pilot.press("i", "x", "ctrl+e", "ctrl+s")
+        assert screen.asking and screen.prompt.text == "x" and not screen.prompt.keys

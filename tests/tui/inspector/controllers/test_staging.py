@@ -1,0 +1,342 @@
+"""Editing a context on the screen: mark, stage, apply, take back."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+from textual.pilot import Pilot
+
+from ctxtui.core.session import Session
+from ctxtui.curation import edits_from_selection
+from ctxtui.tui.inspector.loader import Complete, Worked
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.breaks import BreaksScreen
+from ctxtui.tui.lists.edit_log import EditLogScreen
+from tests.cases.sessions import Story, every_category, long_session, use
+from tests.tui.inspector.test_inspector import opened, text, until
+
+
+def session() -> Session:
+    story = Story(hidden_tokens=0)
+    story.user("first question about src/shop/cart.py")
+    story.call(use("t1", "Read", path="src/shop/cart.py"))
+    story.results(("t1", "line of code\n" * 400))
+    story.call("The cart is fine.")
+    story.user("second question")
+    story.call("Yes.")
+    story.user("third question").tip()
+    return story.session
+
+
+def at(screen: InspectorScreen, words: str) -> None:
+    """Put the cursor on the first row that says `words`."""
+    rows = screen.panels.transcript.data
+    assert rows is not None and rows.scene is not None
+    tree = rows.scene.session.tree
+    for index in range(rows.count):
+        entry = rows.entry(index)
+        if entry > 0 and words in tree[entry].block.body.decode():
+            screen.panels.transcript.move_to(index)
+            return
+    raise AssertionError(f"no row says {words}")
+
+
+async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        before = screen.panels.scene.figures.context_tokens if screen.panels.scene else 0
+        at(screen, "line of code")
+        await pilot.press("d")
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        staging = screen.panels.staging
+        assert staging is not None and staging.freed > 1000 and staging.repairs == 1
+        shown = text(screen)
+        assert "prefix ends here" in shown and "frees" in shown and "legal" in shown and "with 1 repair" in shown
+        assert "1 edit" in shown and "edits only" in shown and "→" in shown.splitlines()[0]
+        assert f"−{(staging.freed) / 1000:.1f}k" in shown
+        await pilot.press("d")
+        assert screen.panels.staging is None, "the same key takes it back"
+        assert screen.panels.scene is not None and screen.panels.scene.figures.context_tokens == before
+
+
+async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "Let me run the demo script first.")
+        await pilot.press("d")
+        await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
+        shown = text(screen)
+        assert "nothing of the prefix" in shown and "prefix ends here" not in shown and "prefix ends" not in shown
+        at(screen, "Let me look.")
+        await pilot.press("d")
+        await until(pilot, lambda: "prefix ends here" in text(screen))
+
+
+async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
+    async with opened(long_session(40)) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        desk, scene, asked = screen.desk, screen.panels.scene, []
+        assert desk is not None and scene is not None
+        desk._context = None
+        assert not desk.ready(scene, asked.append) and not desk.ready(scene, asked.append)
+        assert len(asked) == 1, "it is asked for once"
+        asked[0]()
+        assert desk.ready(scene, asked.append) and desk.context(scene).head == scene.tip
+        desk._context = None
+        monkeypatch.setattr("ctxtui.services.editing.staging.MANY", 2)
+        await pilot.press("d")
+        assert "being read" in text(screen) and not screen.overlay.in_force
+        await until(pilot, lambda: desk.ready(scene, asked.append))
+        await pilot.press("d")
+        assert [edit.kind for edit in screen.overlay.staged] == ["drop"]
+
+
+async def test_undo_redo_discard_apply_and_the_log() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        at(screen, "second question")
+        await pilot.press("p", "z")
+        at(screen, "The cart is fine")
+        await pilot.press("d")
+        assert [edit.kind for edit in overlay.staged] == ["pin", "drop"]
+        await pilot.press("u")
+        assert [edit.kind for edit in overlay.staged] == ["pin"]
+        await pilot.press("ctrl+r")
+        assert [edit.kind for edit in overlay.staged] == ["pin", "drop"]
+        await pilot.press("X")
+        assert overlay.staged == () and screen.panels.staging is None
+        await pilot.press("u", "a")
+        assert [edit.kind for edit in overlay.applied] == ["pin", "drop"] and overlay.staged == ()
+        assert "applied" in text(screen)
+        await pilot.press("E")
+        log = pilot.app.screen
+        assert isinstance(log, EditLogScreen)
+        await pilot.pause(0.1)
+        assert log.pane.row_count == len(overlay.log)
+        row = next(n for n, one in enumerate(log.pane.rows) if one.edit.kind == "drop" and one.state == "applied")
+        log.pane.move_to(row)
+        await pilot.press("enter")
+        assert [edit.kind for edit in overlay.applied] == ["pin"]
+
+
+async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "The cart is fine")
+        await pilot.press("v")
+        assert len(screen.marks) == 4
+        await pilot.press("s")
+        assert [edit.kind for edit in overlay.staged] == ["summarize"] and not screen.marks
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        staging = screen.panels.staging
+        assert staging is not None and len(staging.news) == 1
+        assert "src/shop/cart.py" in str(overlay.staged[0].given["text"])
+        assert "summary" in text(screen)
+        await pilot.press("escape")
+        assert overlay.staged, "esc never takes staged edits back"
+
+
+async def test_widening_goes_from_the_block_to_its_category() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "line of code")
+        seen = []
+        for _ in range(4):
+            await pilot.press("V")
+            seen.append(len(screen.marks))
+        assert seen == [4, 1, 4, 1], "the turn (question, call, result, answer), then the block again"
+
+
+async def test_a_refused_edit_says_why_and_stages_nothing() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "third question")
+        await pilot.press("v", "d", "a")
+        assert not overlay.applied and "refused" in text(screen), "nothing would be left to send"
+
+
+async def test_a_breakpoint_goes_from_five_minutes_to_an_hour_to_none() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay = screen.overlay
+        assert overlay is not None
+        seen = []
+        at(screen, "second question")
+        for _ in range(3):
+            await pilot.press("b")
+            seen.append(dict(overlay.staged[-1].given))
+        assert seen == [{"on": True, "ttl": "5m"}, {"on": True, "ttl": "1h"}, {"on": False}]
+
+
+async def test_a_note_is_typed_at_the_prompt() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "second question")
+        await pilot.press("ctrl+n", *"mind", "enter")
+        overlay = screen.overlay
+        assert overlay is not None and [edit.given["text"] for edit in overlay.staged] == ["mind"]
+        assert "mind" in text(screen)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60), (60, 16), (100, 30)])
+async def test_every_size_shows_what_is_staged(size: tuple[int, int]) -> None:
+    async with opened(session(), size) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "line of code")
+        await pilot.press("t")
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        shown = text(screen)
+        assert all(len(line) <= size[0] for line in shown.splitlines())
+        assert size[0] <= 60 or "frees" in shown
+
+
+async def test_ten_thousand_blocks_are_staged_at_once() -> None:
+    async with opened(long_session(5000)) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        await pilot.press("d")
+        assert screen.panels.staging is not None
+        await pilot.press("z", "z", "u")
+        assert screen.panels.staging is None
+
+
+async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        overlay, desk = screen.overlay, screen.desk
+        assert overlay is not None and desk is not None
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "The cart is fine")
+        await pilot.press("v", "s")
+        scene = screen.panels.scene
+        assert scene is not None
+        context = screen.context_of(scene)
+        edit = edits_from_selection.keeping(context, overlay.in_force, "line of code")
+        assert edit is not None and str(edit.given["text"]).endswith("- kept: line of code")
+        await until(pilot, lambda: desk.next_call(scene, screen.feed.want) is not None)
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(pilot.app.screen, BreaksScreen))
+        await pilot.press("escape", "z")
+        at(screen, "first question")
+        screen.action_rate("good")
+        assert [one.kind for one in overlay.staged][-1] == "annotate"
+
+
+def to_summary(screen: InspectorScreen) -> None:
+    """Put the cursor on the summary that an edit puts in."""
+    rows = screen.panels.transcript.data
+    assert rows is not None
+    screen.panels.transcript.move_to(next(index for index in range(rows.count) if rows.new(index) is not None))
+    assert screen.panels.transcript.new is not None
+
+
+async def summarized(screen: InspectorScreen, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: screen.desk is not None)
+    at(screen, "first question")
+    await pilot.press("space")
+    at(screen, "The cart is fine")
+    await pilot.press("v", "s")
+    await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+
+
+async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(session()) as (screen, pilot):
+        await summarized(screen, pilot)
+        overlay = screen.overlay
+        assert overlay is not None
+        to_summary(screen)
+        told: list[str] = []
+
+        def edited_text(text: str) -> str:
+            told.append(text)
+            return "what I say of it"
+
+        monkeypatch.setattr("ctxtui.services.editing.external_editor.edited_text", edited_text)
+        monkeypatch.setattr(pilot.app, "suspend", nullcontext)
+        await pilot.press("R")
+        assert told == [str(overlay.staged[0].given["text"])]
+        assert overlay.in_force[-1].given["text"] == "what I say of it"
+        await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+        staging = screen.panels.staging
+        assert staging is not None and len(staging.news) == 1 and "what I say of it" in text(screen)
+        new = screen.panels.transcript.new
+        assert new is not None and new.edit == overlay.in_force[-1], "the cursor stays on it"
+        await pilot.press("z")
+        assert screen.panels.transcript.new is not None, "also where other rows are shown"
+        await pilot.press("d")
+        assert not overlay.in_force, "every wording of it is taken back"
+
+
+async def test_a_summary_is_rated_copied_and_taken_back_on_its_own_row() -> None:
+    async with opened(session()) as (screen, pilot):
+        await summarized(screen, pilot)
+        overlay = screen.overlay
+        assert overlay is not None
+        to_summary(screen)
+        screen.action_rate("poor")
+        assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"]
+        await pilot.press("y")
+        assert pilot.app.clipboard == str(overlay.staged[0].given["text"])
+        await pilot.press("enter", "space", "e", "r", "O", "t")
+        assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"], "no key of a block acts on it"
+        to_summary(screen)
+        await pilot.press("d")
+        assert [edit.kind for edit in overlay.in_force] == ["annotate"], "d takes it back"
+
+
+async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "second question")
+        await pilot.press("ctrl+n", *"mind", "enter")
+        to_summary(screen)
+        monkeypatch.setattr("ctxtui.services.editing.external_editor.edited_text", lambda text: f"{text} the gap")
+        monkeypatch.setattr(pilot.app, "suspend", nullcontext)
+        await pilot.press("R")
+        overlay = screen.overlay
+        assert overlay is not None and [edit.given["text"] for edit in overlay.in_force] == ["mind the gap"]
+
+
+async def test_leaving_with_staged_edits_is_asked_once() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        assert screen.may_quit(), "nothing is staged"
+        at(screen, "The cart is fine")
+        await pilot.press("d")
+        assert not screen.may_quit() and "1 staged edit is not applied" in text(screen)
+        assert screen.may_quit(), "the same key again leaves"
+        await pilot.press("u")
+        assert screen.may_quit()
+
+
+async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        at(screen, "first question")
+        await pilot.press("d")
+        await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
+        assert screen.panels.staging is not None and screen.panels.staging.news
+
+
+async def test_figures_that_come_before_the_recording_is_placed_do_not_hold_the_view() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.desk is not None)
+        screen.complete = screen._placed = False
+        screen.index = 0
+        screen.on_worked(Worked(done=True))
+        assert screen.panels.transcript.row_count and screen.index == 0
+        screen.post_message(Complete())
+        await until(pilot, lambda: screen.complete)
+        assert screen.index == screen.count - 1

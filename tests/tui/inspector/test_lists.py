@@ -1,0 +1,113 @@
+"""The lists over the Inspector: threads and tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxtui.services.config.settings import Settings
+from ctxtui.tui.inspector.screen import InspectorScreen
+from tests.cases.growing import rounds
+from tests.cases.inspect import HandMade, app_of
+from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
+from tests.tui.inspector.test_inspector import opened, settled, text, until
+
+
+def seen(screen) -> str:  # type: ignore[no-untyped-def]
+    return text(screen.app.screen)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_threads_are_listed_with_their_figures_and_one_goes_there_and_back(size: tuple[int, int]) -> None:
+    async with opened(with_subagents(), size) as (screen, pilot):
+        await pilot.press("home", "T")
+        await until(pilot, lambda: "$" in seen(screen))
+        shown = seen(screen)
+        assert all(word in shown for word in ("threads", "peak", "cost", "├ ○ Find", "└ ○ Upda", "● main"))
+        await pilot.press("down", "enter")
+        assert screen.thread == "find" and screen.app.screen is screen
+        await pilot.press("home", "T")
+        assert "● Find" in seen(screen)
+        # The cursor stands where one came from: back to the very call.
+        await pilot.press("enter")
+        assert screen.thread == "main" and screen.index == 0
+        await pilot.press("T", "escape")
+        assert screen.app.screen is screen and screen.thread == "main"
+
+
+async def test_tools_are_listed_by_server() -> None:
+    async with opened(every_category(), (80, 24)) as (screen, pilot):
+        await pilot.press("A")
+        await until(pilot, lambda: "mcp" in seen(screen))
+        shown = seen(screen)
+        assert "built-in" in shown and "mcp puppeteer" in shown and "Bash" in shown
+        await pilot.press("down", "q")
+        assert screen.app.screen is screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int]) -> None:
+    async with opened(long_session(40, text="word " * 50), size) as (screen, pilot):
+        await pilot.press("W")
+        await until(pilot, lambda: "carried in all" in seen(screen))
+        assert "carry ↓" in seen(screen) and "high" in seen(screen)
+        await pilot.press("s", "s")
+        assert "tokens ↓" in seen(screen)
+        await pilot.press("down", "enter")
+        assert screen.app.screen is screen and screen.panels.transcript.node is not None
+
+
+async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:
+    story = Story().user("go")
+    text = "\n".join(f"line {n} says something of its own" for n in range(30))
+    for id_ in ("t1", "t2"):
+        story.call(use(id_, "Read", file_path="/w/a.py")).results((id_, text))
+        if id_ == "t1":
+            first = story.head
+    second = story.head
+    story.call("done")
+    async with opened(story.session, (120, 40)) as (screen, pilot):
+        for key, node in (("enter", first), ("v", second)):
+            await pilot.press("S")
+            await until(pilot, lambda: "could go" in seen(screen))
+            assert "read again later" in seen(screen)
+            await pilot.press(key)
+            assert screen.app.screen is screen and screen.panels.transcript.node == node
+
+
+async def test_nothing_twice_is_said() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("S")
+        await until(pilot, lambda: "Nothing in this context" in seen(screen))
+
+
+async def test_phases_are_listed_and_one_can_be_named(tmp_path: Path) -> None:
+    source = HandMade(rounds(6))
+    source.settings = Settings(data_dir=str(tmp_path), phases="call")
+    async with app_of(source).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        await until(pilot, lambda: screen.complete)
+        await pilot.press("g", "3", "enter", "G")
+        await until(pilot, lambda: "~424 a phase" in seen(screen))
+        assert "● call 3" in seen(screen) and "+424" in seen(screen)
+        await pilot.press("a")
+        await pilot.press(*"tidying", "enter")
+        await until(pilot, lambda: bool(screen.has_notes))
+        await pilot.press("G")
+        await until(pilot, lambda: "● tidying" in seen(screen))
+        await pilot.press("home", "enter")
+        assert screen.index == 0
+
+
+async def test_a_rule_that_is_no_expression_is_named() -> None:
+    source = HandMade(rounds(3))
+    source.settings = Settings(phases="(")
+    async with app_of(source).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        await pilot.press("G")
+        await until(pilot, lambda: "no regular expression" in seen(screen))

@@ -1,0 +1,60 @@
+"""The tree of forks on the screen."""
+
+from __future__ import annotations
+
+import pytest
+from textual.screen import Screen
+
+from ctxtui.tui.lists.forks import ForksScreen
+from ctxtui.views.lists import forks
+from ctxtui.views.lists.forks import ForkRow
+from tests.analysis.growth.test_forks import branched
+from tests.cases.sessions import every_category
+from tests.tui.inspector.test_inspector import opened, text, until
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 16)])
+async def test_a_branch_is_listed_and_gone_to(size: tuple[int, int]) -> None:
+    async with opened(branched(), size) as (screen, pilot):
+        await pilot.press("Y")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForksScreen) and bool(pilot.app.screen.pane.rows))
+        shown = text(pilot.app.screen)  # type: ignore[arg-type]
+        assert "another way" in shown and "call 1" in shown and "4–5" in shown and "2 forks" in shown
+        await pilot.press("down", "enter")
+        assert screen.app.screen is screen and screen.index == 3
+
+
+async def test_a_session_without_forks_says_how_to_make_one() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("Y")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForksScreen) and bool(pilot.app.screen.pane.rows))
+        assert "talks from a call" in text(pilot.app.screen)  # type: ignore[arg-type]
+        await pilot.press("enter")
+        assert screen.app.screen is screen
+
+
+async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = ForkRow(1, True, "branch of it @3", 3, "4", 60.0, target="chat-1")
+    monkeypatch.setattr(
+        "ctxtui.services.study.fork_tree.forks", lambda *given: [ForkRow(0, True, "it", here=True), row]
+    )
+    async with opened(every_category()) as (_, pilot):
+        asked: list[str] = []
+
+        def make(target: str) -> Screen[None]:
+            asked.append(target)
+            return Screen()
+
+        monkeypatch.setattr(pilot.app, "_make_inspector", make)
+        await pilot.press("Y")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForksScreen) and bool(pilot.app.screen.pane.rows))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: asked == ["chat-1"])
+
+
+def test_rows_are_as_wide_as_they_are_asked_to_be() -> None:
+    row = ForkRow(3, False, "\x1b[31mred\x07 ｗｉｄｅ " * 20, 12, "1,234–1,240", 90_000.0)
+    for room in (50, 78, 118):
+        line = "".join(span.text for span in forks.draw(row, room, here=True))
+        assert "\x1b" not in line and "\x07" not in line
+        assert len("".join(span.text for span in forks.heads(room))) <= room

@@ -1,0 +1,112 @@
+"""Why the cache missed, on the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.analysis.cache.misses import TTL, Missed, Misses, Side
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.lists.misses import MissesScreen
+from tests.cases.inspect import HandMade, app_of
+from tests.cases.sessions import HOSTILE, long_session
+from tests.tui.inspector.test_inspector import until
+
+OLD = Side("memory", "CLAUDE.md", "line one\nuse npm run e2e\nline three")
+NEW = Side("memory", "CLAUDE.md", "line one\nuse npm test\nline three " + HOSTILE)
+
+
+def miss(number: int, cause: str, usd: float | None, **more: object) -> Missed:
+    fields = {
+        "thread": "main",
+        "number": number,
+        "base": number - 1,
+        "at": 1_750_000_000.0,
+        "between": 1_749_999_000.0,
+        "tokens": 87_500,
+        "usd": usd,
+        "read": 13_600,
+        "shared": 13_641,
+        "sizes": (101_100, 101_600),
+        "cause": cause,
+        "what": "",
+        "by": 200.0,
+        "life": 300.0,
+        "foreseen": cause == TTL,
+        "evidence": "only what call 3 had left was read",
+        "block": 3,
+        "blocks": 342,
+    }
+    return Missed(**{**fields, **more})  # type: ignore[arg-type]
+
+
+FOUND = Misses(
+    (
+        miss(9, TTL, 1.86),
+        miss(5, "content changed", 1.51, old=OLD, new=NEW),
+        miss(7, "model changed", None, what="claude-opus-4 → claude-sonnet-4"),
+    ),
+    calls=20,
+    misses=3,
+    foreseen=1,
+    false_alarms=0,
+    usd=53.86,
+)
+
+
+class Told(HandMade):
+    """A source whose misses are known."""
+
+    def __init__(self, what: Misses | CtxtuiError) -> None:
+        super().__init__(long_session(40))
+        self.what = what
+
+    def misses(self, loaded: object) -> Misses:
+        if isinstance(self.what, CtxtuiError):
+            raise self.what
+        return self.what
+
+
+def shown(screen: MissesScreen) -> str:
+    return "\n".join(strip.text for strip in screen._compositor.render_strips())
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (200, 60)])
+async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> None:
+    app = app_of(Told(FOUND))
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: getattr(app.screen, "complete", False))
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, MissesScreen) and app.screen.pane.what is not None)
+        screen = app.screen
+        assert isinstance(screen, MissesScreen)
+        await pilot.pause(0.1)
+        text = shown(screen)
+        assert "TTL 5m" in text and "87.5k" in text and "$1.86" in text
+        assert "had left lived 5m" in text and "cure" in text
+        await pilot.press("right_square_bracket")
+        await pilot.pause(0.05)
+        text = shown(screen)
+        assert "content changed" in text and "token 13,641" in text
+        assert "\x1b" not in text.replace("\x1b[", "") and "\u202e" not in text
+        if size[1] >= 40:
+            assert "run e2e" in text and "+" in text and "unchanged" not in text.splitlines()[0], "the word diff"
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert app.screen.index == 4, "to call 5"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        (Misses((), 320, 0, 0, 0, 1.0), "No misses in 320 calls."),
+        (CtxtuiError("the file is gone"), "the file is gone"),
+    ],
+)
+async def test_without_misses_and_with_trouble(what: Misses | CtxtuiError, words: str) -> None:
+    app = app_of(Told(what))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: getattr(app.screen, "complete", False))
+        await pilot.press("c")
+        await until(pilot, lambda: words in shown(app.screen))  # type: ignore[arg-type]
+        await pilot.press("escape")
+        assert not isinstance(app.screen, MissesScreen)

@@ -1,0 +1,104 @@
+"""The segments that an opened block begins with."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.running_totals import Running
+from ctxtui.core import block
+from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.services.config.package_data import model_table
+from ctxtui.views.inspector.context_map import context_map
+from ctxtui.views.model.scene import Scene, scene_at
+from ctxtui.views.model.staging import Staging
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import plain
+from ctxtui.views.transcript import segment_lines
+from ctxtui.views.transcript.row_index import Rows
+from tests.analysis.labels.test_figures import labels
+from tests.analysis.sessions import Script
+from tests.cases import systems
+from tests.cases.sessions import MODEL, quick_measure
+
+
+def scene_of(text: str) -> Scene:
+    script = Script(MODEL)
+    script.hear(block.text(text)).call(block.text("on it"), usage=Usage(fresh=9000, output=9))
+    book = Book(script.session, model_table(), quick_measure, labels)
+    book.advance()
+    running = Running(book, MODEL)
+    running.advance()
+    return scene_at(book, running, script.session.thread_calls(), 0, 0.75)
+
+
+def drawn(text: str, room: int = 90) -> list[str]:
+    scene = scene_of(text)
+    node = next(n for n in scene.session.tree.path(scene.head) if scene.session.tree[n].block.kind == "text")
+    return [plain(line) for line in segment_lines.lines(scene, node, text, room)]
+
+
+def figures(lines: list[str]) -> dict[str, str]:
+    return {line[2:26].strip(): line[26:33].strip() for line in lines[:-1]}
+
+
+def test_few_segments_stand_one_by_one_with_their_first_words() -> None:
+    lines = drawn(systems.reminder(2) + "Mend it.")
+    assert [line[:26].strip() for line in lines[:-1]] == [
+        "› reminder",
+        "≡ memory file",
+        "≡ memory file",
+        "› reminder",
+        "no label",
+    ]
+    assert "Contents of /home/me/p0/CLAUDE.md" in lines[1]
+    assert set(lines[-1]) == {"┄"}
+
+
+def test_many_segments_stand_by_label_with_their_number() -> None:
+    scene, lines = scene_of(systems.feedback(15)), drawn(systems.feedback(15))
+    assert list(figures(lines)) == ["15 × trial", "15 × code", "15 × metrics", "15 × reasoning", "no label"]
+    node = scene.session.tree.path(scene.head)[1]
+    assert sum(float(tokens) for tokens in figures(lines).values() if "k" not in tokens) <= scene.running.own(node)
+
+
+@pytest.mark.parametrize("room", [10, 40, 72, 120])
+def test_no_line_is_wider_than_its_room(room: int) -> None:
+    for line in drawn(systems.reminder(3) + "\x1b[31mred", room):
+        assert cells.width(line) <= room
+        assert "\x1b" not in line
+
+
+def test_a_plain_block_has_none() -> None:
+    assert drawn("only words") == []
+
+
+def test_what_an_edit_changes_of_a_split_block_is_taken_from_its_categories() -> None:
+    scene = scene_of(systems.reminder(2) + "Mend it.")
+    node = next(n for n in scene.session.tree.path(scene.head) if scene.session.tree[n].block.kind == "text")
+    staging = Staging(scene, cast(Applied, None), lambda block: 0)
+    own = scene.book.own_by_category(MODEL, node)
+    assert {CATEGORIES[category] for category in own} == {"user", "memory"}
+    dropped = staging._shared(node, -scene.running.own(node))
+    assert dropped == {category: -tokens for category, tokens in own.items()}
+    assert sum(staging._shared(node, -7).values()) == -7
+
+
+def test_a_block_is_shown_where_most_of_it_counts() -> None:
+    scene = scene_of(systems.reminder(3, lines=20))
+    tree, head = scene.session.tree, scene.head
+    node = next(n for n in tree.path(head) if tree[n].block.kind == "text")
+    memory, user = INDEX["memory"], INDEX["user"]
+    assert (tree[node].category, scene.running.category(node)) == (user, memory)
+    assert set(context_map(scene, tree.path(head), None, 4000).shown) >= {memory}
+    rows = Rows(tree)
+    rows.show(head, hidden=frozenset({user}), elsewhere=scene.running.elsewhere)
+    assert list(rows.entries) == [node]
+    rows.show(head, hidden=frozenset({memory}))
+    assert list(rows.entries) == [node], "nothing was counted yet"
+    rows.show(head, hidden=frozenset({memory}), elsewhere=scene.running.elsewhere)
+    assert list(rows.entries) == []
