@@ -16,7 +16,7 @@ from typing import Any, Final
 from benchmarks.measure import Result, ratio
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prefix_seed import Seed, seed
-from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Place
@@ -78,7 +78,7 @@ class Session:
         simulator, tokens, front = Simulator(), self.lengths.__getitem__, 1
         read = 0
         for n, head in enumerate(self.heads):
-            made: Prompt = prompt(self.prefixes, rules, base, head, tokens, ((front, life), (head, life)))
+            made: CachedPrompt = prompt(self.prefixes, rules, base, head, tokens, ((front, life), (head, life)))
             read += simulator.send(made, n * PAUSE).read
         return read
 

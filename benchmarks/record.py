@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Result, percentile
-from ctxtui.agent.conversation import Opening, begin
+from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.session import MAIN, Described, Session, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.store.writer import Began, InFlight, Writer
+from ctxtui.store.writer import InFlight, SessionBegun, Writer
 
 EVENTS = 20_000
 PACE = 0.0005
@@ -61,7 +61,7 @@ def _bare(path: Path) -> list[float]:
 def _writer(path: Path) -> Writer:
     session = Session(Tree()).fold([Described(id="bench", source="ctxtui"), ThreadSeen(MAIN)])
     writer = Writer(path, session.tree)
-    writer.put(Began(session))
+    writer.put(SessionBegun(session))
     writer.wait(10)
     return writer
 
@@ -94,7 +94,7 @@ def _share(runs: int) -> float:
     """Seconds from a user's message to the bytes of the request, with 200,000 tokens before it."""
     tools = [tool.definition() for tool in TOOLS]
     params = {"model": "claude-opus-5-5", "max_tokens": 1000, "stream": True}
-    talk = begin(Tree(), Opening("anthropic", params, tools, "You help."))
+    talk = begin(Tree(), ConversationStart("anthropic", params, tools, "You help."))
     words = "the quick brown fox jumps over the lazy dog and tells of it\n" * 60
     for n in range(250):
         talk.say(f"{n} {words}")

@@ -95,10 +95,10 @@ def _heights(path: Path) -> tuple[float, float]:
 
 
 def _scene(book):  # type: ignore[no-untyped-def]
-    from ctxtui.analysis.running_totals import Running
+    from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.views.model.scene import calls_of, scene_at
 
     calls = calls_of(book.session, "main")
-    running = Running(book, calls[-1].model)
+    running = RunningTotals(book, calls[-1].model)
     running.advance(None)
     return scene_at(book, running, calls, len(calls) - 1, 0.75, (), {}, {})

@@ -22,7 +22,7 @@ from benchmarks.sessions import MARK, home, session
 from benchmarks.terminal import CTXTUI, PAGE_UP, Terminal
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prefix_seed import seed
-from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.requests import Summed
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core import block as blocks
@@ -35,9 +35,9 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.curation.price.price_tag import Asked, price_tag
+from ctxtui.curation.price.price_tag import PriceQuestion, price_tag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import cache_rules, model_table
 
@@ -81,20 +81,20 @@ def charge(usage: Usage, at: float) -> float | None:
     return (usage.fresh * 5 + usage.cache_read * 0.5 + usage.cache_write * 6.25 + usage.output * 25) / 1e6
 
 
-def asked(context: Context) -> Asked:
+def asked(context: Context) -> PriceQuestion:
     """The next request, the one before it being cached."""
     rules = cache_rules().rules(model_table().card(MODEL))
     prefixes, tokens, life = Prefixes(context.tree), Summed(context.tree, count), rules.seconds("5m")
     start = seed(rules, "anthropic", model=MODEL)
 
-    def at(position: int) -> Prompt:
+    def at(position: int) -> CachedPrompt:
         nodes = context.nodes
         marks = [(nodes[0], life), (nodes[position], life)]
         return prompt(prefixes, rules, start, nodes[position], tokens, marks)
 
     simulator = Simulator()
     simulator.send(at(len(context) - 6), 0.0)
-    return Asked(simulator, at(len(context) - 1), charge, 30.0)
+    return PriceQuestion(simulator, at(len(context) - 1), charge, 30.0)
 
 
 def _edit(rng: Random, context: Context, n: int) -> Edit:
@@ -126,12 +126,12 @@ def results(folder: Path, runs: int) -> list[Result]:
     found = [Result("stage one more edit and price all, 10,000 blocks, p95", staged, 16.0, "ms", f"{STAGED} edits")]
     for name in RERUN:
         step = Step(POLICIES[name])
-        start = Situation(context, (), sizes.__getitem__, count, 100_000, rules)
+        start = PolicyContext(context, (), sizes.__getitem__, count, 100_000, rules)
         made = tuple(run(step, start))
         known = apply(context, made, rules)
 
         def again(step: Step = step, made: tuple[Edit, ...] = made, known: Applied = known) -> None:
-            run(step, Situation(context, made, sizes.__getitem__, count, 100_000, rules, known=known))
+            run(step, PolicyContext(context, made, sizes.__getitem__, count, 100_000, rules, known=known))
 
         found.append(Result(f"{name} run again, p95", _p95(again, 5 * runs), 33.0, "ms", f"{len(made)} edits"))
     return [*found, _keys(folder)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.limits import Figures
 
 
-class Check(Protocol):
+class ContextCheck(Protocol):
     """What the fixture is."""
 
     def __call__(
@@ -41,7 +41,7 @@ class Check(Protocol):
 
 
 @pytest.fixture
-def ctxtui_check() -> Check:
+def ctxtui_check() -> ContextCheck:
     """Hold a recording against limits (see `ctxtui check`)."""
     return _check
 

@@ -9,7 +9,7 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import ClaudeCodeReader
 from ctxtui.transcripts.formats.claude_code.records import strictly
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.records import RecordStream
 
 SLICE = 1 << 20
@@ -25,7 +25,7 @@ def typed(path: Path) -> int:
     stream, n = RecordStream(strictly), 0
     with path.open("rb") as file:
         while data := file.read(SLICE):
-            n += sum(1 for piece in stream.feed(data) if isinstance(piece, Found) and piece.record is not None)
+            n += sum(1 for piece in stream.feed(data) if isinstance(piece, FoundObject) and piece.record is not None)
     return n
 
 

@@ -9,10 +9,10 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.canonical import Json
-from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, Part, part_of
+from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, TurnPart, part_of
 
 
-class Asked(NamedTuple):
+class AnswerCall(NamedTuple):
     """A call that an answer asks for. `input` is its decoded JSON, or the text where it is no JSON."""
 
     id: str
@@ -24,7 +24,7 @@ class Settled(NamedTuple):
     """What of an answer goes into the context: its `items` (none where nothing of it can stand), and its calls."""
 
     items: tuple[Item, ...]
-    calls: tuple[Asked, ...]
+    calls: tuple[AnswerCall, ...]
 
 
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> Settled:
@@ -35,13 +35,13 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
     with one of `used`, gets one of its own; the ids of the answer are added to `used`. Without `names` (Ollama, whose
     calls have none) the ids are told and not written.
     """
-    kept: list[tuple[Item, Part | None]] = []
+    kept: list[tuple[Item, TurnPart | None]] = []
     for item in items:
         part = None if item.block.kind == HEADER else part_of(item.block)
         if part is None or _stands(part, cut):
             kept.append((item, part))
     _trim(kept)
-    calls: list[Asked] = []
+    calls: list[AnswerCall] = []
     made: list[Item] = []
     for item, part in kept:
         if part is not None and part.what == CALL:
@@ -49,12 +49,14 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
             id_ = _own_id(told, used)
             if id_ != told and names:
                 item = _with_id(item, id_)
-            calls.append(Asked(id_, part.reading.name, arguments_value(part.reading) if part.reading.arguments else {}))
+            calls.append(
+                AnswerCall(id_, part.reading.name, arguments_value(part.reading) if part.reading.arguments else {})
+            )
         made.append(_ended(item) if cut and part is None else item)
     return Settled(tuple(made), tuple(calls))
 
 
-def _stands(part: Part, cut: bool) -> bool:
+def _stands(part: TurnPart, cut: bool) -> bool:
     if part.what == TEXT:
         return bool(part.reading.text.strip())
     if part.what == THINKING:
@@ -67,7 +69,7 @@ def _stands(part: Part, cut: bool) -> bool:
     return True
 
 
-def _trim(kept: list[tuple[Item, Part | None]]) -> None:
+def _trim(kept: list[tuple[Item, TurnPart | None]]) -> None:
     """Take off what nothing follows: thinking at the end, headers without content."""
     while kept and ((part := kept[-1][1]) is None or part.what == THINKING):
         kept.pop()

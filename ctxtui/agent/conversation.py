@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ctxtui.agent.answer import Asked, Settled, settle
+from ctxtui.agent.answer import AnswerCall, Settled, settle
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Skeleton
@@ -35,7 +35,7 @@ class Draft:
     skeleton: Skeleton
 
 
-class Opening(NamedTuple):
+class ConversationStart(NamedTuple):
     """What a conversation begins with: the dialect, top-level parameters (``model`` among them), tool definitions in
     Anthropic's form, the system text, and what was said before (items of any dialect)."""
 
@@ -106,11 +106,11 @@ class Conversation:
         """Go on from an earlier context."""
         self.head = head
 
-    def open_calls(self) -> list[Asked]:
+    def open_calls(self) -> list[AnswerCall]:
         """The calls of the context that have no result, in their order: no provider takes it so."""
         items = self.tree.items(self.head)
         asked = [(read(i.block).call_id, part_of(i.block)) for i in items if _is_talk(i)]
-        calls = [Asked(id_, part.reading.name, None) for id_, part in asked if part.what == CALL]
+        calls = [AnswerCall(id_, part.reading.name, None) for id_, part in asked if part.what == CALL]
         heads = [item.block.value() for item in items if item.block.kind == HEADER and item.place.role == "tool"]
         if self.dialect == OLLAMA:
             # Calls without ids are answered in their order.
@@ -127,7 +127,7 @@ class Conversation:
         return Draft(body, self.head, self.tree.extend(ROOT, sent.items), sent.skeleton)
 
 
-def begin(tree: Tree, opening: Opening, shape: Shape | None = None) -> Conversation:
+def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:
     """A conversation that begins with `opening`; what was said before is turned into the dialect's own words."""
     model = str(opening.params.get("model", ""))
     # A body needs a message; the probe is taken off again, so that the context ends with what was there.
@@ -157,7 +157,7 @@ def _is_talk(item: Item) -> bool:
     return item.place.section == "messages" and item.block.kind != HEADER
 
 
-def _opening_items(opening: Opening) -> list[Item]:
+def _opening_items(opening: ConversationStart) -> list[Item]:
     """Tools and system text as items; `fresh` turns them into the dialect's own."""
     body: dict[str, Json] = {"model": "", "max_tokens": 1, "messages": [{"role": "user", "content": _PROBE}]}
     if opening.tools:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from ctxtui.core.canonical import Json
 
 
-class Leave(StrEnum):
+class ToolLeave(StrEnum):
     """The user's answer to a tool that asks first."""
 
     ONCE = "once"
@@ -40,7 +40,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserSaid:
     """The user sent a message; while a turn runs it waits for the next request."""
 
     text: str
@@ -98,7 +98,7 @@ class Permitted:
     """The user answered for the call `id`."""
 
     id: str
-    leave: Leave
+    leave: ToolLeave
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Finished:
     result: ToolResult
 
 
-Event = Said | Interrupted | HoldNext | Released | Prepared | Answered | Broke | Waited | Permitted | Finished
+Event = UserSaid | Interrupted | HoldNext | Released | Prepared | Answered | Broke | Waited | Permitted | Finished
 
 
 # Commands
@@ -134,7 +134,7 @@ class Prepare:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HoldRequest:
     """Show that the request is held, and why."""
 
     reason: str
@@ -158,7 +158,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class StopListening:
     """Stop listening to the answer and keep what came; then `Answered` with `cut`."""
 
 
@@ -168,7 +168,7 @@ class StopWaiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunTool:
     """Run a tool; then `Finished`."""
 
     call: ToolCall
@@ -199,4 +199,18 @@ class Rest:
     """The turn is over."""
 
 
-Command = AddUser | AddResults | Prepare | Hold | Send | Wait | Cut | StopWaiting | Run | Ask | StopTools | Tell | Rest
+Command = (
+    AddUser
+    | AddResults
+    | Prepare
+    | HoldRequest
+    | Send
+    | Wait
+    | StopListening
+    | StopWaiting
+    | RunTool
+    | Ask
+    | StopTools
+    | Tell
+    | Rest
+)

@@ -13,7 +13,7 @@ from ctxtui.wire.stream import Delta, StreamReader
 
 
 @dataclass(slots=True)
-class Exchange:
+class AnswerReader:
     """Reads the answer to `draft` from bytes, however they are cut, and makes the call of it.
 
     `own_id` names the call where the provider does not; times are Unix seconds.

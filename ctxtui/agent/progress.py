@@ -34,14 +34,14 @@ class Drafted:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RequestHeld:
     """The drafted request waits for the user, because of `reason`."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RequestSent:
     """The drafted request left, at Unix time `at`."""
 
     draft: Draft
@@ -57,7 +57,7 @@ class CallBegan:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class PieceReceived:
     """A piece of the answer: the bytes as they came, and what they add to it."""
 
     data: bytes
@@ -127,6 +127,6 @@ class Rested:
 
 
 Moment = (
-    UserSaid | ResultsCame | Drafted | Held | Sent | CallBegan | Heard | CallEnded | CallFailed | ToolBegan
-    | ToolEnded | LeaveAsked | Waiting | Noted | Rested
+    UserSaid | ResultsCame | Drafted | RequestHeld | RequestSent | CallBegan | PieceReceived | CallEnded |
+    CallFailed | ToolBegan | ToolEnded | LeaveAsked | Waiting | Noted | Rested
 )  # fmt: skip

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.agent.conversation import Conversation, Draft
-from ctxtui.agent.exchange import Exchange
+from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.tools.registry import Toolbox
-from ctxtui.agent.turn import Phase, State, step
+from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
@@ -26,7 +26,7 @@ from ctxtui.wire.speech import Result
 from ctxtui.wire.sse import EventParser
 
 
-class Line(Protocol):
+class ProviderLine(Protocol):
     """The way to a provider."""
 
     @property
@@ -44,18 +44,18 @@ class Surroundings:
 
     tell: Callable[[mo.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
-    exchange: Callable[[Draft, int], Exchange]
+    exchange: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
 
 
 class Runner:
     """Runs the turns of `conversation` with `line` and `toolbox`. `feed` takes what the user does."""
 
-    def __init__(self, conversation: Conversation, toolbox: Toolbox, line: Line, around: Surroundings) -> None:
+    def __init__(self, conversation: Conversation, toolbox: Toolbox, line: ProviderLine, around: Surroundings) -> None:
         self.conversation = conversation
         self.toolbox = toolbox
         self.line = line
-        self.state = State()
+        self.state = TurnState()
         self._around = around
         self._draft: Draft | None = None
         self._task: asyncio.Task[None] | None = None
@@ -84,9 +84,9 @@ class Runner:
             case ev.Wait(seconds, attempt, most, reason):
                 self._around.tell(mo.Waiting(seconds, attempt, most, reason))
                 self._start(self._wait(seconds))
-            case ev.Cut() | ev.StopWaiting():
+            case ev.StopListening() | ev.StopWaiting():
                 self._stop()
-            case ev.Run(call):
+            case ev.RunTool(call):
                 self._around.tell(mo.ToolBegan(call))
                 self._tools[call.id] = asyncio.create_task(self._run(call))
             case ev.StopTools():
@@ -104,8 +104,8 @@ class Runner:
             case ev.AddResults(results):
                 named = [Result(one.id, "", one.text, one.is_error) for one in results]
                 return mo.ResultsCame(results, self.conversation.results(named))
-            case ev.Hold(reason):
-                return mo.Held(reason)
+            case ev.HoldRequest(reason):
+                return mo.RequestHeld(reason)
             case ev.Ask(call):
                 return mo.LeaveAsked(call)
             case ev.Tell(kind, text):
@@ -127,7 +127,7 @@ class Runner:
         except CtxtuiError as error:
             self.feed(ev.Broke(str(error)))
             return
-        if self.state.phase == Phase.PREPARING:
+        if self.state.phase == TurnPhase.PREPARING:
             self.feed(ev.Prepared(reason))
 
     async def _wait(self, seconds: float) -> None:
@@ -145,11 +145,11 @@ class Runner:
     async def _send(self, attempt: int) -> None:
         assert self._draft is not None
         exchange = self._around.exchange(self._draft, attempt)
-        self._around.tell(mo.Sent(self._draft, exchange.started, attempt))
+        self._around.tell(mo.RequestSent(self._draft, exchange.started, attempt))
         try:
             await self._listen(exchange)
         except asyncio.CancelledError:
-            if self.state.phase != Phase.CUTTING:
+            if self.state.phase != TurnPhase.CUTTING:
                 raise
             self._ended(exchange, cut=True)
         except ProviderError as error:
@@ -157,19 +157,19 @@ class Runner:
         else:
             self._over(exchange)
 
-    async def _listen(self, exchange: Exchange) -> None:
+    async def _listen(self, exchange: AnswerReader) -> None:
         began = False
         async for data in self.line.send(exchange.draft.body):
             deltas = exchange.feed(data, self._around.clock())
             if not began and ((response := exchange.response).id or deltas):
                 began = True
                 self._around.tell(mo.CallBegan(exchange.call(response, exchange.draft.raw_head)))
-            self._around.tell(mo.Heard(data, deltas))
+            self._around.tell(mo.PieceReceived(data, deltas))
         rest = exchange.close()
         if rest:
-            self._around.tell(mo.Heard(b"", rest))
+            self._around.tell(mo.PieceReceived(b"", rest))
 
-    def _over(self, exchange: Exchange) -> None:
+    def _over(self, exchange: AnswerReader) -> None:
         response = exchange.response
         if response.error:
             self._broke(exchange, response.error, _passing(response.error), None)
@@ -178,7 +178,7 @@ class Runner:
         else:
             self._ended(exchange, cut=False)
 
-    def _ended(self, exchange: Exchange, *, cut: bool) -> None:
+    def _ended(self, exchange: AnswerReader, *, cut: bool) -> None:
         response = exchange.response
         # An answer that ran into its limit may end in the middle of a call.
         short = cut or response.stop_reason in _SHORT
@@ -189,7 +189,7 @@ class Runner:
         calls = tuple(ev.ToolCall(c.id, c.name, c.input, self.toolbox.asks(c.name)) for c in settled.calls)
         self.feed(ev.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
 
-    def _broke(self, exchange: Exchange, message: str, retry: bool, after: float | None) -> None:
+    def _broke(self, exchange: AnswerReader, message: str, retry: bool, after: float | None) -> None:
         call = None
         if exchange.first_byte is not None:
             response = exchange.response

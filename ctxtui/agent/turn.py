@@ -14,26 +14,26 @@ from ctxtui.agent.events import (
     Ask,
     Broke,
     Command,
-    Cut,
     Event,
     Finished,
-    Hold,
     HoldNext,
+    HoldRequest,
     Interrupted,
-    Leave,
     Permitted,
     Prepare,
     Prepared,
     Released,
     Rest,
-    Run,
-    Said,
+    RunTool,
     Send,
+    StopListening,
     StopTools,
     StopWaiting,
     Tell,
     ToolCall,
+    ToolLeave,
     ToolResult,
+    UserSaid,
     Wait,
     Waited,
 )
@@ -46,7 +46,7 @@ STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
 
 
-class Phase(StrEnum):
+class TurnPhase(StrEnum):
     """What a turn is doing."""
 
     REST = "rest"
@@ -59,13 +59,13 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class TurnState:
     """Where a turn stands. `queue` are messages for the next request, `calls` what the last answer asks for, `results`
     what came of them, `asked` the ids that wait for the user. `hold` holds the next request, `let_go` says that the one
     being prepared was held and is to leave now. `allowed` and `refused` are tools that the user answered for, for the
     whole session. `rounds` counts the requests of this turn, of which more than `most` are held (0: no limit)."""
 
-    phase: Phase = Phase.REST
+    phase: TurnPhase = TurnPhase.REST
     queue: tuple[str, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
@@ -81,64 +81,64 @@ class State:
     @property
     def running(self) -> bool:
         """Whether a turn is under way."""
-        return self.phase != Phase.REST
+        return self.phase != TurnPhase.REST
 
 
-Step = tuple[State, list[Command]]
+Step = tuple[TurnState, list[Command]]
 
 
-def step(state: State, event: Event) -> Step:
+def step(state: TurnState, event: Event) -> Step:
     """What `event` makes of `state`, and what is to be done. An event that comes too late changes nothing."""
     handler = _HANDLERS.get((state.phase, type(event))) or _ANYWHERE.get(type(event))
     return handler(state, event) if handler else (state, [])
 
 
-def _prepare(state: State) -> Step:
+def _prepare(state: TurnState) -> Step:
     said: list[Command] = [AddUser(text) for text in state.queue]
-    return replace(state, phase=Phase.PREPARING, queue=(), attempt=0, let_go=False), [*said, Prepare()]
+    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, let_go=False), [*said, Prepare()]
 
 
-def _rest(state: State, *before: Command) -> Step:
+def _rest(state: TurnState, *before: Command) -> Step:
     """The end of a turn; what the user said meanwhile begins the next one."""
-    ended = replace(state, phase=Phase.REST, calls=(), results=(), asked=(), attempt=0, rounds=0, let_go=False)
+    ended = replace(state, phase=TurnPhase.REST, calls=(), results=(), asked=(), attempt=0, rounds=0, let_go=False)
     if ended.queue and not any(isinstance(one, Tell) for one in before):
         again, commands = _prepare(ended)
         return again, [*before, *commands]
     return ended, [*before, Rest()]
 
 
-def _said(state: State, event: Said) -> Step:
+def _said(state: TurnState, event: UserSaid) -> Step:
     queued = replace(state, queue=(*state.queue, event.text))
-    return _prepare(queued) if state.phase in (Phase.REST, Phase.HELD) else (queued, [])
+    return _prepare(queued) if state.phase in (TurnPhase.REST, TurnPhase.HELD) else (queued, [])
 
 
-def _hold_next(state: State, _: HoldNext) -> Step:
+def _hold_next(state: TurnState, _: HoldNext) -> Step:
     return replace(state, hold=not state.hold), []
 
 
-def _prepared(state: State, event: Prepared) -> Step:
+def _prepared(state: TurnState, event: Prepared) -> Step:
     over = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
     reason = "asked for" if state.hold else "" if state.let_go else event.reason or over
     state = replace(state, let_go=False)
     if reason:
-        return replace(state, phase=Phase.HELD, hold=False), [Hold(reason)]
+        return replace(state, phase=TurnPhase.HELD, hold=False), [HoldRequest(reason)]
     return _send(state)
 
 
-def _send(state: State) -> Step:
-    sending = replace(state, phase=Phase.SENDING, attempt=state.attempt + 1)
+def _send(state: TurnState) -> Step:
+    sending = replace(state, phase=TurnPhase.SENDING, attempt=state.attempt + 1)
     return replace(sending, rounds=state.rounds + (sending.attempt == 1)), [Send(sending.attempt)]
 
 
-def _released(state: State, _: Released) -> Step:
-    if state.phase != Phase.HELD:
+def _released(state: TurnState, _: Released) -> Step:
+    if state.phase != TurnPhase.HELD:
         return _prepare(state)
     # Made anew: while it was held, edits may have been applied.
-    return replace(state, phase=Phase.PREPARING, rounds=0, attempt=0, let_go=True), [Prepare()]
+    return replace(state, phase=TurnPhase.PREPARING, rounds=0, attempt=0, let_go=True), [Prepare()]
 
 
-def _answered(state: State, event: Answered) -> Step:
-    if event.cut or state.phase == Phase.CUTTING:
+def _answered(state: TurnState, event: Answered) -> Step:
+    if event.cut or state.phase == TurnPhase.CUTTING:
         stopped = tuple(ToolResult(call.id, STOPPED, is_error=True) for call in event.calls)
         rest: list[Command] = [AddResults(stopped)] if stopped else []
         return _rest(state, *rest, Tell("interrupt", "interrupted by the user"))
@@ -146,10 +146,10 @@ def _answered(state: State, event: Answered) -> Step:
         return _prepare(state)
     if not event.calls:
         return _rest(state)
-    return _act(replace(state, phase=Phase.ACTING, calls=event.calls, results=(), asked=(), attempt=0))
+    return _act(replace(state, phase=TurnPhase.ACTING, calls=event.calls, results=(), asked=(), attempt=0))
 
 
-def _act(state: State) -> Step:
+def _act(state: TurnState) -> Step:
     """Begin every call of an answer at once; what needs leave asks for it."""
     commands: list[Command] = []
     for call in state.calls:
@@ -159,11 +159,11 @@ def _act(state: State) -> Step:
             state = replace(state, asked=(*state.asked, call.id))
             commands.append(Ask(call))
         else:
-            commands.append(Run(call))
+            commands.append(RunTool(call))
     return _next_round(state, commands)
 
 
-def _next_round(state: State, commands: list[Command]) -> Step:
+def _next_round(state: TurnState, commands: list[Command]) -> Step:
     """When every call has its result, the results go into the context and the next request is made."""
     found = {result.id: result for result in state.results}
     if len(found) < len(state.calls):
@@ -173,32 +173,32 @@ def _next_round(state: State, commands: list[Command]) -> Step:
     return done, [*commands, AddResults(results), *further]
 
 
-def _permitted(state: State, event: Permitted) -> Step:
+def _permitted(state: TurnState, event: Permitted) -> Step:
     call = next((one for one in state.calls if one.id == event.id), None)
     if call is None or call.id not in state.asked:
         return state, []
     # One answer for the session counts for the same tool's other calls that wait.
     alike = [one for one in state.calls if one.id in state.asked and one.name == call.name]
-    whom = [call] if event.leave == Leave.ONCE else alike
+    whom = [call] if event.leave == ToolLeave.ONCE else alike
     state = replace(state, asked=tuple(id_ for id_ in state.asked if id_ not in {one.id for one in whom}))
-    if event.leave == Leave.NEVER:
+    if event.leave == ToolLeave.NEVER:
         no = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in whom)
         refused = replace(state, refused=state.refused | {call.name}, results=(*state.results, *no))
         return _next_round(refused, [Tell("refused", f"{call.name} is not allowed in this session")])
-    if event.leave == Leave.SESSION:
+    if event.leave == ToolLeave.SESSION:
         state = replace(state, allowed=state.allowed | {call.name})
-    return state, [Run(one) for one in whom]
+    return state, [RunTool(one) for one in whom]
 
 
-def _finished(state: State, event: Finished) -> Step:
+def _finished(state: TurnState, event: Finished) -> Step:
     wanted = {call.id for call in state.calls} - {result.id for result in state.results} - set(state.asked)
     if event.result.id not in wanted:
         return state, []
     return _next_round(replace(state, results=(*state.results, event.result)), [])
 
 
-def _broke(state: State, event: Broke) -> Step:
-    if state.phase == Phase.CUTTING:
+def _broke(state: TurnState, event: Broke) -> Step:
+    if state.phase == TurnPhase.CUTTING:
         return _rest(state, Tell("interrupt", "interrupted by the user"))
     wait = event.after if event.after is not None else backoff(state.attempt)
     if not event.retry or state.attempt >= ATTEMPTS or wait > LONGEST_WAIT:
@@ -206,7 +206,7 @@ def _broke(state: State, event: Broke) -> Step:
         asked = f"; the provider asks to wait {wait:.0f} s" if event.retry and wait > LONGEST_WAIT else ""
         return _rest(state, Tell("error", f"{event.message}{asked}{tried}"))
     said = Tell("retry", f"{event.message}; trying again in {wait:.1f} s")
-    waiting = replace(state, phase=Phase.WAITING)
+    waiting = replace(state, phase=TurnPhase.WAITING)
     return waiting, [said, Wait(wait, state.attempt + 1, ATTEMPTS, event.message)]
 
 
@@ -215,40 +215,40 @@ def backoff(attempt: int) -> float:
     return min(30.0, 0.5 * 2.0 ** (attempt - 1))
 
 
-def _waited(state: State, _: Waited) -> Step:
+def _waited(state: TurnState, _: Waited) -> Step:
     return _send(state)
 
 
-def _cut(state: State, _: Interrupted) -> Step:
-    return replace(state, phase=Phase.CUTTING), [Cut()]
+def _cut(state: TurnState, _: Interrupted) -> Step:
+    return replace(state, phase=TurnPhase.CUTTING), [StopListening()]
 
 
-def _stop(state: State, _: Interrupted) -> Step:
+def _stop(state: TurnState, _: Interrupted) -> Step:
     """Interrupted while nothing is being said: calls without a result get one, so that the context stays legal."""
     commands: list[Command] = [StopWaiting()]
-    if state.phase == Phase.ACTING:
+    if state.phase == TurnPhase.ACTING:
         found = {result.id: result for result in state.results}
         stopped = [found.get(call.id) or ToolResult(call.id, STOPPED, is_error=True) for call in state.calls]
         commands = [StopTools(), AddResults(tuple(stopped))]
     return _rest(state, *commands, Tell("interrupt", "interrupted by the user"))
 
 
-_ANYWHERE: Final[dict[type, Callable[..., Step]]] = {Said: _said, HoldNext: _hold_next}
-_HANDLERS: Final[dict[tuple[Phase, type], Callable[..., Step]]] = {
-    (Phase.REST, Released): _released,
-    (Phase.PREPARING, Prepared): _prepared,
-    (Phase.PREPARING, Interrupted): _stop,
-    (Phase.PREPARING, Broke): _broke,
-    (Phase.HELD, Released): _released,
-    (Phase.HELD, Interrupted): _stop,
-    (Phase.SENDING, Answered): _answered,
-    (Phase.SENDING, Broke): _broke,
-    (Phase.SENDING, Interrupted): _cut,
-    (Phase.CUTTING, Answered): _answered,
-    (Phase.CUTTING, Broke): _broke,
-    (Phase.WAITING, Waited): _waited,
-    (Phase.WAITING, Interrupted): _stop,
-    (Phase.ACTING, Permitted): _permitted,
-    (Phase.ACTING, Finished): _finished,
-    (Phase.ACTING, Interrupted): _stop,
+_ANYWHERE: Final[dict[type, Callable[..., Step]]] = {UserSaid: _said, HoldNext: _hold_next}
+_HANDLERS: Final[dict[tuple[TurnPhase, type], Callable[..., Step]]] = {
+    (TurnPhase.REST, Released): _released,
+    (TurnPhase.PREPARING, Prepared): _prepared,
+    (TurnPhase.PREPARING, Interrupted): _stop,
+    (TurnPhase.PREPARING, Broke): _broke,
+    (TurnPhase.HELD, Released): _released,
+    (TurnPhase.HELD, Interrupted): _stop,
+    (TurnPhase.SENDING, Answered): _answered,
+    (TurnPhase.SENDING, Broke): _broke,
+    (TurnPhase.SENDING, Interrupted): _cut,
+    (TurnPhase.CUTTING, Answered): _answered,
+    (TurnPhase.CUTTING, Broke): _broke,
+    (TurnPhase.WAITING, Waited): _waited,
+    (TurnPhase.WAITING, Interrupted): _stop,
+    (TurnPhase.ACTING, Permitted): _permitted,
+    (TurnPhase.ACTING, Finished): _finished,
+    (TurnPhase.ACTING, Interrupted): _stop,
 }

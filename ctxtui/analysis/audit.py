@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.forecast import Forecast, Forecaster
-from ctxtui.analysis.forecast_errors import Past, cause
+from ctxtui.analysis.forecast_errors import CallsBefore, cause
 from ctxtui.core.call import Call
 from ctxtui.tokens.models import ModelCard
 
@@ -48,7 +48,7 @@ def audited(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[
     session = book.session
     forecaster = Forecaster(session, book.cumulated, card or book.card)
     numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
-    past = Past(session.tree)
+    past = CallsBefore(session.tree)
     found = []
     for call in list(session.calls.values()):
         if call.usage is None:
@@ -61,7 +61,7 @@ def audited(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[
     return found
 
 
-def _audited(forecast: Forecast, call: Call, number: int, past: Past) -> Audited:
+def _audited(forecast: Forecast, call: Call, number: int, past: CallsBefore) -> Audited:
     assert call.usage is not None
     reported = call.usage.input
     new = reported - forecast.step.usage.input

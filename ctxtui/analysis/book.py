@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
-from ctxtui.analysis.learning import Foretold, Learning
+from ctxtui.analysis.learning import ForecastRange, Learning
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -118,7 +118,7 @@ class Book:
         return done, len(self.session.tree)
 
     @property
-    def forecasts(self) -> Mapping[str, Foretold]:
+    def forecasts(self) -> Mapping[str, ForecastRange]:
         """What was foretold of each call that the book has learnt from, by call id."""
         return self._learning.forecasts
 

@@ -11,7 +11,7 @@ from ctxtui.core.tree import ROOT
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenCall:
     """A call and its `number` in its thread, from 1; 0 for a context that no call has sent yet."""
 
     thread: str
@@ -19,7 +19,7 @@ class Chosen:
     call: Call
 
 
-def choose(session: Session, thread: str = "", number: int = 0) -> Chosen:
+def choose(session: Session, thread: str = "", number: int = 0) -> ChosenCall:
     """The call `number` (0: the last) of `thread` ("": the main one, or the first that has calls).
 
     A session without calls gives the context at its tip, as the call that is still to be made. Raises `NotFound`.
@@ -30,11 +30,11 @@ def choose(session: Session, thread: str = "", number: int = 0) -> Chosen:
         raise NotFound(f"no thread {name!r}", way_out=f"threads: {known}")
     calls = session.thread_calls(name)
     if not calls and number == 0:
-        return Chosen(name, 0, _unsent(session, name))
+        return ChosenCall(name, 0, _unsent(session, name))
     if not 0 <= number <= len(calls):
         raise NotFound(f"no call {number} in thread {name!r}", way_out=f"it has calls 1 to {len(calls)}")
     number = number or len(calls)
-    return Chosen(name, number, calls[number - 1])
+    return ChosenCall(name, number, calls[number - 1])
 
 
 def _default_thread(session: Session) -> str:

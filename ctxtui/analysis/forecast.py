@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.analysis.lineage import Lineage, Step
+from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration
@@ -43,7 +43,7 @@ class Forecast:
     """
 
     call: Call
-    step: Step
+    step: LineageStep
     predicted: int
     lo: int
     hi: int
@@ -140,7 +140,7 @@ class Forecaster:
         tokens = call.usage.input - forecast.known - given
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
 
-    def _parts(self, call: Call, step: Step) -> tuple[Features, int, float]:
+    def _parts(self, call: Call, step: LineageStep) -> tuple[Features, int, float]:
         """What the weights apply to, whether the answer is taken from its report, and what is known without weights."""
         card, stripped = self._card(call.model), self._stripped(call, step)
         base = self._card(step.base.model)
@@ -159,11 +159,11 @@ class Forecaster:
             known -= step.earlier_tokens
         return features, answers, known
 
-    def _stripped(self, call: Call, step: Step) -> bool:
+    def _stripped(self, call: Call, step: LineageStep) -> bool:
         thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
         return step.asked and bool(thought) and self._card(call.model).strips_thinking
 
-    def _given(self, call: Call, step: Step, stripped: bool) -> bool:
+    def _given(self, call: Call, step: LineageStep, stripped: bool) -> bool:
         usage = step.usage
         if (
             not step.whole

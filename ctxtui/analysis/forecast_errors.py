@@ -26,7 +26,7 @@ _UNSEEN: Final = 0.5
 _SERVER: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "server_tool_use"})
 
 
-class Past:
+class CallsBefore:
     """The calls before the one in question: what each left in the cache, and what it read."""
 
     def __init__(self, tree: Tree) -> None:
@@ -43,7 +43,7 @@ class Past:
         return self._left.get(tokens)
 
 
-def cause(forecast: Forecast, usage: Usage, past: Past) -> str:
+def cause(forecast: Forecast, usage: Usage, past: CallsBefore) -> str:
     """Why the report `usage` is not what `forecast` said, in the words of the first evidence that is found."""
     more = usage.input - forecast.predicted
     for look in _LOOKS:
@@ -53,15 +53,15 @@ def cause(forecast: Forecast, usage: Usage, past: Past) -> str:
     return _injected(forecast, more) if more > 0 else _not_sent(forecast, usage, past, more)
 
 
-_Look = Callable[[Forecast, Usage, Past, int], str]
+_Look = Callable[[Forecast, Usage, CallsBefore, int], str]
 
 
-def _model(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _model(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     before, now = forecast.step.base.model, forecast.call.model
     return f"model change: {before} → {now}, the context is counted anew" if before != now else ""
 
 
-def _epoch(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     epoch = forecast.call.epoch
     if epoch == forecast.step.base.epoch:
         return ""
@@ -72,7 +72,7 @@ def _epoch(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
     return f"{epoch.start.value}: the client may have put other text before the model" if more > 0 else ""
 
 
-def _parent(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     base = forecast.step.usage
     # Providers that do not report writes read whole steps of a prefix: that names no call.
     other = past.left(usage.cache_read) if usage.cache_read and usage.cache_write else None
@@ -85,24 +85,24 @@ def _parent(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
     return ""
 
 
-def _lost(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _lost(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if forecast.step.lost == NOTHING:
         return ""
     return f"content left: the context parts from that of call {forecast.step.base.id}"
 
 
-def _image(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _image(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     tokens = forecast.step.added.image
     return f"image: estimated at {tokens:.0f} tokens" if tokens else ""
 
 
-def _stripped(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if not forecast.stripped:
         return ""
     return f"stripped thinking: a person spoke, so earlier thinking was taken out; that is {more:+d} tokens off"
 
 
-def _partial(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
     if forecast.answers or step.usage.output_final or not step.whole:
         return ""
@@ -117,7 +117,7 @@ def _partial(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
     )
 
 
-def _server(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _server(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     call, base, tree = forecast.call, forecast.step.base, past.tree
     for one in (base, call):
         path = tree.path(one.response_head, tree.common(one.sent_head, one.response_head))
@@ -127,13 +127,13 @@ def _server(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
     return ""
 
 
-def _rhythm(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _rhythm(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if not forecast.added or abs(more + forecast.added) > abs(more):
         return ""
     return f"text foretold that did not come: {forecast.added:.0f} tokens, as the client had added at earlier calls"
 
 
-def _dense(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _dense(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
     if step.added.result + step.added.text < 4 * abs(more):
         return ""
@@ -160,7 +160,7 @@ def _injected(forecast: Forecast, more: int) -> str:
     return f"text injected but not in the file: {more} tokens beyond every recorded block{unsure}"
 
 
-def _not_sent(forecast: Forecast, usage: Usage, past: Past, more: int) -> str:
+def _not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
     if usage.input < step.usage.input:
         return (

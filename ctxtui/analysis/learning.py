@@ -15,7 +15,7 @@ _STEP: Final = 1.2
 """Weights are given out anew when the reports learnt from have grown by this factor: every figure changes with them."""
 
 
-class Foretold(NamedTuple):
+class ForecastRange(NamedTuple):
     """What was foretold of a call's input, in tokens, with its 90 % interval."""
 
     predicted: int
@@ -33,7 +33,7 @@ class Learning:
         self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
     ) -> None:
         self.forecaster = Forecaster(session, cumulated, card)
-        self.forecasts: dict[str, Foretold] = {}
+        self.forecasts: dict[str, ForecastRange] = {}
         self._session = session
         self._cumulated = cumulated
         self._waiting: dict[str, str] = {}
@@ -75,5 +75,5 @@ class Learning:
         call = self._session.calls[id_]
         forecast = self.forecaster.forecast(call) if call.usage is not None else None
         if forecast is not None:
-            self.forecasts[id_] = Foretold(forecast.predicted, forecast.lo, forecast.hi)
+            self.forecasts[id_] = ForecastRange(forecast.predicted, forecast.lo, forecast.hi)
         self.forecaster.learn(call, forecast)

@@ -23,7 +23,7 @@ _LONG: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LineageStep:
     """From the context of `base` to that of a later call.
 
     `answer` and `thinking` are what stands there of the base's answer, thinking apart (`whole`: all of it, `parts`
@@ -69,7 +69,7 @@ class Lineage:
         self._last: Call | None = None
         self._thoughts: dict[str, _Thoughts] = {}
 
-    def step(self, call: Call, counts: Cumulated) -> Step | None:
+    def step(self, call: Call, counts: Cumulated) -> LineageStep | None:
         """The step to `call` from the call that it extends, as `counts` has it; None for a thread's first.
 
         Raises `IndexError` while the context is not counted.
@@ -86,7 +86,7 @@ class Lineage:
         # A context that went back goes on from the earlier call; one that was edited in place still has most blocks.
         return other if _size(other.net) <= _size(last.net) else last
 
-    def add(self, call: Call, step: Step | None) -> None:
+    def add(self, call: Call, step: LineageStep | None) -> None:
         """Remember `call`, which came by `step`; only calls with a report."""
         self._last = call
         self._heads[call.sent_head] = self._heads[call.response_head] = call
@@ -112,7 +112,7 @@ class Lineage:
             head = self._tree[head].parent
         return None
 
-    def _from(self, base: Call, call: Call, counts: Cumulated) -> Step:
+    def _from(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
         tree, usage = self._tree, base.usage
         assert usage is not None
         shared = tree.common(base.response_head, call.sent_head)
@@ -122,7 +122,7 @@ class Lineage:
         nodes = tree.path(call.sent_head, start)
         gone = [] if kept else tree.path(base.sent_head, start)
         thoughts = self._thoughts.get(base.id, _Thoughts())
-        return Step(
+        return LineageStep(
             base,
             usage,
             _sum(counts, (n.block for n in said if n.category != _THINKING or n.block.kind == HEADER)),

@@ -12,7 +12,7 @@ from ctxtui.core.tree import ROOT
 _THINKING = INDEX["thinking"]
 
 
-class Running:
+class RunningTotals:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
     `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `counted`. A

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ctxtui.core.block import UNREADABLE
-from ctxtui.core.block_content import Reading, read
+from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Node, Tree
 
@@ -33,7 +33,7 @@ class Names:
         self._seen = len(self._tree)
         return self._tools.get(call_id, "")
 
-    def label(self, node: Node, reading: Reading | None = None) -> str:
+    def label(self, node: Node, reading: BlockContent | None = None) -> str:
         """The tool's name for definitions, calls and results; else the first words of the text."""
         got = reading or read(node.block)
         category = CATEGORIES[node.category]

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.cache import outcome as reasons
-from ctxtui.cache.outcome import Outcome, Reason
-from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.outcome import CacheOutcome, Reason
+from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prefix_seed import effective
-from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.request_diff import toggled, tools_changed
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
@@ -48,13 +48,13 @@ _DIAGNOSES: Final = {
 _DIAGNOSED: Final = frozenset({"system_changed"}.union(*_DIAGNOSES.values()))
 
 
-class Sent(NamedTuple):
+class SentRequest(NamedTuple):
     """A request as it was sent: its `prompt`, and the node `head` of the tree at which its context ends.
 
     `params` are its top-level members beside the context (``betas``: the active beta set). Times are in the outcome.
     """
 
-    prompt: Prompt
+    prompt: CachedPrompt
     head: int
     dialect: str
     model: str
@@ -78,7 +78,7 @@ class Why(NamedTuple):
     lost: int = 0
 
 
-def why(tree: Tree, before: Sent, now: Sent, left: Outcome, outcome: Outcome) -> Why | None:
+def why(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Why | None:
     """Why `now` read less than `before` had left; None where it read all of that.
 
     `left` is what the cache made of `before`, `outcome` what it makes of `now`. Both contexts are in `tree`.
@@ -124,15 +124,15 @@ def agrees(cause: str, section: str, diagnosis: str) -> bool | None:
 
 class _Case(NamedTuple):
     tree: Tree
-    before: Sent
-    now: Sent
-    left: Outcome
-    outcome: Outcome
+    before: SentRequest
+    now: SentRequest
+    left: CacheOutcome
+    outcome: CacheOutcome
     parted: int
     instead: int
 
 
-def _uncached(now: Sent, outcome: Outcome) -> Why | None:
+def _uncached(now: SentRequest, outcome: CacheOutcome) -> Why | None:
     found = _noted(outcome, reasons.MINIMUM)
     return Why(MINIMUM, by=found.by) if found else None
 
@@ -202,7 +202,7 @@ def _shared(case: _Case) -> bool:
     return entry is not None and case.tree.holds(case.now.head, entry.node)
 
 
-def _entry(left: Outcome) -> Spot | None:
+def _entry(left: CacheOutcome) -> PrefixEnd | None:
     """The deepest place that a request left in the cache."""
     marks = [mark.spot for mark in left.prompt.marks if any(mark.spot.key == key for key, _ in left.entered)]
     if marks:
@@ -225,7 +225,7 @@ def _reach(case: _Case) -> Why | None:
     return Why(LOOKBACK, by=far.by) if far is not None else None
 
 
-def _noted(outcome: Outcome, kind: str) -> Reason | None:
+def _noted(outcome: CacheOutcome, kind: str) -> Reason | None:
     return next((reason for reason in outcome.reasons if reason.kind == kind), None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
@@ -15,7 +15,7 @@ Marks = list[tuple[int, float]]
 """Nodes with the lifetimes of their markers in seconds, in prompt order."""
 
 
-class Here(NamedTuple):
+class PlacementRequest(NamedTuple):
     """A request that wants markers: the context `head` in `tree`, cached by `rules`.
 
     `held` are the entries on its path that are alive (node, lifetime in seconds), the deepest first; `tokens` gives
@@ -24,12 +24,12 @@ class Here(NamedTuple):
 
     tree: Tree
     head: int
-    rules: Rules
+    rules: CacheRules
     held: Sequence[tuple[int, float]] = ()
     tokens: Callable[[int], int] = lambda node: 0
 
 
-Place = Callable[[Here], Marks]
+Place = Callable[[PlacementRequest], Marks]
 """Marks for one request."""
 
 _SHORT: Final = "5m"
@@ -48,40 +48,40 @@ class Strategy(NamedTuple):
     place: Place
 
 
-def none(here: Here) -> Marks:
+def none(here: PlacementRequest) -> Marks:
     """No marker at all."""
     return []
 
 
-def tail(here: Here) -> Marks:
+def tail(here: PlacementRequest) -> Marks:
     """One marker on the last block that may carry one, as automatic caching does."""
     return _marks(here.rules, [(markable_at(here.tree, here.head), _SHORT)])
 
 
-def moving_tail(here: Here) -> Marks:
+def moving_tail(here: PlacementRequest) -> Marks:
     """A marker at the end of each of the last two messages: the second one finds what the call before wrote."""
     return _marks(
         here.rules, [(messages_back(here.tree, here.head, 1), _SHORT), (markable_at(here.tree, here.head), _SHORT)]
     )
 
 
-def static_prefix(here: Here) -> Marks:
+def static_prefix(here: PlacementRequest) -> Marks:
     """One marker behind tools and system prompt."""
     return _marks(here.rules, [(static_end(here.tree, here.head), _SHORT)])
 
 
-def static_and_tail(here: Here) -> Marks:
+def static_and_tail(here: PlacementRequest) -> Marks:
     """Behind the system prompt and on the last block."""
     return _marks(here.rules, [(static_end(here.tree, here.head), _SHORT), (markable_at(here.tree, here.head), _SHORT)])
 
 
-def memory_aware(here: Here) -> Marks:
+def memory_aware(here: PlacementRequest) -> Marks:
     """Behind the system prompt, behind the last memory or summary, and on the last block."""
     ends = (static_end, memory_end, markable_at)
     return _marks(here.rules, [(end(here.tree, here.head), _SHORT) for end in ends])
 
 
-def anchored(here: Here) -> Marks:
+def anchored(here: PlacementRequest) -> Marks:
     """A short-lived marker on the last block, and a long-lived one where it costs next to nothing: on the first block
     behind what is cached.
 
@@ -108,7 +108,7 @@ def anchored(here: Here) -> Marks:
 def back(messages: int) -> Place:
     """The strategy that marks the end of the context `messages` before its last, and nothing behind it."""
 
-    def place(here: Here) -> Marks:
+    def place(here: PlacementRequest) -> Marks:
         return _marks(here.rules, [(messages_back(here.tree, here.head, messages), _SHORT)])
 
     return place
@@ -174,7 +174,7 @@ def first_behind(tree: Tree, head: int, node: int) -> int:
     return found
 
 
-def _marks(rules: Rules, wanted: Sequence[tuple[int, str]]) -> Marks:
+def _marks(rules: CacheRules, wanted: Sequence[tuple[int, str]]) -> Marks:
     """The marks at `wanted`, less what there is not and what stands at one place with a later one."""
     found: dict[int, float] = {}
     for node, life in wanted:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ctxtui.cache.optimal_markers import Rates
-from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.optimal_markers import MarkerRates
+from ctxtui.cache.outcome import CacheOutcome
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Worth:
         return self.gain > 0
 
 
-def worth(outcomes: Sequence[Outcome], prices: Sequence[Rates]) -> list[Worth]:
+def worth(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[Worth]:
     """Every entry that the calls wrote, in order. `outcomes` are the simulator's, one for each call in turn, `prices`
     what the tokens of each cost."""
     found: list[Worth] = []
@@ -52,7 +52,7 @@ def worth(outcomes: Sequence[Outcome], prices: Sequence[Rates]) -> list[Worth]:
     return found
 
 
-def _read(outcome: Outcome, live: dict[bytes, Worth], rates: Rates) -> None:
+def _read(outcome: CacheOutcome, live: dict[bytes, Worth], rates: MarkerRates) -> None:
     """Credit what a call read to the entries that hold it, each for the part that it wrote."""
     spot = outcome.hit
     if spot is None or not outcome.read:

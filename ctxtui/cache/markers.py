@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
@@ -17,7 +17,7 @@ _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
 _ANSWERS: Final = frozenset({"output_text", "refusal"})
 
 
-class Marked(NamedTuple):
+class BlockMarker(NamedTuple):
     """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds. `ends`: 1 where it sets
     itself to the end of the request."""
 
@@ -26,7 +26,7 @@ class Marked(NamedTuple):
     ends: int = 0
 
 
-class Refusal(NamedTuple):
+class MarkerRefusal(NamedTuple):
     """Why the provider answers 400; `item` is the block it is about (-1: the body)."""
 
     message: str
@@ -36,40 +36,40 @@ class Refusal(NamedTuple):
 class Markers(NamedTuple):
     """The markers in force, in prompt order, and what is wrong with them. `explicit`: only these are cached."""
 
-    marks: tuple[Marked, ...]
-    refusals: tuple[Refusal, ...]
+    marks: tuple[BlockMarker, ...]
+    refusals: tuple[MarkerRefusal, ...]
     explicit: bool = False
 
 
-def markers(request: Request, rules: Rules) -> Markers:
+def markers(request: Request, rules: CacheRules) -> Markers:
     """The markers of `request`, the automatic one included (facts §2, §4)."""
     if request.skeleton.dialect == ANTHROPIC:
         return _anthropic(request, rules)
     return _openai(request, rules)
 
 
-def _anthropic(request: Request, rules: Rules) -> Markers:
-    found: list[Marked] = []
-    refusals: list[Refusal] = []
+def _anthropic(request: Request, rules: CacheRules) -> Markers:
+    found: list[BlockMarker] = []
+    refusals: list[MarkerRefusal] = []
     every = [marker for marker in request.markers if marker.key == "cache_control"]
     for marker in every:
         problem = _refused(request.items, marker, rules)
         if problem:
-            refusals.append(Refusal(problem, marker.item))
+            refusals.append(MarkerRefusal(problem, marker.item))
         else:
-            found.append(Marked(marker.item, rules.seconds(_life(marker.value))))
+            found.append(BlockMarker(marker.item, rules.seconds(_life(marker.value))))
     count = len(every)
     control = request.params.get("cache_control")
     if control is not None:
         count = _automatic(request.items, control, rules, found, refusals, count)
     if count > rules.markers > 0:
         refusals.append(
-            Refusal(f"A maximum of {rules.markers} blocks with cache_control may be provided. Found {count}.")
+            MarkerRefusal(f"A maximum of {rules.markers} blocks with cache_control may be provided. Found {count}.")
         )
     for before, after in pairwise(found):
         if after.life > before.life:
             refusals.append(
-                Refusal(
+                MarkerRefusal(
                     "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that "
                     "blocks are processed in the following order: `tools`, `system`, `messages`.",
                     after.item,
@@ -80,13 +80,18 @@ def _anthropic(request: Request, rules: Rules) -> Markers:
 
 
 def _automatic(
-    items: Sequence[Item], control: Json, rules: Rules, found: list[Marked], refusals: list[Refusal], count: int
+    items: Sequence[Item],
+    control: Json,
+    rules: CacheRules,
+    found: list[BlockMarker],
+    refusals: list[MarkerRefusal],
+    count: int,
 ) -> int:
     """Add the marker that a top-level `cache_control` puts on the last block that may carry one; returns the count
     of markers. On a block that has the same lifetime it does nothing."""
     problem = _wrong(control, rules)
     if problem:
-        refusals.append(Refusal(problem))
+        refusals.append(MarkerRefusal(problem))
         return count
     last = next((n for n in range(len(items) - 1, -1, -1) if markable(items[n])), None)
     if last is None:
@@ -94,12 +99,14 @@ def _automatic(
     life = rules.seconds(_life(control))
     there = next((mark for mark in found if mark.item == last), None)
     if there is None:
-        found.append(Marked(last, life, 1))
+        found.append(BlockMarker(last, life, 1))
         return count + 1
     if there.life != life:
-        refusals.append(Refusal("cache_control: the last block already has a cache_control with a different ttl", last))
+        refusals.append(
+            MarkerRefusal("cache_control: the last block already has a cache_control with a different ttl", last)
+        )
     elif count >= rules.markers:
-        refusals.append(Refusal(f"cache_control: no slot is left beside {count} blocks with cache_control"))
+        refusals.append(MarkerRefusal(f"cache_control: no slot is left beside {count} blocks with cache_control"))
     return count
 
 
@@ -110,7 +117,7 @@ def markable(item: Item) -> bool:
     return item.block.kind != "text" or bool(read(item.block).text)
 
 
-def _refused(items: Sequence[Item], marker: Marker, rules: Rules) -> str:
+def _refused(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
     item = items[marker.item]
     if marker.inner < 0 and item.block.kind == "text" and not read(item.block).text:
         return "cache_control cannot be set for empty text blocks"
@@ -119,7 +126,7 @@ def _refused(items: Sequence[Item], marker: Marker, rules: Rules) -> str:
     return _wrong(marker.value, rules)
 
 
-def _wrong(control: Json, rules: Rules) -> str:
+def _wrong(control: Json, rules: CacheRules) -> str:
     if not isinstance(control, Mapping) or control.get("type") != "ephemeral":
         return "cache_control.type: Input should be 'ephemeral'"
     if control.get("ttl") is not None and control["ttl"] not in rules.lives:
@@ -132,20 +139,20 @@ def _life(control: Json) -> str:
     return life if isinstance(life, str) else ""
 
 
-def _openai(request: Request, rules: Rules) -> Markers:
+def _openai(request: Request, rules: CacheRules) -> Markers:
     if rules.engine != "breakpoints":
         return Markers((), ())
     options = request.params.get("prompt_cache_options")
     explicit = isinstance(options, Mapping) and options.get("mode") == "explicit"
     asked = _life(options)
-    found: list[Marked] = []
-    refusals: list[Refusal] = []
+    found: list[BlockMarker] = []
+    refusals: list[MarkerRefusal] = []
     for marker in request.markers:
         if marker.key != "prompt_cache_breakpoint":
             continue
         item = request.items[marker.item]
         if item.place.role == "assistant" or item.block.kind in _ANSWERS:
-            refusals.append(Refusal("prompt_cache_breakpoint is not allowed on assistant output", marker.item))
+            refusals.append(MarkerRefusal("prompt_cache_breakpoint is not allowed on assistant output", marker.item))
         else:
-            found.append(Marked(marker.item, rules.seconds(_life(marker.value) or asked)))
+            found.append(BlockMarker(marker.item, rules.seconds(_life(marker.value) or asked)))
     return Markers(tuple(found), tuple(refusals), explicit)

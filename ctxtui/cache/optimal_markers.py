@@ -15,10 +15,10 @@ from itertools import accumulate, combinations, pairwise, product
 from typing import Final, NamedTuple
 
 from ctxtui.cache.engines.anthropic import split
-from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Mark, Prompt
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 
 EXACT: Final = 60
@@ -29,15 +29,15 @@ _FEW: Final = 12
 """States followed by the quick search that comes first."""
 
 
-def relative(rules: Rules) -> Rates:
+def relative(rules: CacheRules) -> MarkerRates:
     """Rates as multiples of the price of fresh input."""
-    return Rates(1.0, rules.read, {rules.lives[name]: price for name, price in rules.writes.items()})
+    return MarkerRates(1.0, rules.read, {rules.lives[name]: price for name, price in rules.writes.items()})
 
 
-class Plan(NamedTuple):
+class MarkerPlan(NamedTuple):
     """Markers for each call and what the calls then cost. `exact`: nothing cheaper exists; else at least `bound`."""
 
-    marks: tuple[tuple[Mark, ...], ...]
+    marks: tuple[tuple[CacheMark, ...], ...]
     cost: float
     exact: bool
     bound: float
@@ -45,16 +45,16 @@ class Plan(NamedTuple):
 
 class _Path(NamedTuple):
     cost: float
-    marks: tuple[tuple[Mark, ...], ...]
+    marks: tuple[tuple[CacheMark, ...], ...]
 
 
-def solve(calls: Sequence[Timed], markable: Callable[[int], bool] = lambda node: True) -> Plan:
+def solve(calls: Sequence[Timed], markable: Callable[[int], bool] = lambda node: True) -> MarkerPlan:
     """The cheapest markers for `calls` in their order, at their own times (facts §2). Answers begin at once.
 
     Up to `EXACT` calls nothing is left out; beyond that the most promising `STATES` are followed. `markable` says
     whether a node's block may carry a marker.
     """
-    ahead = Ahead(calls, markable)
+    ahead = CallsAhead(calls, markable)
     ahead_costs = _least_ahead(calls)
     best = _search(calls, ahead, ahead_costs, _FEW, math.inf)
     exact = len(calls) <= EXACT
@@ -62,10 +62,12 @@ def solve(calls: Sequence[Timed], markable: Callable[[int], bool] = lambda node:
     better = _search(calls, ahead, ahead_costs, None if exact else STATES, best.cost)
     marks = (better if better.cost < best.cost else best).marks
     cost = spent(calls, marks)[0]
-    return Plan(marks, cost, exact, cost if exact else min(cost, bound(calls)))
+    return MarkerPlan(marks, cost, exact, cost if exact else min(cost, bound(calls)))
 
 
-def _search(calls: Sequence[Timed], ahead: Ahead, least: Sequence[float], states: int | None, most: float) -> _Path:
+def _search(
+    calls: Sequence[Timed], ahead: CallsAhead, least: Sequence[float], states: int | None, most: float
+) -> _Path:
     """The cheapest way through `calls` of those that cost less than `most`; at each call the cheapest `states` are
     followed (None: all). `least` is what the calls from each one on cost at least."""
     paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
@@ -90,7 +92,9 @@ def _least_ahead(calls: Sequence[Timed]) -> list[float]:
     return [*accumulate(reversed(costs), initial=0.0)][::-1]
 
 
-def _choices(n: int, call: Timed, state: State, ahead: Ahead) -> Iterator[tuple[tuple[Mark, ...], float, State]]:
+def _choices(
+    n: int, call: Timed, state: State, ahead: CallsAhead
+) -> Iterator[tuple[tuple[CacheMark, ...], float, State]]:
     """Every choice of markers worth making at call `n`: the markers, the call's cost, and what then is in the cache."""
     prompt, at, rates = call
     live = {entry.key: entry for entry in state if entry.until >= at}
@@ -100,7 +104,7 @@ def _choices(n: int, call: Timed, state: State, ahead: Ahead) -> Iterator[tuple[
     read = prompt.tokens(hit.node) if hit else 0
     lives = sorted(rates.writes, reverse=True)
     for ends in _ends(places, len(lives)):
-        new = [Mark(spot, life) for spot, life in zip(ends, lives, strict=True) if spot is not None]
+        new = [CacheMark(spot, life) for spot, life in zip(ends, lives, strict=True) if spot is not None]
         charged = split(read, [(mark, prompt.tokens(mark.spot.node)) for mark in new])
         written = sum(tokens for _, tokens in charged)
         cost = rates.read * read + rates.fresh * (prompt.total - read - written)
@@ -111,11 +115,11 @@ def _choices(n: int, call: Timed, state: State, ahead: Ahead) -> Iterator[tuple[
             for mark in marks:
                 own = after.get(mark.spot.key)
                 lasts = own.life if own else mark.life
-                after[mark.spot.key] = Entry(mark.spot.key, at + lasts, lasts)
+                after[mark.spot.key] = CachedPrefix(mark.spot.key, at + lasts, lasts)
             yield marks, cost, ahead.useful(n, after.values())
 
 
-def _ends(places: Sequence[Spot], lives: int) -> Iterator[tuple[Spot | None, ...]]:
+def _ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
     """For each lifetime, the longest first, up to where it is written (None: nothing), never going back."""
     for ends in product([None, *places], repeat=lives):
         numbers = [spot.number for spot in ends if spot is not None]
@@ -123,7 +127,9 @@ def _ends(places: Sequence[Spot], lives: int) -> Iterator[tuple[Spot | None, ...
             yield ends
 
 
-def _kept(held: Sequence[Spot], places: Sequence[Spot], new: Sequence[Mark], most: int) -> Iterator[list[Mark]]:
+def _kept(
+    held: Sequence[PrefixEnd], places: Sequence[PrefixEnd], new: Sequence[CacheMark], most: int
+) -> Iterator[list[CacheMark]]:
     """What else is marked in the slots that are left, at no cost: the hit, live entries in front of it, places that
     are written anyway."""
     taken = {mark.spot.key for mark in new}
@@ -133,8 +139,8 @@ def _kept(held: Sequence[Spot], places: Sequence[Spot], new: Sequence[Mark], mos
         for spot in places
         if spot.number < end
     }
-    free = [Mark(spot, life[spot.key]) for spot in places if spot.key in life and spot.key not in taken]
-    hit, rest = [Mark(spot, 0.0) for spot in held[:1]], [*(Mark(spot, 0.0) for spot in held[1:]), *free]
+    free = [CacheMark(spot, life[spot.key]) for spot in places if spot.key in life and spot.key not in taken]
+    hit, rest = [CacheMark(spot, 0.0) for spot in held[:1]], [*(CacheMark(spot, 0.0) for spot in held[1:]), *free]
     slots = most - len(new) - len(hit)
     if len(rest) <= slots:
         yield [*hit, *rest]
@@ -143,17 +149,17 @@ def _kept(held: Sequence[Spot], places: Sequence[Spot], new: Sequence[Mark], mos
         yield [*hit, *some]
 
 
-def _labelled(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+def _labelled(marks: Sequence[CacheMark]) -> tuple[CacheMark, ...]:
     """The markers in prompt order; one that only renews says the lifetime of what follows, as the order demands."""
-    found: list[Mark] = []
+    found: list[CacheMark] = []
     life = 0.0
     for mark in sorted(marks, key=lambda mark: -mark.spot.number):
         life = max(life, mark.life)
-        found.append(Mark(mark.spot, life))
+        found.append(CacheMark(mark.spot, life))
     return tuple(reversed(found))
 
 
-def spent(calls: Sequence[Timed], marks: Sequence[Sequence[Mark]]) -> tuple[float, list[Outcome]]:
+def spent(calls: Sequence[Timed], marks: Sequence[Sequence[CacheMark]]) -> tuple[float, list[CacheOutcome]]:
     """What `calls` cost with `marks`, by the simulator, and what it makes of each."""
     simulator, total, outcomes = Simulator(), 0.0, []
     for call, own in zip(calls, marks, strict=True):
@@ -192,14 +198,14 @@ def _least(calls: Sequence[Timed]) -> Iterator[tuple[float, float]]:
         yield rates.fresh * call.prompt.total - max(0.0, rates.fresh - rates.read) * shared, extra
 
 
-class Rates(NamedTuple):
+class MarkerRates(NamedTuple):
     """Prices per token: of fresh input, of a read, and of writes by lifetime in seconds."""
 
     fresh: float
     read: float
     writes: Mapping[float, float]
 
-    def cost(self, outcome: Outcome) -> float:
+    def cost(self, outcome: CacheOutcome) -> float:
         """What the input of a simulated call costs."""
         written = sum(self.writes.get(life, self.fresh) * tokens for life, tokens in outcome.writes)
         return self.fresh * outcome.fresh + self.read * outcome.read + written
@@ -208,12 +214,12 @@ class Rates(NamedTuple):
 class Timed(NamedTuple):
     """One call: its prompt (its markers do not matter), when it started (Unix seconds), what its tokens cost."""
 
-    prompt: Prompt
+    prompt: CachedPrompt
     at: float
-    rates: Rates
+    rates: MarkerRates
 
 
-class Entry(NamedTuple):
+class CachedPrefix(NamedTuple):
     """A cached prefix: gone after `until` (Unix seconds), `life` seconds after each use."""
 
     key: bytes
@@ -221,10 +227,10 @@ class Entry(NamedTuple):
     life: float
 
 
-State = frozenset[Entry]
+State = frozenset[CachedPrefix]
 
 
-class Ahead:
+class CallsAhead:
     """The calls of a session, seen from the one in question. Calls are numbered from 0; sets of them are bit masks."""
 
     def __init__(self, calls: Sequence[Timed], markable: Callable[[int], bool]) -> None:
@@ -232,13 +238,13 @@ class Ahead:
         self._markable = markable
         self._sharing: dict[bytes, int] = {}
         self._numbers: dict[bytes, int] = {}
-        self._known: dict[tuple[int, int], list[Spot]] = {}
+        self._known: dict[tuple[int, int], list[PrefixEnd]] = {}
         for n, call in enumerate(calls):
             for spot in call.prompt.last.back():
                 self._sharing[spot.key] = self._sharing.get(spot.key, 0) | 1 << n
                 self._numbers[spot.key] = spot.number
 
-    def places(self, n: int, hit: Spot | None) -> list[Spot]:
+    def places(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """As `_places`, each worked out once."""
         key = (n, hit.number if hit else 0)
         found = self._known.get(key)
@@ -246,14 +252,14 @@ class Ahead:
             found = self._known[key] = self._places(n, hit)
         return found
 
-    def _places(self, n: int, hit: Spot | None) -> list[Spot]:
+    def _places(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """Where behind `hit` an entry is worth writing at call `n`, in prompt order: the first place, and the last one
         of each stretch that the same later calls share."""
         prompt = self._calls[n].prompt
         least, after = prompt.rules.minimum, hit.number if hit else 0
-        found: list[Spot] = []
+        found: list[PrefixEnd] = []
         shared = -1
-        first: Spot | None = None
+        first: PrefixEnd | None = None
         for spot in prompt.last.back():
             if spot.number <= after or prompt.tokens(spot.node) < least:
                 break
@@ -268,7 +274,7 @@ class Ahead:
             found.append(first)
         return found[::-1]
 
-    def useful(self, n: int, entries: Iterable[Entry]) -> State:
+    def useful(self, n: int, entries: Iterable[CachedPrefix]) -> State:
         """Those of `entries` that a call after `n` can still use, less those that a deeper one stands in for."""
         alive = [entry for entry in entries if self._used(n, entry)]
         return frozenset(e for e in alive if not any(self._replaces(n, other, e) for other in alive))
@@ -280,14 +286,14 @@ class Ahead:
             for entry in other
         )
 
-    def _used(self, n: int, entry: Entry) -> bool:
+    def _used(self, n: int, entry: CachedPrefix) -> bool:
         later = self._sharing.get(entry.key, 0) >> (n + 1)
         if not later:
             return False
         following = n + (later & -later).bit_length()
         return self._calls[following].at <= entry.until
 
-    def _replaces(self, n: int, other: Entry, entry: Entry) -> bool:
+    def _replaces(self, n: int, other: CachedPrefix, entry: CachedPrefix) -> bool:
         if other.key == entry.key or self._numbers[other.key] <= self._numbers[entry.key]:
             return False
         later = self._sharing[entry.key] >> (n + 1)
@@ -295,5 +301,5 @@ class Ahead:
         return covers and other.until >= entry.until and other.life >= entry.life
 
 
-def _outlives(mine: Entry, entry: Entry) -> bool:
+def _outlives(mine: CachedPrefix, entry: CachedPrefix) -> bool:
     return mine.key == entry.key and mine.until >= entry.until and mine.life >= entry.life

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.core.usage import Usage
 
 NO_MARKER: Final = "no marker"
@@ -24,11 +24,11 @@ class Reason(NamedTuple):
     (`EXPIRED`), seconds too early (`NOT_YET`), positions too far (`LOOKBACK`), tokens too few (`MINIMUM`)."""
 
     kind: str
-    spot: Spot | None = None
+    spot: PrefixEnd | None = None
     by: float = 0.0
 
 
-class Outcome(NamedTuple):
+class CacheOutcome(NamedTuple):
     """The input of `prompt`, sent `at` (Unix seconds), taken apart: `read` + `written` + `fresh` = its total (law 6).
 
     `writes` are (lifetime in seconds, tokens); `hit` is the place up to which was read. `entered` are the keys that
@@ -37,11 +37,11 @@ class Outcome(NamedTuple):
     until the outcome is given back to the cache.
     """
 
-    prompt: Prompt
+    prompt: CachedPrompt
     at: float
     read: int = 0
     writes: tuple[tuple[float, int], ...] = ()
-    hit: Spot | None = None
+    hit: PrefixEnd | None = None
     entered: tuple[tuple[bytes, float], ...] = ()
     renewed: tuple[bytes, ...] = ()
     life: float | None = None
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
         """When the longest prefix in the cache is gone unless it is used again (Unix seconds; a least figure)."""
         return None if self.life is None else self.at + self.life
 
-    def reading(self, floor: int) -> Outcome:
+    def reading(self, floor: int) -> CacheOutcome:
         """The same with at least `floor` tokens read: a prefix that something else keeps in the cache."""
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []

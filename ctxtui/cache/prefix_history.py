@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ctxtui.cache.prefix_key import Spot
+from ctxtui.cache.prefix_key import PrefixEnd
 
 
 class Use(NamedTuple):
@@ -17,18 +17,18 @@ class Use(NamedTuple):
     ready: float
 
 
-class Trail:
+class PrefixHistory:
     """Prefixes by key, each with the request that first had it. A request costs as much as it has new places."""
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:
         self._owners: dict[bytes, tuple[int, int]] = owners or {}
         self.uses: list[Use] = uses or []
 
-    def copy(self) -> Trail:
+    def copy(self) -> PrefixHistory:
         """A trail of its own."""
-        return Trail(dict(self._owners), list(self.uses))
+        return PrefixHistory(dict(self._owners), list(self.uses))
 
-    def deepest(self, last: Spot, holds: Callable[[int, int], bool]) -> Spot | None:
+    def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:
         """The longest prefix of the prompt ending at `last` that is known and for which `holds` (owner, number)."""
         owners = self._owners
         for spot in last.back():
@@ -37,15 +37,15 @@ class Trail:
                 return spot
         return None
 
-    def known(self, last: Spot) -> Spot | None:
+    def known(self, last: PrefixEnd) -> PrefixEnd | None:
         """The longest prefix that any request ever had."""
         return next((spot for spot in last.back() if spot.key in self._owners), None)
 
-    def owner(self, spot: Spot) -> tuple[int, int]:
+    def owner(self, spot: PrefixEnd) -> tuple[int, int]:
         """The request that owns the prefix at `spot`, and its place there."""
         return self._owners[spot.key]
 
-    def enter(self, last: Spot, hit: Spot | None, at: float, ready: float) -> int:
+    def enter(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
         """A request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
         me = len(self.uses)
         parent = self._owners[hit.key][0] if hit else -1

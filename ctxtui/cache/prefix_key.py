@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Final
 
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
-from ctxtui.cache.prompt_facts import NOTHING, Facts, PromptFacts, outside
+from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, outside
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
@@ -30,7 +30,7 @@ _THINKING: Final = INDEX["thinking"]
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Spot:
+class PrefixEnd:
     """A place in a prompt where a prefix may end: just after the block of tree node `node`, said by `role`.
 
     `key` names the prefix (16 bytes), `before` is the place before it (None in front of everything), `number` counts
@@ -39,7 +39,7 @@ class Spot:
     """
 
     key: bytes
-    before: Spot | None
+    before: PrefixEnd | None
     node: int
     number: int
     section: str = "tools"
@@ -55,7 +55,7 @@ class Spot:
         """The key of this prefix with its message ended here (OpenAI's implicit breakpoints, facts §4)."""
         return mixed(self.key, b"message ends")
 
-    def back(self) -> Iterator[Spot]:
+    def back(self) -> Iterator[PrefixEnd]:
         """This place and all before it, the nearest first, less the front."""
         spot = self
         while spot.before is not None:
@@ -63,7 +63,7 @@ class Spot:
             spot = spot.before
 
 
-class Chain:
+class PrefixKeys:
     """The places along one tree under one seed. With `strips`, thinking before a person last spoke is not there."""
 
     def __init__(self, tree: Tree, seed: Seed, facts: PromptFacts, strips: bool) -> None:
@@ -73,18 +73,18 @@ class Chain:
         self._strips = strips
         self._bounded = seed.dialect != ANTHROPIC
         self._places: dict[tuple[str, str], bytes] = {}
-        front = Spot(seed.tools, None, ROOT, 0)
-        self._current: dict[int, Spot] = {ROOT: front}
-        self._earlier: dict[int, Spot] = {ROOT: front} if strips else self._current
+        front = PrefixEnd(seed.tools, None, ROOT, 0)
+        self._current: dict[int, PrefixEnd] = {ROOT: front}
+        self._earlier: dict[int, PrefixEnd] = {ROOT: front} if strips else self._current
 
-    def spot(self, node: int, head: int) -> Spot:
+    def spot(self, node: int, head: int) -> PrefixEnd:
         """The place at, or else nearest before, `node` in the request whose context is `head`."""
         known = self._current
         if self._strips and node < self._facts.asked(head):
             known = self._earlier
         return known.get(node) or self._extend(known, node)
 
-    def _extend(self, known: dict[int, Spot], node: int) -> Spot:
+    def _extend(self, known: dict[int, PrefixEnd], node: int) -> PrefixEnd:
         tree, bare = self._tree, known is not self._current
         missing: list[Node] = []
         spot = known.get(node)
@@ -104,14 +104,14 @@ class Chain:
             known[here.id] = spot
         return spot
 
-    def _after(self, before: Spot, node: Node, bare: bool) -> Spot:
+    def _after(self, before: PrefixEnd, node: Node, bare: bool) -> PrefixEnd:
         block = node.block
         section, role, _ = node.place
         if block.kind in _USUAL and section == before.section:
             # Nearly every block: the general way below gives the same.
             told = self._places.get((section, role)) or self._told(section, role)
             digest = blake2b(before.key + told + block.digest.encode(), digest_size=KEY_BYTES).digest()
-            return Spot(digest, before, node.id, before.number + 1, section, role)
+            return PrefixEnd(digest, before, node.id, before.number + 1, section, role)
         heads = block.kind == HEADER
         thought = node.category == _THINKING and not heads
         if (bare and thought) or (section == "tools" and not self._bounded and outside(block)):
@@ -125,7 +125,7 @@ class Chain:
         counts = THINKING_IS_POSITION or not thought
         opens = self._bounded and (heads or self._alone(node))
         served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
-        return Spot(digest, before, node.id, before.number + counts, section, role, opens, served)
+        return PrefixEnd(digest, before, node.id, before.number + counts, section, role, opens, served)
 
     def _told(self, section: str, role: str) -> bytes:
         found = self._places[section, role] = f"{section}\0{role}\0".encode()
@@ -136,7 +136,7 @@ class Chain:
         inside = node.place.section != "messages" or node.block.kind in MESSAGE_PARTS
         return self._seed.dialect == RESPONSES and not inside
 
-    def _entered(self, before: Spot, section: str) -> bytes:
+    def _entered(self, before: PrefixEnd, section: str) -> bytes:
         """The key that a block of `section` goes on from: each section that begins mixes in what it depends on."""
         key = before.key
         if before.section == "tools":
@@ -146,7 +146,7 @@ class Chain:
         return key
 
 
-def _front(spot: Spot) -> Spot:
+def _front(spot: PrefixEnd) -> PrefixEnd:
     """The place before all messages: what a provider's own compaction stands for is not read any more (facts §3)."""
     while spot.section == "messages" and spot.before is not None:
         spot = spot.before
@@ -167,10 +167,10 @@ class Prefixes:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._facts = PromptFacts(tree)
-        self._chains: dict[tuple[Seed, bool], Chain] = {}
-        self._latest: tuple[Seed, Facts, bool, Chain] | None = None
+        self._chains: dict[tuple[Seed, bool], PrefixKeys] = {}
+        self._latest: tuple[Seed, StretchFacts, bool, PrefixKeys] | None = None
 
-    def chain(self, seed: Seed, head: int, strips: bool = False) -> Chain:
+    def chain(self, seed: Seed, head: int, strips: bool = False) -> PrefixKeys:
         """The chain of a request with `seed` whose context is `head`."""
         facts = self._facts.facts(head) if seed.dialect == ANTHROPIC else NOTHING
         latest = self._latest
@@ -179,6 +179,6 @@ class Prefixes:
         salted = facts.salted(seed)
         found = self._chains.get((salted, strips))
         if found is None:
-            found = self._chains[salted, strips] = Chain(self.tree, salted, self._facts, strips)
+            found = self._chains[salted, strips] = PrefixKeys(self.tree, salted, self._facts, strips)
         self._latest = seed, facts, strips, found
         return found

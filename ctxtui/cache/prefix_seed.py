@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from ctxtui.cache.rules import SECTIONS, Rules
+from ctxtui.cache.rules import SECTIONS, CacheRules
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
@@ -34,7 +34,7 @@ def mixed(*parts: bytes) -> bytes:
 
 
 def seed(
-    rules: Rules,
+    rules: CacheRules,
     dialect: str,
     *,
     provider: str = "",
@@ -56,7 +56,7 @@ def seed(
     return Seed(dialect, mixed(b"tools", *base, *lost["tools"]), mixed(*lost["system"]), mixed(*lost["messages"]))
 
 
-def effective(rules: Rules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
+def effective(rules: CacheRules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
     """The parameters in `params` that reach the prompt and are not at their default: (path, first section lost,
     value), in the order of the rules."""
     found = []

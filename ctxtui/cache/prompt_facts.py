@@ -21,7 +21,7 @@ _CITED: Final = b'"citations":{"enabled":true'
 _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
 
-class Facts(NamedTuple):
+class StretchFacts(NamedTuple):
     """What the prompt up to a node holds: images, documents with citations, and a digest of its web tools."""
 
     images: bool = False
@@ -40,7 +40,7 @@ class Facts(NamedTuple):
         return seed._replace(system=system, messages=messages)
 
 
-NOTHING: Final = Facts()
+NOTHING: Final = StretchFacts()
 
 
 class PromptFacts:
@@ -48,10 +48,10 @@ class PromptFacts:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._facts: dict[int, Facts] = {ROOT: NOTHING}
+        self._facts: dict[int, StretchFacts] = {ROOT: NOTHING}
         self._asked: dict[int, int] = {ROOT: ROOT}
 
-    def facts(self, head: int) -> Facts:
+    def facts(self, head: int) -> StretchFacts:
         """What the context `head` holds."""
         known, tree = self._facts, self._tree
         found, node = known.get(head), head
@@ -100,7 +100,7 @@ def outside(block: Block) -> bool:
     return block.kind == "tool" and any(kind in block.body for kind in _WEB)
 
 
-def _with(facts: Facts, node: Node) -> Facts:
+def _with(facts: StretchFacts, node: Node) -> StretchFacts:
     block = node.block
     if node.place.section == "tools":
         return facts._replace(web=mixed(facts.web, block.digest.encode())) if outside(block) else facts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxtui.cache.markers import Refusal, markers
+from ctxtui.cache.markers import MarkerRefusal, markers
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prefix_seed import seed
-from ctxtui.cache.prompt import Prompt, Tokens, prompt
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.prompt import CachedPrompt, Tokens, prompt
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import Block
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.request import Request
@@ -37,14 +37,14 @@ class Summed:
 def prompt_of(
     prefixes: Prefixes,
     request: Request,
-    rules: Rules,
+    rules: CacheRules,
     tokens: Tokens,
     *,
     provider: str = "",
     scope: str = "",
     betas: Sequence[str] = (),
     total: int | None = None,
-) -> tuple[Prompt, tuple[Refusal, ...]]:
+) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
     """`request` as a prompt, its blocks added to the tree of `prefixes`, and what the provider refuses about it.
 
     `tokens` counts contexts of that tree, `betas` are the active beta set (a header), `total` is the whole input in

@@ -27,7 +27,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CacheRules:
     """How one model's prompts are cached.
 
     `engine` names the engine; `minimum` is the shortest cached prefix and `step`, `offset`, `spare` count tokens; the
@@ -102,9 +102,9 @@ class RuleTable:
         self._rules = rules
         self._parameters = parameters
         self._defaults = defaults
-        self._known: dict[tuple[str, str], Rules] = {}
+        self._known: dict[tuple[str, str], CacheRules] = {}
 
-    def rules(self, card: ModelCard, provider: str = "") -> Rules:
+    def rules(self, card: ModelCard, provider: str = "") -> CacheRules:
         """How the model of `card` is cached at `provider` (``anthropic``, ``llama.cpp``; "": its maker's)."""
         key = (card.id, provider)
         found = self._known.get(key)
@@ -112,7 +112,7 @@ class RuleTable:
             found = self._known[key] = self._fold(card, (provider or card.provider).lower())
         return found
 
-    def _fold(self, card: ModelCard, provider: str) -> Rules:
+    def _fold(self, card: ModelCard, provider: str) -> CacheRules:
         plain = plain_id(card.id)
         figures: dict[str, Any] = {}
         sources: dict[str, str] = {}
@@ -124,7 +124,7 @@ class RuleTable:
             figures["minimum"] = card.cache_minimum
             sources["minimum"] = dict(card.sources).get("cache_minimum", "")
         parameters = {d: self._given(p, plain, figures.get("engine", "")) for d, p in self._parameters.items()}
-        return Rules(**figures, strips=card.strips_thinking, parameters=parameters, sources=tuple(sources.items()))
+        return CacheRules(**figures, strips=card.strips_thinking, parameters=parameters, sources=tuple(sources.items()))
 
     def _given(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
         values = {

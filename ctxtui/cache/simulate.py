@@ -9,21 +9,21 @@ from ctxtui.cache.engines.anthropic import Anthropic
 from ctxtui.cache.engines.automatic import Automatic
 from ctxtui.cache.engines.breakpoints import Breakpoints
 from ctxtui.cache.engines.slots import Slots
-from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt
 
 
 class Engine(Protocol):
     """One provider's cache. `ask` only looks; `take` enters an outcome of `ask` as having happened."""
 
-    def ask(self, prompt: Prompt, at: float) -> Outcome:
+    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What a request would read and write if it started `at` (Unix seconds)."""
 
-    def take(self, outcome: Outcome, began: float) -> None:
+    def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent, and its answer `began` (Unix seconds)."""
 
-    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
         """Places of the prompt whose prefix is cached and readable, the deepest first, with lifetimes in seconds."""
 
     def copy(self) -> Self:
@@ -33,14 +33,14 @@ class Engine(Protocol):
 class Nothing:
     """No cache at all."""
 
-    def ask(self, prompt: Prompt, at: float) -> Outcome:
+    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """Everything is fresh."""
-        return Outcome(prompt, at)
+        return CacheOutcome(prompt, at)
 
-    def take(self, outcome: Outcome, began: float) -> None:
+    def take(self, outcome: CacheOutcome, began: float) -> None:
         """Nothing stays."""
 
-    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
         """Nothing is held."""
         return []
 
@@ -68,25 +68,25 @@ class Simulator:
     def __init__(self, engines: dict[str, Engine] | None = None) -> None:
         self._engines: dict[str, Engine] = engines or {}
 
-    def ask(self, prompt: Prompt, at: float) -> Outcome:
+    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What `prompt` would read and write if it started `at` (Unix seconds); changes nothing."""
         return self._engine(prompt).ask(prompt, at)
 
-    def take(self, outcome: Outcome, began: float | None = None) -> None:
+    def take(self, outcome: CacheOutcome, began: float | None = None) -> None:
         """Enter an outcome as having happened; its answer `began` then (Unix seconds), None: with the request.
 
         A request that was refused or never answered is not entered.
         """
         self._engine(outcome.prompt).take(outcome, outcome.at if began is None else began)
 
-    def send(self, prompt: Prompt, at: float, began: float | None = None) -> Outcome:
+    def send(self, prompt: CachedPrompt, at: float, began: float | None = None) -> CacheOutcome:
         """`ask` and `take` in one."""
         engine = self._engine(prompt)
         outcome = engine.ask(prompt, at)
         engine.take(outcome, at if began is None else began)
         return outcome
 
-    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
         """What of `prompt` is in the cache at `at`: the places of live entries on its path, the deepest first, each
         with its lifetime in seconds."""
         return self._engine(prompt).held(prompt, at)
@@ -95,7 +95,7 @@ class Simulator:
         """The same caches, independent of these: for a what-if that goes on."""
         return Simulator({name: engine.copy() for name, engine in self._engines.items()})
 
-    def _engine(self, prompt: Prompt) -> Engine:
+    def _engine(self, prompt: CachedPrompt) -> Engine:
         name = prompt.rules.engine
         found = self._engines.get(name)
         if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """One command. `target` is ``module:attribute``, imported when the command runs."""
 
     name: str
@@ -13,52 +13,54 @@ class Entry(NamedTuple):
     line: str
 
 
-SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
+SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
     (
         "Look",
         (
-            Entry(
+            CommandEntry(
                 "open",
                 "ctxtui.cli.manage.open:open_",
                 "Open a recording on the screen (the default for a path or an id).",
             ),
-            Entry("last", "ctxtui.cli.manage.open:last", "Open this directory's newest session and follow it."),
-            Entry(
+            CommandEntry("last", "ctxtui.cli.manage.open:last", "Open this directory's newest session and follow it."),
+            CommandEntry(
                 "show", "ctxtui.cli.inspect.show:show", "Print what one call's context holds: blocks, tokens, residual."
             ),
-            Entry(
+            CommandEntry(
                 "diff",
                 "ctxtui.cli.inspect.diff:diff",
                 "Compare two calls or two sessions: what entered, left, changed.",
             ),
-            Entry(
+            CommandEntry(
                 "audit", "ctxtui.cli.inspect.audit:audit_", "Hold forecasts of every call's input against its report."
             ),
-            Entry(
+            CommandEntry(
                 "search",
                 "ctxtui.cli.inspect.search:search",
                 "Find a text or expression in the blocks of every session.",
             ),
-            Entry(
+            CommandEntry(
                 "preflight", "ctxtui.cli.money.preflight:preflight", "Before a long run: limits ahead, cost, what goes."
             ),
-            Entry(
+            CommandEntry(
                 "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
             ),
-            Entry(
+            CommandEntry(
                 "check",
                 "ctxtui.cli.money.check:check_",
                 "Hold recordings against limits: context, cache, cost; for tests.",
             ),
-            Entry("why", "ctxtui.cli.money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."),
-            Entry(
+            CommandEntry(
+                "why", "ctxtui.cli.money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."
+            ),
+            CommandEntry(
                 "notes", "ctxtui.cli.inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."
             ),
-            Entry(
+            CommandEntry(
                 "cache", "ctxtui.cli.inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."
             ),
-            Entry("pins", "ctxtui.cli.edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
-            Entry(
+            CommandEntry("pins", "ctxtui.cli.edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
+            CommandEntry(
                 "sessions", "ctxtui.cli.manage.sessions:sessions", "List the sessions that can be opened, newest first."
             ),
         ),
@@ -66,12 +68,12 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
     (
         "Talk",
         (
-            Entry(
+            CommandEntry(
                 "chat",
                 "ctxtui.cli.manage.chat:chat",
                 "Talk to a model: the inspector with a prompt and a running agent.",
             ),
-            Entry(
+            CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",
                 "Serve the providers' APIs with no model: a test double.",
@@ -81,49 +83,61 @@ SECTIONS: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
     (
         "Keep",
         (
-            Entry(
+            CommandEntry(
                 "import",
                 "ctxtui.cli.manage.imports:import_",
                 "Copy recordings into ctxtui's own database; twice is once.",
             ),
-            Entry(
+            CommandEntry(
                 "export", "ctxtui.cli.edit.export:export", "Write one context as a request body, or a session as JSONL."
             ),
-            Entry(
+            CommandEntry(
                 "curate", "ctxtui.cli.edit.curate:curate", "Print a request under edits and policies, with its price."
             ),
-            Entry(
+            CommandEntry(
                 "repair", "ctxtui.cli.edit.repair:repair", "Mend a session that its provider refuses, into a new file."
             ),
-            Entry("share", "ctxtui.cli.edit.share:share", "Write one call as a page to give away, secrets masked."),
-            Entry("rename", "ctxtui.cli.manage.sessions_edit:rename", "Give a stored session another title."),
-            Entry("tag", "ctxtui.cli.manage.sessions_edit:tag", "Add or remove tags of a stored session."),
-            Entry(
+            CommandEntry(
+                "share", "ctxtui.cli.edit.share:share", "Write one call as a page to give away, secrets masked."
+            ),
+            CommandEntry("rename", "ctxtui.cli.manage.sessions_edit:rename", "Give a stored session another title."),
+            CommandEntry("tag", "ctxtui.cli.manage.sessions_edit:tag", "Add or remove tags of a stored session."),
+            CommandEntry(
                 "subscription",
                 "ctxtui.cli.manage.sessions_edit:subscription",
                 "Mark a session as paid by a subscription: tokens lead.",
             ),
-            Entry(
+            CommandEntry(
                 "archive",
                 "ctxtui.cli.manage.sessions_edit:archive",
                 "Hide a stored session from the lists, or show it.",
             ),
-            Entry("scrub", "ctxtui.cli.edit.scrub:scrub", "Write a masked copy of a session into the database."),
-            Entry("delete", "ctxtui.cli.manage.sessions_edit:delete", "Delete a stored session and what only it used."),
-            Entry("db", "ctxtui.cli.manage.db:db", "Look after the database: info, index, backup, vacuum, prune."),
+            CommandEntry("scrub", "ctxtui.cli.edit.scrub:scrub", "Write a masked copy of a session into the database."),
+            CommandEntry(
+                "delete", "ctxtui.cli.manage.sessions_edit:delete", "Delete a stored session and what only it used."
+            ),
+            CommandEntry(
+                "db", "ctxtui.cli.manage.db:db", "Look after the database: info, index, backup, vacuum, prune."
+            ),
         ),
     ),
     (
         "Set up",
         (
-            Entry("config", "ctxtui.cli.manage.config:config", "Show every setting and where its value comes from."),
-            Entry(
+            CommandEntry(
+                "config", "ctxtui.cli.manage.config:config", "Show every setting and where its value comes from."
+            ),
+            CommandEntry(
                 "doctor",
                 "ctxtui.cli.manage.doctor:doctor",
                 "Check this machine: terminal, packages, folders, sessions.",
             ),
-            Entry("completion", "ctxtui.cli.completion:completion", "Print the completion script for your shell."),
-            Entry("help", "ctxtui.cli.help:help_", "Help on a command, or a topic: exit-codes, settings, policies."),
+            CommandEntry(
+                "completion", "ctxtui.cli.completion:completion", "Print the completion script for your shell."
+            ),
+            CommandEntry(
+                "help", "ctxtui.cli.help:help_", "Help on a command, or a topic: exit-codes, settings, policies."
+            ),
         ),
     ),
 )

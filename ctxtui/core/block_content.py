@@ -22,7 +22,7 @@ class Media:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BlockContent:
     """What a block says.
 
     `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),
@@ -39,23 +39,23 @@ class Reading:
     is_error: bool = False
 
 
-_Reader = Callable[[dict[str, Json]], Reading]
+_Reader = Callable[[dict[str, Json]], BlockContent]
 
 
-def read(block: Block) -> Reading:
+def read(block: Block) -> BlockContent:
     """The reading of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
     return read_value(block.kind, block.value())
 
 
-def read_value(kind: str, value: Json) -> Reading:
+def read_value(kind: str, value: Json) -> BlockContent:
     """As `read`, for a block's JSON `value` of `kind`."""
     if isinstance(value, str):
         # Ollama's pictures are bare base64.
-        return Reading(media=(Media("", value),)) if kind == "image" else Reading(text=value)
+        return BlockContent(media=(Media("", value),)) if kind == "image" else BlockContent(text=value)
     if not isinstance(value, dict):
-        return Reading(text=canonical.text_of(value))
+        return BlockContent(text=canonical.text_of(value))
     reader = _READERS.get(kind) or _by_suffix(kind)
-    return reader(value) if reader else Reading(text=canonical.text_of(value))
+    return reader(value) if reader else BlockContent(text=canonical.text_of(value))
 
 
 def _by_suffix(kind: str) -> _Reader | None:
@@ -70,14 +70,14 @@ def _words(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else canonical.text_of(value)
 
 
-def _text(value: dict[str, Json]) -> Reading:
+def _text(value: dict[str, Json]) -> BlockContent:
     for key in ("text", "refusal", "content"):
         if isinstance(value.get(key), str):
-            return Reading(text=value[key])
-    return Reading(text=canonical.text_of(value))
+            return BlockContent(text=value[key])
+    return BlockContent(text=canonical.text_of(value))
 
 
-def _thinking(value: dict[str, Json]) -> Reading:
+def _thinking(value: dict[str, Json]) -> BlockContent:
     words = value.get("thinking") or value.get("text") or ""
     if not words:
         parts = [*_list(value.get("summary")), *_list(value.get("content"))]
@@ -86,7 +86,7 @@ def _thinking(value: dict[str, Json]) -> Reading:
     hidden = len(cipher) if isinstance(cipher, str) else 0
     if not words and isinstance(value.get("signature"), str):
         hidden = len(value["signature"])
-    return Reading(text=_words(words), hidden=hidden)
+    return BlockContent(text=_words(words), hidden=hidden)
 
 
 def _list(value: Json) -> list[Json]:
@@ -99,17 +99,17 @@ def _inner(value: dict[str, Json]) -> dict[str, Json]:
     return inner if isinstance(inner, dict) else value
 
 
-def _call(value: dict[str, Json]) -> Reading:
+def _call(value: dict[str, Json]) -> BlockContent:
     inner = _inner(value)
     given: Json = next((inner[k] for k in ("input", "arguments", "action", "operation") if k in inner), {})
-    return Reading(
+    return BlockContent(
         name=_words(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
         call_id=_words(value.get("call_id") or value.get("id")),
         arguments=given if isinstance(given, str) else canonical.text_of(given),
     )
 
 
-def _result(value: dict[str, Json]) -> Reading:
+def _result(value: dict[str, Json]) -> BlockContent:
     content = value.get("content", value.get("output"))
     texts: list[str] = []
     media: list[Media] = []
@@ -118,7 +118,7 @@ def _result(value: dict[str, Json]) -> Reading:
         got = read_value(str(inner.get("type", "text")), inner)
         texts.append(got.text)
         media.extend(got.media)
-    return Reading(
+    return BlockContent(
         text="\n".join(t for t in texts if t),
         name=_words(value.get("name")),
         call_id=_words(value.get("tool_use_id") or value.get("tool_call_id") or value.get("call_id")),
@@ -127,50 +127,50 @@ def _result(value: dict[str, Json]) -> Reading:
     )
 
 
-def _media(value: dict[str, Json]) -> Reading:
+def _media(value: dict[str, Json]) -> BlockContent:
     source = value.get("source") or value.get("file") or value.get("input_audio")
     url = value.get("image_url", value.get("url"))
     if isinstance(url, dict):
         url = url.get("url")
     if isinstance(source, dict):
         if isinstance(source.get("data"), str) and source.get("type") == "text":
-            return Reading(text=source["data"])
+            return BlockContent(text=source["data"])
         data = source.get("data") or source.get("file_data") or ""
         kind = _words(source.get("media_type") or source.get("format"))
         url = source.get("url") or source.get("file_id") or url
-        return Reading(text=_words(value.get("title")), media=(Media(kind, _words(data), _words(url)),))
+        return BlockContent(text=_words(value.get("title")), media=(Media(kind, _words(data), _words(url)),))
     data = _words(value.get("file_data"))
     address = _words(url or value.get("file_id"))
     for spelled in (address, data):
         if spelled.startswith("data:") and ";base64," in spelled:
             kind, _, data = spelled[5:].partition(";base64,")
-            return Reading(media=(Media(kind, data),))
-    return Reading(media=(Media("", data, address),))
+            return BlockContent(media=(Media(kind, data),))
+    return BlockContent(media=(Media("", data, address),))
 
 
-def _tool(value: dict[str, Json]) -> Reading:
+def _tool(value: dict[str, Json]) -> BlockContent:
     inner = _inner(value)
     name = _words(inner.get("name") or inner.get("server_label") or value.get("type"))
-    return Reading(text=canonical.text_of(value), name=name)
+    return BlockContent(text=canonical.text_of(value), name=name)
 
 
-def _header(value: dict[str, Json]) -> Reading:
+def _header(value: dict[str, Json]) -> BlockContent:
     # The content key in a header only tells how the content was spelled; the model reads the role and the name.
-    return Reading(text=_words(value.get("name")), name=_words(value.get("role")))
+    return BlockContent(text=_words(value.get("name")), name=_words(value.get("role")))
 
 
-def _not_recorded(value: dict[str, Json]) -> Reading:
-    return Reading(text=_words(value.get("what")))
+def _not_recorded(value: dict[str, Json]) -> BlockContent:
+    return BlockContent(text=_words(value.get("what")))
 
 
-def _unreadable(value: dict[str, Json]) -> Reading:
-    return Reading(text=f"{_words(value.get('place'))}: {_words(value.get('reason'))}")
+def _unreadable(value: dict[str, Json]) -> BlockContent:
+    return BlockContent(text=f"{_words(value.get('place'))}: {_words(value.get('reason'))}")
 
 
-def _compaction(value: dict[str, Json]) -> Reading:
+def _compaction(value: dict[str, Json]) -> BlockContent:
     cipher = value.get("encrypted_content")
     text = _words(value.get("content"))
-    return Reading(text=text, hidden=len(cipher) if isinstance(cipher, str) and not text else 0)
+    return BlockContent(text=text, hidden=len(cipher) if isinstance(cipher, str) and not text else 0)
 
 
 _READERS: Final[dict[str, _Reader]] = {
@@ -202,7 +202,7 @@ _READERS: Final[dict[str, _Reader]] = {
 }
 
 
-def arguments_value(reading: Reading) -> Json:
+def arguments_value(reading: BlockContent) -> Json:
     """A call's input as JSON value; the text itself where it is no JSON (custom tools take free text)."""
     try:
         return canonical.loads(reading.arguments)

@@ -16,14 +16,14 @@ UNDO: Final = "undo"
 REDO: Final = "redo"
 
 
-class Standing(NamedTuple):
+class EditsInForce(NamedTuple):
     """The edits in force: those that are `applied` and those only `staged`, each in order."""
 
     applied: tuple[Edit, ...]
     staged: tuple[Edit, ...]
 
 
-def standing(log: Iterable[Edit]) -> Standing:
+def standing(log: Iterable[Edit]) -> EditsInForce:
     """What of `log` is in force."""
     entries = list(log)
     named: set[str] = set()
@@ -31,7 +31,7 @@ def standing(log: Iterable[Edit]) -> Standing:
         if entry.kind == APPLY:
             named.update(str(one) for one in entry.given.get("ids", ()))
     alive = in_force(entries)
-    return Standing(
+    return EditsInForce(
         tuple(edit for edit in alive if edit.id in named), tuple(edit for edit in alive if edit.id not in named)
     )
 

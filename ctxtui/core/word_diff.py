@@ -18,35 +18,35 @@ _SPLIT: Final = 200_000
 """Characters of a stretch without a common line up to which it is compared by words."""
 
 
-class Piece(NamedTuple):
+class DiffSpan(NamedTuple):
     """A stretch of text: in both (`SAME`), only before (`REMOVED`) or only after (`ADDED`)."""
 
     kind: str
     text: str
 
 
-def word_diff(before: str, after: str) -> list[Piece]:
+def word_diff(before: str, after: str) -> list[DiffSpan]:
     """The pieces that turn `before` into `after`, in order; where both change, what was removed stands first.
 
     The texts of all but the added pieces make up `before`, those of all but the removed ones `after`.
     """
     if before == after:
-        return [Piece(SAME, before)] if before else []
-    found: list[Piece] = []
+        return [DiffSpan(SAME, before)] if before else []
+    found: list[DiffSpan] = []
     for one, other in _stretches(before.splitlines(keepends=True), after.splitlines(keepends=True)):
         old, new = "".join(one), "".join(other)
         if old == new:
-            found.append(Piece(SAME, old))
+            found.append(DiffSpan(SAME, old))
         elif not old or not new or max(len(old), len(new)) > _SPLIT:
-            found += [Piece(REMOVED, old), Piece(ADDED, new)]
+            found += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
         else:
             for some, others in _stretches(_WORDS.findall(old), _WORDS.findall(new)):
                 found += _pieces("".join(some), "".join(others))
     return _joined(found)
 
 
-def _pieces(old: str, new: str) -> list[Piece]:
-    return [Piece(SAME, old)] if old == new else [Piece(REMOVED, old), Piece(ADDED, new)]
+def _pieces(old: str, new: str) -> list[DiffSpan]:
+    return [DiffSpan(SAME, old)] if old == new else [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
 
 
 class _Change(NamedTuple):
@@ -61,7 +61,7 @@ class _Change(NamedTuple):
         return max(len(self.gone), len(self.come))
 
 
-def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
     """Neighbours of one kind as one piece, nothing empty. What is in both but short beside the changes around it is
     part of them: a few common words do not make two sentences one."""
     stack = [_Change("", "", "")]
@@ -79,7 +79,7 @@ def _joined(pieces: Iterable[Piece]) -> list[Piece]:
             after = stack.pop()
             one = stack[-1]
             stack[-1] = _Change(one.gone + one.same + after.gone, one.come + one.same + after.come, after.same)
-    every = (Piece(kind, text) for one in stack for kind, text in zip((REMOVED, ADDED, SAME), one, strict=True))
+    every = (DiffSpan(kind, text) for one in stack for kind, text in zip((REMOVED, ADDED, SAME), one, strict=True))
     return [piece for piece in every if piece.text]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, TOOL, Block, Item
-from ctxtui.core.block_content import Reading, read
+from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, Target
@@ -115,7 +115,7 @@ class Context:
         self._occurrence: list[int] = []
         self._ids: dict[str, list[int]] = {}
         self._open: dict[str, int] = {}
-        self._readings: dict[str, Reading] = {}
+        self._readings: dict[str, BlockContent] = {}
         path = tree.path(head)
         self.dialect = dialect or _dialect([Item(tree[n].block, tree[n].place) for n in path])
         self._extend(path)
@@ -171,7 +171,7 @@ class Context:
             raise ValueError(f"node {node} is not on the path")
         return at
 
-    def reading(self, position: int) -> Reading:
+    def reading(self, position: int) -> BlockContent:
         """What the block at `position` says."""
         block = self.items[position].block
         found = self._readings.get(block.digest)

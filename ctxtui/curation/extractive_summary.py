@@ -36,7 +36,7 @@ _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
 
 
 @dataclass(slots=True)
-class Facts:
+class ExtractedFacts:
     """The facts of a stretch, each list in order and without repeats."""
 
     asked: list[str] = field(default_factory=list)
@@ -50,9 +50,9 @@ class Facts:
     thoughts: int = 0
 
 
-def facts(context: Context, positions: Iterable[int]) -> Facts:
+def facts(context: Context, positions: Iterable[int]) -> ExtractedFacts:
     """The facts in the blocks at `positions`."""
-    found = Facts()
+    found = ExtractedFacts()
     for at in positions:
         item = context.items[at]
         kind = item.block.kind
@@ -71,7 +71,7 @@ def facts(context: Context, positions: Iterable[int]) -> Facts:
     return found
 
 
-def _call(context: Context, at: int, found: Facts) -> None:
+def _call(context: Context, at: int, found: ExtractedFacts) -> None:
     got = context.reading(at)
     found.calls[got.name] = found.calls.get(got.name, 0) + 1
     given = _given(got.arguments)
@@ -108,7 +108,7 @@ def _strings(value: Json) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _result(text: str, found: Facts) -> None:
+def _result(text: str, found: ExtractedFacts) -> None:
     for match in _TESTS.finditer(text[-20_000:]):
         _add(found.tests, _BORDER.sub("", match[0])[:120])
     for number, match in enumerate(_ERROR.finditer(text[:200_000])):
@@ -127,7 +127,7 @@ def _add(items: list[str], one: str) -> None:
         items.append(one)
 
 
-def told(found: Facts, what: str = "") -> str:
+def told(found: ExtractedFacts, what: str = "") -> str:
     """`found` as text; `what` says which stretch it is (``turns 3-6``)."""
     head = f"[Summary of {what or 'earlier messages'}, drawn from the record]"
     lines = [head]

@@ -17,7 +17,7 @@ from ctxtui.curation.apply.shared_text import with_line_ends
 from ctxtui.curation.context import ASSISTANT, Context, is_result
 from ctxtui.curation.policies import compact_json, dedupe_reads, minimise_schemas
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.tool_results import results
 
 COMPACTING: Final[Policy] = replace(
@@ -28,36 +28,36 @@ COMPACTING: Final[Policy] = replace(
 NO_JSON: Final = "there is no JSON in it that could be made smaller"
 
 
-class Asked(NamedTuple):
+class ManualEdits(NamedTuple):
     """The edits to stage together; `why` says why there are none."""
 
     edits: Sequence[Edit] = ()
     why: str = ""
 
 
-def deduplicated(applied: Applied, positions: Sequence[int]) -> Asked:
+def deduplicated(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     """References in place of results that say what another one says, or that a later one makes outdated."""
     context = applied.context
-    situation = Situation(context, (), lambda p: len(context.items[p].block.body), _size, known=applied)
+    situation = PolicyContext(context, (), lambda p: len(context.items[p].block.body), _size, known=applied)
     all_results = frozenset(results(situation))
     chosen = [p for p in positions if p in all_results]
     if not chosen:
-        return Asked(why="only results of tools are deduplicated")
+        return ManualEdits(why="only results of tools are deduplicated")
     if not any(map(situation.stands, chosen)):
-        return Asked(why="another edit has changed it already")
+        return ManualEdits(why="another edit has changed it already")
     found = list(dedupe_reads.repeats(situation, 0, frozenset(chosen)))
     if not found:
-        return Asked(why="no other result says the same, and no later one makes it outdated")
+        return ManualEdits(why="no other result says the same, and no later one makes it outdated")
     shorter = [one for one in found if len(one.text) < len(context.reading(one.position).text)]
     edits = [make(DEDUPLICATE, [context.target(one.position)], {"text": one.text}) for one in shorter]
-    return Asked(edits, "" if edits else "it is shorter than a reference would be")
+    return ManualEdits(edits, "" if edits else "it is shorter than a reference would be")
 
 
-def compacted(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> Asked:
+def compacted(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> ManualEdits:
     """JSON made smaller by `rules` (`COMPACTING`)."""
     found = _with_json(applied, positions)
     if not found:
-        return Asked(why=NO_JSON)
+        return ManualEdits(why=NO_JSON)
     given = {**COMPACTING.defaults, **rules}
     edits = [make(COMPACT_JSON, [applied.context.target(p)], given) for p in found]
     return _smaller(applied, edits, "these rules make nothing of it smaller")
@@ -76,18 +76,18 @@ def _json_in(block: Block) -> bool:
     return has_words(block) and next(values(words_of(block)), None) is not None
 
 
-def minimised(applied: Applied, positions: Sequence[int]) -> Asked:
+def minimised(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     """Tool definitions with short descriptions, as the policy makes them."""
     context = applied.context
     tools = [p for p in positions if context.items[p].block.kind == TOOL]
     if not tools:
-        return Asked(why="only definitions of tools are minimised")
+        return ManualEdits(why="only definitions of tools are minimised")
     given = minimise_schemas.POLICY.defaults
     edits = [make(MINIMISE, [context.target(p)], given) for p in tools]
     return _smaller(applied, edits, "it is as small as it gets")
 
 
-def _smaller(applied: Applied, edits: Iterable[Edit], why: str) -> Asked:
+def _smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEdits:
     """Those of `edits`, each of one block, that make it smaller."""
     found = []
     for edit in edits:
@@ -96,7 +96,7 @@ def _smaller(applied: Applied, edits: Iterable[Edit], why: str) -> Asked:
         after = rewritten(before, edit) if before is not None else None
         if before is not None and after is not None and _size(after) < _size(before):
             found.append(edit)
-    return Asked(found, "" if found else why)
+    return ManualEdits(found, "" if found else why)
 
 
 def hoistable(applied: Applied, positions: Sequence[int]) -> list[str]:
@@ -111,19 +111,19 @@ def hoistable(applied: Applied, positions: Sequence[int]) -> list[str]:
     return texts
 
 
-def hoisted(applied: Applied, positions: Sequence[int], part: str) -> Asked:
+def hoisted(applied: Applied, positions: Sequence[int], part: str) -> ManualEdits:
     """`part` taken out of every one of the blocks and put in front, once: at the end of the system prompt, or before
     the first message where it is a result's, which must not speak there."""
     texts = hoistable(applied, positions)
     part = with_line_ends(part, texts) if part and texts else part
     if not texts or not part.strip() or any(part not in text for text in texts):
-        return Asked(why="this text does not stand in the block: cut, do not rewrite")
+        return ManualEdits(why="this text does not stand in the block: cut, do not rewrite")
     if not all(text.replace(part, "", 1).strip() for text in texts):
-        return Asked(why="that is the whole text: cut it down, or move the block")
+        return ManualEdits(why="that is the whole text: cut it down, or move the block")
     context = applied.context
     told = any(is_result(context.items[p].block.kind) for p in positions)
     told = told or any(context.items[p].place.role in ("tool", "function") for p in positions)
-    return Asked([make(HOIST, context.targets(positions), {"text": part, "to": "first" if told else "system"})])
+    return ManualEdits([make(HOIST, context.targets(positions), {"text": part, "to": "first" if told else "system"})])
 
 
 def moved(context: Context, positions: Sequence[int], to: str) -> list[Edit]:

@@ -43,7 +43,7 @@ LEVELS: Final = tuple(Level)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MaskingRule:
     """A pattern and what it finds; the pattern's group number `keep` (0: none) stays in front of the mask."""
 
     name: str
@@ -52,10 +52,10 @@ class Rule:
     keep: int = 0
 
 
-def parse_masks(text: str) -> tuple[Rule, ...]:
+def parse_masks(text: str) -> tuple[MaskingRule, ...]:
     """The rules in a TOML text (``[[mask]]`` with name, level, pattern, keep)."""
     return tuple(
-        Rule(one["name"], Level(one["level"]), re.compile(one["pattern"], re.DOTALL), one.get("keep", 0))
+        MaskingRule(one["name"], Level(one["level"]), re.compile(one["pattern"], re.DOTALL), one.get("keep", 0))
         for one in tomllib.loads(text)["mask"]
     )
 
@@ -66,7 +66,7 @@ class Masker:
     One masker for all of a copy: the same secret has the same mask throughout.
     """
 
-    def __init__(self, rules: Iterable[Rule], level: Level) -> None:
+    def __init__(self, rules: Iterable[MaskingRule], level: Level) -> None:
         self.level = level
         self.report: dict[str, int] = {}
         """How often something of each kind was masked, in order of first meeting."""
@@ -121,7 +121,7 @@ class Masker:
     def _key(self, name: str) -> str:
         return name if len(name) <= 64 else self.text(name)
 
-    def _masking(self, rule: Rule) -> Callable[[re.Match[str]], str]:
+    def _masking(self, rule: MaskingRule) -> Callable[[re.Match[str]], str]:
         def mask(match: re.Match[str]) -> str:
             head: str = match.group(rule.keep) if rule.keep else ""
             secret = match.group()[len(head) :]

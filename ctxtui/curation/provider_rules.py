@@ -17,7 +17,7 @@ BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ProviderRules:
     """`starts_with_user`: the first message must be the user's. `ends_with_user`: the last must not be the
     assistant's. `binds_thinking`: each thinking block is bound to everything before it, so that an earlier change
     costs all later thinking: it is stripped, or with `drops_blocks` left in for the provider to drop (the request says
@@ -32,8 +32,8 @@ class Rules:
     drops_blocks: bool = False
 
 
-def rules_for(dialect: str, card: ModelCard | None = None, *, drops_blocks: bool = False) -> Rules:
+def rules_for(dialect: str, card: ModelCard | None = None, *, drops_blocks: bool = False) -> ProviderRules:
     """The rules of `dialect` for the model of `card`; without one those of a model that binds nothing."""
     ours = dialect == ANTHROPIC
     binds = ours and card is not None and card.binds_thinking
-    return Rules(dialect, ours, ours, binds, ours, drops_blocks and binds)
+    return ProviderRules(dialect, ours, ours, binds, ours, drops_blocks and binds)

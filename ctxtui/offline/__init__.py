@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ctxtui.offline.http.hosting import Running, offline, serving
+    from ctxtui.offline.http.hosting import RunningProvider, offline, serving
     from ctxtui.offline.http.server import Server
     from ctxtui.offline.provider import Provider, SetClock
 
-__all__ = ["Provider", "Running", "Server", "SetClock", "offline", "serving"]
+__all__ = ["Provider", "RunningProvider", "Server", "SetClock", "offline", "serving"]
 
 _HOMES: Final = {
     "Provider": "provider",
     "SetClock": "provider",
     "Server": "http.server",
-    "Running": "http.hosting",
+    "RunningProvider": "http.hosting",
     "offline": "http.hosting",
     "serving": "http.hosting",
 }

@@ -26,7 +26,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class AnsweredCall:
     """A call of the client's tool `name`; `arguments` is the JSON value of its input, or text for a tool that takes
     free text."""
 
@@ -34,7 +34,7 @@ class ToolCall:
     arguments: Json
 
 
-Part = Thought | Words | ToolCall
+Part = Thought | Words | AnsweredCall
 
 END = "end"
 CALLS = "calls"
@@ -43,7 +43,7 @@ STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """An answer: its parts in order, why it ended (`END`, `CALLS`, `LENGTH`, `STOP`), and the stop sequence that ended
     it."""
 
@@ -52,9 +52,9 @@ class Answer:
     stop: str = ""
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]:
+    def calls(self) -> tuple[AnsweredCall, ...]:
         """The calls among the parts."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple(part for part in self.parts if isinstance(part, AnsweredCall))
 
     @property
     def text(self) -> str:
@@ -62,29 +62,29 @@ class Answer:
         return "".join(part.text for part in self.parts if isinstance(part, Words))
 
 
-def limited(answer: Answer, stops: Sequence[str], most: int | None, count: Callable[[str], int]) -> Answer:
+def limited(answer: ModelAnswer, stops: Sequence[str], most: int | None, count: Callable[[str], int]) -> ModelAnswer:
     """`answer` up to the first of `stops` in its text, and up to `most` tokens (None: no limit) by `count`."""
     stopped = _stopped(answer, stops)
     return stopped if most is None else _cut(stopped, most, count)
 
 
-def _stopped(answer: Answer, stops: Sequence[str]) -> Answer:
+def _stopped(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:
     parts: list[Part] = []
     for part in answer.parts:
         if isinstance(part, Words):
             found = min(((part.text.find(stop), stop) for stop in stops if stop and stop in part.text), default=None)
             if found is not None:
                 parts += [Words(part.text[: found[0]])] if found[0] else []
-                return Answer(tuple(parts), STOP, found[1])
+                return ModelAnswer(tuple(parts), STOP, found[1])
         parts.append(part)
     return answer
 
 
-def _cut(answer: Answer, most: int, count: Callable[[str], int]) -> Answer:
+def _cut(answer: ModelAnswer, most: int, count: Callable[[str], int]) -> ModelAnswer:
     left = most
     parts: list[Part] = []
     for part in answer.parts:
-        text = text_of(part.arguments) if isinstance(part, ToolCall) else part.text
+        text = text_of(part.arguments) if isinstance(part, AnsweredCall) else part.text
         needed = count(text)
         if needed <= left:
             parts.append(part)
@@ -94,7 +94,7 @@ def _cut(answer: Answer, most: int, count: Callable[[str], int]) -> Answer:
             parts.append(Words(_prefix(text, left, count)))
         elif isinstance(part, Thought) and left:
             parts.append(Thought(_prefix(text, left, count)))
-        return Answer(tuple(parts), LENGTH)
+        return ModelAnswer(tuple(parts), LENGTH)
     return answer
 
 

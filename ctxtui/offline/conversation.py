@@ -23,7 +23,7 @@ _OWN_SCHEMAS: Final[dict[str, dict[str, Json]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ToolOutcome:
     """A result: the tool's `name` and the JSON text of its `arguments`, and what it returned."""
 
     name: str
@@ -33,32 +33,32 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class Task:
     """`task` is what the person said last, `heard` the results since then, `made` the number of calls since then;
     `earlier` are all texts before, (where from, text); `begun` is the text that the answer must continue."""
 
     tools: tuple[Definition, ...]
     task: str
-    heard: tuple[Heard, ...]
+    heard: tuple[ToolOutcome, ...]
     made: int
     earlier: tuple[tuple[str, str], ...]
     begun: str = ""
 
 
-def listen(request: Request) -> Conversation:
+def listen(request: Request) -> Task:
     """The conversation in `request`."""
     items = request.items
     tools = tuple(_tools(item.block.value() for item in items if item.place.section == "tools"))
     talk = turns([item for item in items if item.place.section == "messages"])
     at = max((n for n, turn in enumerate(talk) if _said(turn)), default=-1)
     names = {part.id: part.reading for turn in talk for part in turn.parts if part.what == CALL}
-    heard: list[Heard] = []
+    heard: list[ToolOutcome] = []
     earlier: list[tuple[str, str]] = []
     for n, turn in enumerate(talk):
         for part in turn.parts:
             if part.what == RESULT:
                 asked = names.get(part.id)
-                got = Heard(
+                got = ToolOutcome(
                     asked.name if asked else "a tool",
                     asked.arguments if asked else "",
                     part.reading.text,
@@ -70,7 +70,7 @@ def listen(request: Request) -> Conversation:
                 earlier.append((turn.role, clean(part.reading.text)))
     made = sum(part.what == CALL for turn in talk[at + 1 :] for part in turn.parts)
     begun = _words(talk[-1]) if talk and talk[-1].role == "assistant" else ""
-    return Conversation(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier), begun)
+    return Task(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier), begun)
 
 
 def clean(text: str) -> str:

@@ -17,7 +17,7 @@ from ctxtui.core.canonical import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """A request: its body's bytes and JSON value, and its headers by lower-case name."""
 
     raw: bytes

@@ -29,7 +29,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ShapeField:
     """What one member may be: any of `types` (none given: anything), null too unless `null` is False, and one of
     `choices` where there are any. `at_least` bounds a number from below."""
 
@@ -40,50 +40,50 @@ class Field:
     at_least: int | None = None
 
 
-Fields = Mapping[str, Field]
+Fields = Mapping[str, ShapeField]
 
 
-class Fault(NamedTuple):
+class ShapeFault(NamedTuple):
     """What is wrong at `path`: `kind` is ``missing``, ``extra``, ``type``, ``choice`` or ``small``."""
 
     kind: str
     path: Path
-    field: Field
+    field: ShapeField
     value: Json
 
 
-ANY: Final = Field()
-TEXT: Final = Field((STRING,))
-FLAG: Final = Field((BOOLEAN,))
-MAP: Final = Field((OBJECT,))
-ROWS: Final = Field((ARRAY,))
-COUNT: Final = Field((INTEGER,), at_least=0)
-REAL: Final = Field((NUMBER,))
+ANY: Final = ShapeField()
+TEXT: Final = ShapeField((STRING,))
+FLAG: Final = ShapeField((BOOLEAN,))
+MAP: Final = ShapeField((OBJECT,))
+ROWS: Final = ShapeField((ARRAY,))
+COUNT: Final = ShapeField((INTEGER,), at_least=0)
+REAL: Final = ShapeField((NUMBER,))
 
 
-def needed(*types: str, choices: tuple[str, ...] = (), at_least: int | None = None) -> Field:
+def needed(*types: str, choices: tuple[str, ...] = (), at_least: int | None = None) -> ShapeField:
     """A member that must be there and not be null."""
-    return Field(types, required=True, null=False, choices=choices, at_least=at_least)
+    return ShapeField(types, required=True, null=False, choices=choices, at_least=at_least)
 
 
-def one_of(*choices: str) -> Field:
+def one_of(*choices: str) -> ShapeField:
     """A word out of `choices`, or null."""
-    return Field((STRING,), choices=choices)
+    return ShapeField((STRING,), choices=choices)
 
 
-def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[Fault]:
+def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[ShapeFault]:
     """Everything wrong with the members of `value`, which stands at `path`."""
     for key, field in fields.items():
         if key not in value:
             if field.required:
-                yield Fault("missing", (*path, key), field, None)
+                yield ShapeFault("missing", (*path, key), field, None)
         elif (kind := _wrong(field, value[key])) is not None:
-            yield Fault(kind, (*path, key), field, value[key])
+            yield ShapeFault(kind, (*path, key), field, value[key])
     for key in value.keys() - fields.keys():
-        yield Fault("extra", (*path, key), ANY, value[key])
+        yield ShapeFault("extra", (*path, key), ANY, value[key])
 
 
-def _wrong(field: Field, value: Json) -> str | None:
+def _wrong(field: ShapeField, value: Json) -> str | None:
     if value is None:
         return None if field.null else "type"
     if field.types and not any(is_a(name, value) for name in field.types):

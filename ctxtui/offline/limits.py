@@ -10,7 +10,7 @@ MINUTE: Final = 60.0
 
 
 @dataclass(slots=True)
-class Limits:
+class RateLimits:
     """Requests and tokens a minute. Cache reads do not count as input (facts §1). `enforced` makes the provider refuse
     what is over; otherwise the headers alone tell."""
 

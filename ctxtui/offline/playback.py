@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import arguments_value, read
-from ctxtui.offline.answer import CALLS, END, LENGTH, Answer, Part, Thought, ToolCall, Words
+from ctxtui.offline.answer import CALLS, END, LENGTH, AnsweredCall, ModelAnswer, Part, Thought, Words
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, part_of
 
@@ -28,7 +28,7 @@ class Playback:
         self._answers = [_answer(answered, stopped) for _, answered, stopped in calls]
         self._by_context = {_said(context): n for n, (context, _, _) in enumerate(calls)}
 
-    def answer(self, request: Request) -> Answer | None:
+    def answer(self, request: Request) -> ModelAnswer | None:
         """The recorded answer to `request`; None where the recording has no more."""
         exact = self._by_context.get(_said(request.items))
         number = _answers_in(request.items) if exact is None else exact
@@ -52,17 +52,17 @@ def _answers_in(items: Sequence[Item]) -> int:
     return sum(role == "assistant" and before != "assistant" for before, role in zip(["", *roles], roles, strict=False))
 
 
-def _answer(items: Sequence[Item], stopped: str) -> Answer:
+def _answer(items: Sequence[Item], stopped: str) -> ModelAnswer:
     parts: list[Part] = []
     for block, _ in items:
         part = part_of(block)
         if block.kind == HEADER:
             continue
         if part.what == CALL:
-            parts.append(ToolCall(part.reading.name, arguments_value(part.reading)))
+            parts.append(AnsweredCall(part.reading.name, arguments_value(part.reading)))
         elif part.what == THINKING and part.reading.text:
             parts.append(Thought(part.reading.text))
         elif part.what == TEXT and part.reading.text:
             parts.append(Words(read(block).text))
-    called = any(isinstance(part, ToolCall) for part in parts)
-    return Answer(tuple(parts), CALLS if called else LENGTH if stopped in _LENGTHS else END)
+    called = any(isinstance(part, AnsweredCall) for part in parts)
+    return ModelAnswer(tuple(parts), CALLS if called else LENGTH if stopped in _LENGTHS else END)

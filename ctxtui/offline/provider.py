@@ -13,19 +13,19 @@ from random import Random
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import Answer
+from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.diagnostics import Diagnoses
-from ctxtui.offline.conversation import Conversation
-from ctxtui.offline.limits import Limits
+from ctxtui.offline.conversation import Task
+from ctxtui.offline.limits import RateLimits
 from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.playback import Playback
-from ctxtui.offline.usage_ledger import Ledger
+from ctxtui.offline.usage_ledger import UsageLedger
 from ctxtui.wire.request import Request
 
 _LETTERS: Final = string.ascii_letters + string.digits
 
 
-class Names:
+class IdMaker:
     """Gives out ids; equal seeds give equal ids."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -60,7 +60,7 @@ class SetClock:
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptResponse:
     """A response that the server keeps: all items up to and with its answer, the response itself, and the size of the
     request in bytes."""
 
@@ -77,22 +77,22 @@ class Provider:
     clock: Clock = time.time
     seed: int = 0
     playback: Playback | None = None
-    limits: Limits = field(default_factory=Limits)
-    ledger: Ledger = field(default_factory=Ledger)
-    kept: dict[str, Kept] = field(default_factory=dict)
+    limits: RateLimits = field(default_factory=RateLimits)
+    ledger: UsageLedger = field(default_factory=UsageLedger)
+    kept: dict[str, KeptResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     diagnoses: Diagnoses = field(default_factory=Diagnoses)
     ahead: float = 0.0
-    names: Names = field(init=False)
+    names: IdMaker = field(init=False)
 
     def __post_init__(self) -> None:
-        self.names = Names(self.seed)
+        self.names = IdMaker(self.seed)
 
     def now(self) -> float:
         """The time that holds here, in Unix seconds."""
         return self.clock() + self.ahead
 
-    def keep(self, id_: str, kept: Kept) -> None:
+    def keep(self, id_: str, kept: KeptResponse) -> None:
         """Keep a response with its items; the oldest ones go where that is too much."""
         self.kept[id_] = kept
         self.items.update({item["id"]: item for item in kept.response["output"]})
@@ -103,7 +103,7 @@ class Provider:
             for item in gone.response["output"]:
                 self.items.pop(item["id"], None)
 
-    def say(self, request: Request, talk: Conversation, manner: Manner) -> Answer:
+    def say(self, request: Request, talk: Task, manner: Manner) -> ModelAnswer:
         """The answer to `talk`: the recorded one where a recording is played and has one."""
         played = self.playback.answer(request) if self.playback is not None else None
         return played or answer(talk, manner)

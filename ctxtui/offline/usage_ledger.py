@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.rules import RuleTable, parse_rules
@@ -29,14 +29,14 @@ def cache_rules() -> RuleTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeighedRequest:
     """A request with its input in tokens, hidden ones included."""
 
     request: Request
     tokens: int
 
 
-class Ledger:
+class UsageLedger:
     """Everything that the provider remembers about prompts."""
 
     def __init__(self) -> None:
@@ -49,14 +49,14 @@ class Ledger:
         """The request that `body` spells. Raises `Malformed`."""
         return DIALECTS[dialect].decode_request(body, self._memos[dialect])
 
-    def weigh(self, request: Request, model: str) -> Weighed:
+    def weigh(self, request: Request, model: str) -> WeighedRequest:
         """The input of `request` in tokens, as `model` counts."""
         count = block_counter(model)
-        return Weighed(request, hidden(request, model) + sum(count(item.block) for item in request.items))
+        return WeighedRequest(request, hidden(request, model) + sum(count(item.block) for item in request.items))
 
     def ask(
-        self, weighed: Weighed, model: str, at: float, *, provider: str = "", betas: tuple[str, ...] = ()
-    ) -> Outcome:
+        self, weighed: WeighedRequest, model: str, at: float, *, provider: str = "", betas: tuple[str, ...] = ()
+    ) -> CacheOutcome:
         """What the cache makes of a request that starts `at` (Unix seconds); nothing is written yet. `provider` says
         whose rules hold ("": those of the model's maker)."""
         sums = self._sums.setdefault(model, Summed(self._prefixes.tree, block_counter(model)))
@@ -73,7 +73,7 @@ class Ledger:
         )
         return self._simulator.ask(made, at)
 
-    def begin(self, outcome: Outcome, at: float) -> None:
+    def begin(self, outcome: CacheOutcome, at: float) -> None:
         """The answer began: what was written can be read from now on."""
         self._simulator.take(outcome, at)
 

@@ -53,7 +53,7 @@ def parse_prices(toml: str) -> PriceTable:
     return PriceTable(str(data.get("version", "")), tuple(Override(**row) for row in data.get("model", ())))
 
 
-class Listed(NamedTuple):
+class LibraryModel(NamedTuple):
     """A model of the price library: its id, and its window in tokens."""
 
     id: str
@@ -61,13 +61,13 @@ class Listed(NamedTuple):
 
 
 @cache
-def models_of(provider: str) -> tuple[Listed, ...]:
+def models_of(provider: str) -> tuple[LibraryModel, ...]:
     """The models with a known window that the price library has of `provider` (its id there: ``anthropic``,
     ``openai``), by name; none for a provider that it does not know."""
     from genai_prices.data_snapshot import get_snapshot
 
     for one in get_snapshot().providers:
         if one.id == provider:
-            known = [Listed(model.id, model.context_window) for model in one.models if model.context_window]
+            known = [LibraryModel(model.id, model.context_window) for model in one.models if model.context_window]
             return tuple(sorted(known))
     return ()

@@ -33,7 +33,7 @@ class ServedModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class LocalServer:
     """A server that answered: its `endpoint` and its models, loaded ones first."""
 
     endpoint: Endpoint
@@ -56,7 +56,7 @@ def candidates(env: Mapping[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | None = None) -> list[Server]:
+async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | None = None) -> list[LocalServer]:
     """The servers that run now, in the order of `candidates` (or of `places`)."""
     # Imported here: nothing else of a chat needs an HTTP client of ours.
     from aiohttp import ClientSession, ClientTimeout
@@ -67,7 +67,7 @@ async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | N
     return [server for server in found if server is not None]
 
 
-async def look_at(base_url: str, env: Mapping[str, str]) -> Server | None:
+async def look_at(base_url: str, env: Mapping[str, str]) -> LocalServer | None:
     """The server behind an OpenAI-style base URL, whatever its kind; None where it tells nothing of itself."""
     from aiohttp import ClientSession, ClientTimeout
 
@@ -94,13 +94,13 @@ def _kind(models: Json, root: str) -> str:
     return {"11434": "ollama", "1234": "lm studio"}.get(root.rpartition(":")[2], "")
 
 
-async def _look(http: ClientSession, kind: str, root: str, env: Mapping[str, str]) -> Server | None:
+async def _look(http: ClientSession, kind: str, root: str, env: Mapping[str, str]) -> LocalServer | None:
     models = await _ASK[kind](http, root, env)
     if models is None:
         return None
     dialect, base = (OLLAMA, f"{root}/api") if kind == "ollama" else (CHAT, f"{root}/v1")
     first = sorted(models, key=lambda model: not model.loaded)
-    return Server(Endpoint(kind, dialect, base, kind=kind, local=True), tuple(first))
+    return LocalServer(Endpoint(kind, dialect, base, kind=kind, local=True), tuple(first))
 
 
 async def _ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:

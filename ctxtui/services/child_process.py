@@ -26,7 +26,7 @@ class ChildGone(RuntimeError):
     """The child could not be started, or died at its work."""
 
 
-class Child:
+class ChildProcess:
     """A child process that answers requests with the function that `maker` (``module:function``) makes in it.
 
     Started at the first request, ended by `close` or with us. Requests from several threads wait for one another.

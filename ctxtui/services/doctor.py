@@ -39,7 +39,7 @@ PACKAGES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Finding:
     """One finding: `state` is ``ok``, ``warning`` or ``failed``; `way_out` says what to do about it."""
 
     name: str
@@ -48,9 +48,9 @@ class Check:
     way_out: str = ""
 
 
-def checks(cwd: Path, data_dir: str, env: Mapping[str, str]) -> Iterator[Check]:
+def checks(cwd: Path, data_dir: str, env: Mapping[str, str]) -> Iterator[Finding]:
     """Every check that needs no terminal; each is done when it is asked for."""
-    yield Check("ctxtui", OK, __version__)
+    yield Finding("ctxtui", OK, __version__)
     yield _python()
     yield _packages()
     yield from _vocabularies()
@@ -59,12 +59,12 @@ def checks(cwd: Path, data_dir: str, env: Mapping[str, str]) -> Iterator[Check]:
     yield from _plugins(env)
 
 
-def _python() -> Check:
+def _python() -> Finding:
     words = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
-    return Check("python", OK, words)
+    return Finding("python", OK, words)
 
 
-def _packages() -> Check:
+def _packages() -> Finding:
     from importlib.metadata import PackageNotFoundError, version
 
     found, missing = [], []
@@ -74,25 +74,25 @@ def _packages() -> Check:
         except PackageNotFoundError:
             missing.append(name)
     if missing:
-        return Check("packages", FAILED, f"missing: {', '.join(missing)}", "install ctxtui again")
-    return Check("packages", OK, ", ".join(found))
+        return Finding("packages", FAILED, f"missing: {', '.join(missing)}", "install ctxtui again")
+    return Finding("packages", OK, ", ".join(found))
 
 
-def _vocabularies() -> Iterator[Check]:
+def _vocabularies() -> Iterator[Finding]:
     from ctxtui.tokens.vocab import SHA256
 
     for name, wanted in SHA256.items():
         try:
             got = hashlib.sha256(lzma.decompress(vocabulary(name))).hexdigest()
         except (OSError, lzma.LZMAError, EOFError) as error:
-            yield Check(f"vocabulary {name}", FAILED, f"cannot be read: {error}", "install ctxtui again")
+            yield Finding(f"vocabulary {name}", FAILED, f"cannot be read: {error}", "install ctxtui again")
             continue
         right = got == wanted
         words = f"sha256 {got[:16]}…"
-        yield Check(f"vocabulary {name}", OK if right else FAILED, words, "" if right else "install ctxtui again")
+        yield Finding(f"vocabulary {name}", OK if right else FAILED, words, "" if right else "install ctxtui again")
 
 
-def _database(path: Path) -> Check:
+def _database(path: Path) -> Finding:
     if path.exists():
         words = f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
@@ -101,11 +101,11 @@ def _database(path: Path) -> Check:
         above = next(folder for folder in path.parents if folder.exists())
         writable = os.access(above, os.W_OK | os.X_OK)
     if writable:
-        return Check("database", OK, words)
-    return Check("database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours")
+        return Finding("database", OK, words)
+    return Finding("database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours")
 
 
-def _sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[Check]:
+def _sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[Finding]:
     start = time.perf_counter()
     found = find(cwd, env, sample_paths())
     took = (time.perf_counter() - start) * 1000
@@ -116,15 +116,17 @@ def _sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[Check]:
         if not root.is_dir():
             words = f"no folder {root}"
         elif not os.access(root, os.R_OK | os.X_OK):
-            yield Check(source, WARNING, f"{root} may not be read", f"see `ls -ld {root}`")
+            yield Finding(source, WARNING, f"{root} may not be read", f"see `ls -ld {root}`")
             continue
-        yield Check(source, OK, words)
+        yield Finding(source, OK, words)
     samples = sum(f.group == "samples" for f in found)
-    yield Check("samples", OK if samples else WARNING, f"{samples} shipped", "" if samples else "install ctxtui again")
-    yield Check("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
+    yield Finding(
+        "samples", OK if samples else WARNING, f"{samples} shipped", "" if samples else "install ctxtui again"
+    )
+    yield Finding("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
 
 
-def _plugins(env: Mapping[str, str]) -> Iterator[Check]:
+def _plugins(env: Mapping[str, str]) -> Iterator[Finding]:
     from ctxtui.services.config.format_registry import format_of
     from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
     from ctxtui.services.config.policy_registry import policy_of
@@ -140,7 +142,7 @@ def _plugins(env: Mapping[str, str]) -> Iterator[Check]:
                 policy_of(part)
         bad = dict(troubles())
         good = ", ".join(f"{part.name} from {part.place}" for part in found if part.place not in bad)
-        yield Check(f"plug-ins: {group}", OK, good or "none")
+        yield Finding(f"plug-ins: {group}", OK, good or "none")
         for part in found:
             if part.place in bad:
-                yield Check(f"plug-ins: {group}", WARNING, f"{part.place}: {bad[part.place]}", "mend it or remove it")
+                yield Finding(f"plug-ins: {group}", WARNING, f"{part.place}: {bad[part.place]}", "mend it or remove it")

@@ -13,8 +13,8 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.counting_worker import Apart
-from ctxtui.services.workers.pricing_worker import PricesApart
+from ctxtui.services.workers.counting_worker import CountingWorker
+from ctxtui.services.workers.pricing_worker import PricingWorker
 
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
@@ -27,12 +27,12 @@ class Helpers:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._memory = Memory(database(settings.data_dir), create=False)
-        self.bench = Apart()
+        self.bench = CountingWorker()
         """Where blocks are counted."""
         labels = Labels(settings.labels, self.bench, self._memory.numbers)
         self.counter = Counter(self.bench, self._memory.counts, labels)
         """Counts, and remembers."""
-        self.prices = PricesApart(prices_for(settings))
+        self.prices = PricingWorker(prices_for(settings))
         """Prices calls."""
 
     def ready(self) -> None:

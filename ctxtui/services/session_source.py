@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.session import Session
-    from ctxtui.services.editing.staging import StagingDesk
+    from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
-    from ctxtui.services.recordings.recording import Loaded, News
+    from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
     from ctxtui.services.study.study import Study
 
@@ -46,7 +46,7 @@ class Inspection:
         self._helpers.ready()
         return found
 
-    def open(self) -> tuple[Loaded, Iterator[News]]:
+    def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The recording with nothing read yet, and its first reading. Raises what `locate` and `opening` raise."""
         from ctxtui.services.library.session_actions import subscribed
         from ctxtui.services.recordings.open_by_name import locate, opening_named, stored_ids
@@ -74,12 +74,12 @@ class Inspection:
 
         return missed_apart(self.name, loaded.session if self.name == "-" else None, self.settings)
 
-    def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
+    def desk(self, study: Study, loaded: Loaded) -> StagingArea:
         """Where edits of the session are staged."""
-        from ctxtui.services.editing.overlay import Overlays
-        from ctxtui.services.editing.staging import StagingDesk
+        from ctxtui.services.editing.overlay import SessionEdits
+        from ctxtui.services.editing.staging import StagingArea
 
-        return StagingDesk(study, Overlays(loaded, self.settings))
+        return StagingArea(study, SessionEdits(loaded, self.settings))
 
     def notebook(self, loaded: Loaded) -> Notebook:
         """Where notes on the recording are kept."""

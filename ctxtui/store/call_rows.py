@@ -10,7 +10,7 @@ from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.session import Session
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.rows import Price, Priced, sql_text
-from ctxtui.store.runs import Layout
+from ctxtui.store.runs import RunLayout
 
 USAGE = ("fresh", "cache_read", "write_5m", "write_1h", "write_30m", "write_12h", "output", "reasoning")
 """The whole-number columns of a usage, named as its fields."""
@@ -35,7 +35,7 @@ def put(
     conn: sqlite3.Connection,
     key: int,
     session: Session,
-    layout: Layout,
+    layout: RunLayout,
     runs: list[int],
     packer: Packer,
     price: Price,
@@ -98,7 +98,7 @@ WHERE key = :session"""
 
 
 def _put_threads(
-    conn: sqlite3.Connection, key: int, session: Session, layout: Layout, runs: list[int]
+    conn: sqlite3.Connection, key: int, session: Session, layout: RunLayout, runs: list[int]
 ) -> dict[str, int]:
     rows = []
     for nth, thread in enumerate(session.threads.values()):
@@ -114,7 +114,7 @@ def _put_threads(
     return dict(zip(session.threads, (thread_key for (thread_key,) in order), strict=True))
 
 
-def _heads(layout: Layout, runs: list[int], *heads: int) -> Iterator[int | None]:
+def _heads(layout: RunLayout, runs: list[int], *heads: int) -> Iterator[int | None]:
     for head in heads:
         at = layout.at(head)
         yield None if at.run is None else runs[at.run]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctxtui.core.errors import NotFound, Several
-from ctxtui.store.rows import SessionRow, Totals, py_text, sql_text
+from ctxtui.store.rows import SessionRow, StoreTotals, py_text, sql_text
 
 _COLUMNS = """
     s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
@@ -82,11 +82,11 @@ def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
     return int(found[0][0]), str(found[0][1])
 
 
-def totals(conn: sqlite3.Connection) -> Totals:
+def totals(conn: sqlite3.Connection) -> StoreTotals:
     """Sums over all calls, each id once: the fullest report of a call that several sessions hold."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
         " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"
         " coalesce(sum(cost IS NULL), 0) FROM calls_once"
     ).fetchone()
-    return Totals(*row)
+    return StoreTotals(*row)

@@ -70,7 +70,7 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class StoreTotals:
     """All calls of the store, each counted once however many sessions hold it (law 3). `cost` is USD over the calls
     whose price is known, `unpriced` how many calls have none."""
 

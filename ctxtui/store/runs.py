@@ -18,32 +18,32 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 
 
-class At(NamedTuple):
+class ContextAt(NamedTuple):
     """A context: index of its run (None: the empty context) and how many of the run's blocks belong to it."""
 
     run: int | None
     blocks: int
 
 
-NOWHERE = At(None, 0)
+NOWHERE = ContextAt(None, 0)
 
 
 @dataclass(slots=True)
-class Run:
+class NodeRun:
     """A stretch of nodes, each the child of the one before; `parent` is the context that the first one continues."""
 
-    parent: At
+    parent: ContextAt
     depth: int
     nodes: list[int] = field(default_factory=list)
 
 
-class Layout:
+class RunLayout:
     """The runs that hold every context of a session, and where each node is in them."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self.runs: list[Run] = []
-        self._at: dict[int, At] = {ROOT: NOWHERE}
+        self.runs: list[NodeRun] = []
+        self._at: dict[int, ContextAt] = {ROOT: NOWHERE}
 
     def add(self, head: int) -> None:
         """Make sure that the context `head` is held."""
@@ -56,18 +56,18 @@ class Layout:
             fresh.reverse()
             self._continue(self._at[node], fresh)
 
-    def at(self, head: int) -> At:
+    def at(self, head: int) -> ContextAt:
         """Where the context `head` is. Raises `KeyError` if it is not held."""
         return self._at[head]
 
-    def _continue(self, base: At, nodes: list[int]) -> None:
+    def _continue(self, base: ContextAt, nodes: list[int]) -> None:
         index = base.run
         if index is None or base.blocks < len(self.runs[index].nodes):
             index = len(self.runs)
-            self.runs.append(Run(base, self._tree[nodes[0]].depth - 1))
+            self.runs.append(NodeRun(base, self._tree[nodes[0]].depth - 1))
         run = self.runs[index].nodes
         for blocks, node in enumerate(nodes, len(run) + 1):
-            self._at[node] = At(index, blocks)
+            self._at[node] = ContextAt(index, blocks)
         run.extend(nodes)
 
 
@@ -79,9 +79,9 @@ def heads(session: Session) -> Iterator[int]:
         yield thread.tip
 
 
-def lay_out(session: Session) -> Layout:
+def lay_out(session: Session) -> RunLayout:
     """The runs of `session`."""
-    layout = Layout(session.tree)
+    layout = RunLayout(session.tree)
     for head in heads(session):
         layout.add(head)
     return layout
@@ -105,6 +105,6 @@ def items_pairs(text: str) -> Iterator[tuple[int, int]]:
             yield place, block
 
 
-def places_of(tree: Tree, runs: Sequence[Run]) -> dict[Place, None]:
+def places_of(tree: Tree, runs: Sequence[NodeRun]) -> dict[Place, None]:
     """Every place that occurs in `runs`, in order of appearance."""
     return dict.fromkeys(tree[node].place for run in runs for node in run.nodes)

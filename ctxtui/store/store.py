@@ -21,7 +21,7 @@ from ctxtui.store.edits import ArtifactRow
 from ctxtui.store.errors import explained, told
 from ctxtui.store.fulltext import Texts
 from ctxtui.store.notes import Notes
-from ctxtui.store.rows import Info, Price, Progress, SessionRow, SourceInfo, Totals
+from ctxtui.store.rows import Info, Price, Progress, SessionRow, SourceInfo, StoreTotals
 
 
 def _unpriced(call: Call) -> None:
@@ -111,7 +111,7 @@ class Store:
         return listing.find(self._conn, prefix)[1]
 
     @told
-    def totals(self) -> Totals:
+    def totals(self) -> StoreTotals:
         """Sums over all calls; a call that several sessions hold counts once."""
         return listing.totals(self._conn)
 

@@ -20,7 +20,7 @@ from ctxtui.store.block_codec import SMALLEST, Packer, preview
 from ctxtui.store.connect import writing
 from ctxtui.store.identity import identify
 from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
-from ctxtui.store.runs import Layout, items_text, lay_out, places_of
+from ctxtui.store.runs import RunLayout, items_text, lay_out, places_of
 
 _CHUNK = 500
 
@@ -122,7 +122,7 @@ def _payload(row: BlockRow) -> int:
 
 
 def _put_runs(
-    conn: sqlite3.Connection, session_key: int, session: Session, layout: Layout, keys: dict[str, int]
+    conn: sqlite3.Connection, session_key: int, session: Session, layout: RunLayout, keys: dict[str, int]
 ) -> list[int]:
     """Insert the runs; their keys in the order of `layout.runs`."""
     pairs = [(session_key, key) for key in keys.values()]

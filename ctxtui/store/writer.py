@@ -33,13 +33,13 @@ _AGAIN: Final = 1.0
 """Seconds between attempts to write to a file that refuses."""
 
 
-class Began(NamedTuple):
+class SessionBegun(NamedTuple):
     """A session that is new to the store, with what it holds already; `session` must not change afterwards."""
 
     session: Session
 
 
-class Resumed(NamedTuple):
+class SessionResumed(NamedTuple):
     """A stored session goes on."""
 
     id: str
@@ -61,7 +61,7 @@ class Ended(NamedTuple):
     tip: int
 
 
-Work = Began | Resumed | InFlight | Ended | Described | ThreadSeen | Happened
+Work = SessionBegun | SessionResumed | InFlight | Ended | Described | ThreadSeen | Happened
 Connect = Callable[[Path], sqlite3.Connection]
 
 
@@ -193,9 +193,9 @@ class Writer:
 
     def _attach(self, conn: sqlite3.Connection, work: Work) -> None:
         """Find or make the session's rows; doing it twice is doing it once."""
-        if isinstance(work, Resumed):
+        if isinstance(work, SessionResumed):
             self.id = work.id
-        elif isinstance(work, Began) and not self.id:
+        elif isinstance(work, SessionBegun) and not self.id:
             source = SourceInfo(format="ctxtui")
             self.id = write_session(conn, work.session, source, price=self._price, progress=None, now=time.time())
 

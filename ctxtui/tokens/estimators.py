@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ctxtui.tokens.features import NOTHING, Features
-from ctxtui.tokens.models import Rule
+from ctxtui.tokens.models import ModelRule
 
 
 def _characters(text: str) -> int:
@@ -24,7 +24,7 @@ _TEXTS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0
 _SPREAD: Final = Features(text=0.5, result=0.5, json=0.5, tools=0.5, thinking=0.5)
 
 
-def estimator_rule(name: str) -> Rule:
+def estimator_rule(name: str) -> ModelRule:
     """The rule that lets every model be counted by estimator `name`: its texts, nothing for anything around them."""
     figures = {
         "encoding": name,
@@ -37,4 +37,4 @@ def estimator_rule(name: str) -> Rule:
         "half_width": 0.5,
         "noise": 20.0,
     }
-    return Rule(("*",), figures, f"estimator {name}")
+    return ModelRule(("*",), figures, f"estimator {name}")

@@ -9,7 +9,7 @@ from operator import add, sub
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
-from ctxtui.core.block_content import Reading, read, read_value
+from ctxtui.core.block_content import BlockContent, read, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.tokens.image import media_tokens
 from ctxtui.tokens.openai_overhead import tool_tokens
@@ -99,7 +99,7 @@ def _beyond(characters: int, card: ModelCard) -> int:
     return max(0, characters - card.hidden_envelope)
 
 
-def _thinking(value: Json, got: Reading, words: int, card: ModelCard) -> Features:
+def _thinking(value: Json, got: BlockContent, words: int, card: ModelCard) -> Features:
     signature = value.get("signature") if isinstance(value, Mapping) else None
     cipher = max(got.hidden, len(signature) if isinstance(signature, str) else 0)
     hidden = _beyond(cipher, card)

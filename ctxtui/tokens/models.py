@@ -98,7 +98,7 @@ class ModelDataError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ModelRule:
     """Figures that hold for every model whose plain id matches one of `models`, from one source."""
 
     models: tuple[str, ...]
@@ -113,11 +113,11 @@ class Rule:
 class ModelTable:
     """All rules, in the order of the data file: a later rule overrides an earlier one, figure by figure."""
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, rules: tuple[ModelRule, ...]) -> None:
         self._rules = rules
         self._cards: dict[str, ModelCard] = {}
 
-    def with_rules(self, further: tuple[Rule, ...]) -> ModelTable:
+    def with_rules(self, further: tuple[ModelRule, ...]) -> ModelTable:
         """A table in which `further` rules come last, and so override."""
         return ModelTable((*self._rules, *further))
 
@@ -179,7 +179,7 @@ def parse_models(toml_text: str) -> ModelTable:
     return ModelTable(tuple(_rule(i, raw, sources) for i, raw in enumerate(data.get("rule", ()), 1)))
 
 
-def _rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) -> Rule:
+def _rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) -> ModelRule:
     place = f"rule {number} ({', '.join(raw.get('models', ['no models']))})"
     figures = {key: value for key, value in raw.items() if key not in ("models", "source")}
     if raw.get("source") not in sources:
@@ -193,7 +193,7 @@ def _rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) -> Rule:
         raise ModelDataError(f"{place}: unknown encoding {figures['encoding']!r}; known: {', '.join(ENCODINGS)}")
     if "image_rule" in figures:
         parse_image_rule(figures["image_rule"])
-    return Rule(tuple(raw["models"]), figures, sources[raw["source"]])
+    return ModelRule(tuple(raw["models"]), figures, sources[raw["source"]])
 
 
 def _vector(place: str, value: Mapping[str, float]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, bindings
-from ctxtui.tui.messages import Aim, GoHome, Open, Refused, Talk
+from ctxtui.tui.messages import Aim, GoHome, Open, Refused, TalkFrom
 from ctxtui.tui.theme.theme import dress, native_colours
 
 MakeScreen = Callable[[], Screen[Any]]
@@ -133,7 +133,7 @@ class CtxtuiApp(App[None]):
             screen.aim = message.aim
         self.push_screen(screen)
 
-    def on_talk(self, message: Talk) -> None:
+    def on_talk_from(self, message: TalkFrom) -> None:
         """Go on from a recorded call."""
         if self._make_chat is not None:
             self.push_screen(self._make_chat(message.target, message.thread, message.number))

@@ -30,7 +30,7 @@ class Open(Message):
         super().__init__()
 
 
-class Talk(Message):
+class TalkFrom(Message):
     """Go on from call `number` (0: the end) of `thread` in the session `target` (a path or a stored id)."""
 
     def __init__(self, target: str, thread: str, number: int) -> None:

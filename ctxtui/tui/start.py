@@ -12,7 +12,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.tui.app import Background, CtxtuiApp
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.model_choice import Wish
+    from ctxtui.services.chat.model_choice import ModelChoice
     from ctxtui.services.config.config import Config
 
 
@@ -21,12 +21,12 @@ def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
     return _app(name, settings, Path.cwd(), None)
 
 
-def make_chat(wish: Wish, config: Config, cwd: Path) -> CtxtuiApp:
+def make_chat(wish: ModelChoice, config: Config, cwd: Path) -> CtxtuiApp:
     """The app on a chat as `wish` says."""
     return _app(None, config.settings, cwd, lambda: _chat(wish, config, cwd))
 
 
-def _chat(wish: Wish, config: Config, cwd: Path) -> Screen[Any]:
+def _chat(wish: ModelChoice, config: Config, cwd: Path) -> Screen[Any]:
     from ctxtui.services.chat.chat_source import ChatSource
     from ctxtui.services.chat.host import Host
     from ctxtui.tui.chat.screen import ChatScreen
@@ -53,10 +53,10 @@ def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Sc
         return Filler(settings, cwd)
 
     def chat(target: str, thread: str, number: int) -> Screen[Any]:
-        from ctxtui.services.chat.model_choice import Wish
+        from ctxtui.services.chat.model_choice import ModelChoice
         from ctxtui.services.config.config import Config
 
-        return _chat(Wish(name=target, thread=thread, call=number), Config(settings, {}), cwd)
+        return _chat(ModelChoice(name=target, thread=thread, call=number), Config(settings, {}), cwd)
 
     return CtxtuiApp(
         home, inspector, name, theme=settings.theme, glyphs=settings.glyphs, background=filler, chat=chat, first=first

@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import marks_json, marks_of, styles_of
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
-from ctxtui.wire.parts import Mark
+from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
 
 _KEYS: Final = {ANTHROPIC: "cache_control", CHAT: "prompt_cache_breakpoint", RESPONSES: "prompt_cache_breakpoint"}
@@ -51,7 +51,7 @@ def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request
         marks.pop(own, None)
         if ttl is not None:
             value = request.items[item].block.value()
-            marks[own] = (Mark(-1, _KEYS[dialect], len(value), marker(dialect, ttl)),)
+            marks[own] = (WireMarker(-1, _KEYS[dialect], len(value), marker(dialect, ttl)),)
     parts = {key: value for key, value in request.skeleton.parts.items() if key != "marks"}
     if marks:
         parts["marks"] = marks_json(marks)

@@ -8,16 +8,16 @@ from typing import Protocol
 
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.canonical import Json
-from ctxtui.wire.parts import Part, Piece, content_part, part, shape, unreadable, words
+from ctxtui.wire.parts import Piece, WirePart, content_part, part, shape, unreadable, words
 
 TOOLS = Place("tools")
 SYSTEM = Place("system")
 
 
-class Split(Protocol):
+class Splitter(Protocol):
     """Takes one element apart; `path` is its JSON path."""
 
-    def __call__(self, value: Json, path: str) -> list[Part]:
+    def __call__(self, value: Json, path: str) -> list[WirePart]:
         """The element's parts in prompt order."""
 
 
@@ -32,9 +32,9 @@ class Section:
 
     name: str
     key: str
-    split: Split
+    split: Splitter
     join: Callable[[Sequence[Piece]], Json]
-    string: Callable[[str], list[Part]] | None = None
+    string: Callable[[str], list[WirePart]] | None = None
     is_string: Callable[[Sequence[Piece]], bool] | None = None
     bare: Callable[[str], bool] = lambda kind: True
     required: bool = False
@@ -53,19 +53,19 @@ class Grammar:
         return frozenset(section.key for section in self.sections)
 
 
-def split_tool(value: Json, path: str) -> list[Part]:
+def split_tool(value: Json, path: str) -> list[WirePart]:
     """A tool definition: one block, the provider's JSON verbatim."""
     if not isinstance(value, dict):
         return [unreadable(path, f"a tool is {shape(value)}, not an object", TOOLS, ())]
     return [part("tool", value, TOOLS, ())]
 
 
-def split_system(value: Json, path: str) -> list[Part]:
+def split_system(value: Json, path: str) -> list[WirePart]:
     """One text of a system prompt that is a list."""
     return [content_part(value, path, SYSTEM, ())]
 
 
-def system_string(text: str) -> list[Part]:
+def system_string(text: str) -> list[WirePart]:
     """A system prompt that is one string."""
     return [words(text, SYSTEM, ())] if text else []
 

@@ -17,8 +17,8 @@ from ctxtui.wire.grammar import (
     split_tool,
     system_string,
 )
-from ctxtui.wire.message import LIST, OBJECT, STRING, Field, Shape, is_plain, join, split
-from ctxtui.wire.parts import Part, Piece, kind_of, part, shape, unreadable, words
+from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join, split
+from ctxtui.wire.parts import Piece, WirePart, kind_of, part, shape, unreadable, words
 
 ANTHROPIC: Final = "anthropic"
 CHAT: Final = "openai_chat"
@@ -29,18 +29,18 @@ PLAIN_SHAPE: Final = Shape()
 CHAT_SHAPE: Final = Shape(
     (
         # Spellings of visible reasoning: DeepSeek and llama.cpp, Ollama and vLLM (facts §5).
-        Field("reasoning_content", "reasoning", STRING, first=True),
-        Field("reasoning", "reasoning", STRING, first=True),
-        Field("refusal", "refusal", STRING, inside="refusal"),
-        Field("tool_calls", "tool_call", LIST),
-        Field("function_call", "function_call", OBJECT),
+        BlockField("reasoning_content", "reasoning", STRING, first=True),
+        BlockField("reasoning", "reasoning", STRING, first=True),
+        BlockField("refusal", "refusal", STRING, inside="refusal"),
+        BlockField("tool_calls", "tool_call", LIST),
+        BlockField("function_call", "function_call", OBJECT),
     )
 )
 OLLAMA_SHAPE: Final = Shape(
     (
-        Field("thinking", "thinking", STRING, inside="thinking", first=True),
-        Field("images", "image", LIST),
-        Field("tool_calls", "tool_call", LIST),
+        BlockField("thinking", "thinking", STRING, inside="thinking", first=True),
+        BlockField("images", "image", LIST),
+        BlockField("tool_calls", "tool_call", LIST),
     )
 )
 
@@ -51,7 +51,7 @@ MESSAGE_PARTS: Final = frozenset(
 """Kinds that stand inside a Responses message; every other kind is an item of its own."""
 
 
-def _message(shape_: Shape, value: Json, path: str) -> list[Part]:
+def _message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
     if not isinstance(value, dict):
         return [unreadable(path, f"a message is {shape(value)}, not an object", Place("messages"), ())]
     return split(value, path, shape_)
@@ -61,7 +61,7 @@ def _join(shape_: Shape, pieces: Sequence[Piece]) -> Json:
     return join(pieces, shape_) if pieces[0][0] == HEADER else one(pieces)
 
 
-def split_item(value: Json, path: str) -> list[Part]:
+def split_item(value: Json, path: str) -> list[WirePart]:
     """One item of a Responses input or output: a message, or a block of its own."""
     if not isinstance(value, dict):
         return [unreadable(path, f"an item is {shape(value)}, not an object", Place("messages"), ())]
@@ -80,7 +80,7 @@ def item_role(kind: str, value: dict[str, Json]) -> str:
     return "tool" if answers else "assistant"
 
 
-def _input_string(text: str) -> list[Part]:
+def _input_string(text: str) -> list[WirePart]:
     place = Place("messages", "user")
     head = split({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
     return [head, words(text, place, ("content",))]
@@ -100,7 +100,7 @@ def _tools(key: str) -> Section:
 
 
 def _messages(shape_: Shape) -> Section:
-    def split_(value: Json, path: str) -> list[Part]:
+    def split_(value: Json, path: str) -> list[WirePart]:
         return _message(shape_, value, path)
 
     def join_(pieces: Sequence[Piece]) -> Json:

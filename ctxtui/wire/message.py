@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
-from ctxtui.wire.parts import Part, Piece, bare, content_part, part, words
+from ctxtui.wire.parts import Piece, WirePart, bare, content_part, part, words
 
 STRING: Final = "string"
 LIST: Final = "list"
@@ -17,7 +17,7 @@ OBJECT: Final = "object"
 _ANSWERS: Final = frozenset({"tool", "function"})
 
 
-class Field(NamedTuple):
+class BlockField(NamedTuple):
     """A member of a message that becomes blocks.
 
     `form` is how it is written: ``string`` (one block of `kind` whose words stand under `inside`), ``list`` (one
@@ -35,11 +35,11 @@ class Field(NamedTuple):
 class Shape(NamedTuple):
     """The members of a dialect's messages that become blocks, besides ``content``."""
 
-    fields: tuple[Field, ...] = ()
+    fields: tuple[BlockField, ...] = ()
     mark: str = ""
 
 
-def split(message: dict[str, Json], path: str, shape: Shape) -> list[Part]:
+def split(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
     """Header and parts of `message` (at JSON `path`), in prompt order.
 
     The header holds every member that makes no block, verbatim, and the form of those that do. An empty string makes
@@ -48,8 +48,8 @@ def split(message: dict[str, Json], path: str, shape: Shape) -> list[Part]:
     role = message.get("role")
     place = Place("messages", role if isinstance(role, str) else "", shape.mark)
     head = dict(message)
-    before: list[Part] = []
-    after: list[Part] = []
+    before: list[WirePart] = []
+    after: list[WirePart] = []
     for field in shape.fields:
         found = _field(message.get(field.key), field, place)
         if found is not None:
@@ -59,14 +59,14 @@ def split(message: dict[str, Json], path: str, shape: Shape) -> list[Part]:
     if content is not None:
         head["content"] = STRING if isinstance(message["content"], str) else LIST
     head, marks = bare(head)
-    header = Part(Item(blocks.make(HEADER, head), place), None, head, marks)
+    header = WirePart(Item(blocks.make(HEADER, head), place), None, head, marks)
     return [header, *before, *(content or []), *after]
 
 
-def _field(value: Json, field: Field, place: Place) -> list[Part] | None:
+def _field(value: Json, field: BlockField, place: Place) -> list[WirePart] | None:
     if field.form == STRING and isinstance(value, str) and value:
         made = {"type": field.kind, field.inside: value}
-        return [Part(Item(blocks.make(field.kind, made), place), (field.key,), made)]
+        return [WirePart(Item(blocks.make(field.kind, made), place), (field.key,), made)]
     if field.form == LIST and isinstance(value, list) and value:
         return [part(field.kind, item, place, (field.key, n)) for n, item in enumerate(value)]
     if field.form == OBJECT and isinstance(value, dict):
@@ -74,7 +74,7 @@ def _field(value: Json, field: Field, place: Place) -> list[Part] | None:
     return None
 
 
-def _content(value: Json, path: str, place: Place) -> list[Part] | None:
+def _content(value: Json, path: str, place: Place) -> list[WirePart] | None:
     if isinstance(value, str) and (value or place.role in _ANSWERS):
         return [words(value, place, ("content",))]
     if isinstance(value, list):
@@ -105,7 +105,7 @@ def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
     return head
 
 
-def _take(rest: list[Piece], field: Field, named: bool) -> list[Piece]:
+def _take(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
     """Removes from `rest` the pieces that belong into `field`: at its front or end, by kind."""
     if field.form != LIST and not named and field.form != OBJECT:
         return []
@@ -116,7 +116,7 @@ def _take(rest: list[Piece], field: Field, named: bool) -> list[Piece]:
     return taken if field.first else taken[::-1]
 
 
-def _written(taken: list[Piece], field: Field) -> Json:
+def _written(taken: list[Piece], field: BlockField) -> Json:
     if field.form == LIST:
         return [value for _, value in taken]
     value = taken[0][1]

@@ -12,7 +12,7 @@ Spot = tuple[str | int, ...]
 """Where a part stands inside its element: ``("content", 2)``; ``()`` is the whole element."""
 
 
-class Mark(NamedTuple):
+class WireMarker(NamedTuple):
     """A cache marker and where it was: on item `inner` of the block's content (-1: on the block itself), as member
     number `at` (0-based) under `key`."""
 
@@ -22,13 +22,13 @@ class Mark(NamedTuple):
     value: Json
 
 
-class Part(NamedTuple):
+class WirePart(NamedTuple):
     """A block with the JSON `value` it was made of (markers taken off) and its `spot` (None for a header)."""
 
     item: Item
     spot: Spot | None
     value: Json
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[WireMarker, ...] = ()
 
 
 Piece = tuple[str, Json]
@@ -38,25 +38,25 @@ _ON_BLOCK: Final = -1
 _OURS: Final = frozenset({HEADER, NOT_RECORDED, TOOL, UNREADABLE})
 
 
-def part(kind: str, value: Json, place: Place, spot: Spot | None) -> Part:
+def part(kind: str, value: Json, place: Place, spot: Spot | None) -> WirePart:
     """The part of `kind` that `value`, which may carry markers, makes at `spot`."""
     value, marks = bare(value)
-    return Part(Item(blocks.make(kind, value), place), spot, value, marks)
+    return WirePart(Item(blocks.make(kind, value), place), spot, value, marks)
 
 
-def words(text: str, place: Place, spot: Spot) -> Part:
+def words(text: str, place: Place, spot: Spot) -> WirePart:
     """The text part that a plain string at `spot` makes."""
     made = blocks.text(text)
-    return Part(Item(made, place), spot, {"type": "text", "text": text})
+    return WirePart(Item(made, place), spot, {"type": "text", "text": text})
 
 
-def unreadable(path: str, reason: str, place: Place, spot: Spot) -> Part:
+def unreadable(path: str, reason: str, place: Place, spot: Spot) -> WirePart:
     """What stands for a value of the wrong shape at JSON `path`; the skeleton keeps its text."""
     made = blocks.unreadable(path, reason)
-    return Part(Item(made, place), spot, made.value())
+    return WirePart(Item(made, place), spot, made.value())
 
 
-def content_part(value: Json, path: str, place: Place, spot: Spot) -> Part:
+def content_part(value: Json, path: str, place: Place, spot: Spot) -> WirePart:
     """The part of one entry in a list of content: an object with a type, a plain string, or something unreadable."""
     if isinstance(value, str):
         return words(value, place, spot)
@@ -81,7 +81,7 @@ def shape(value: Json) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
 
 
-def bare(value: Json) -> tuple[Json, tuple[Mark, ...]]:
+def bare(value: Json) -> tuple[Json, tuple[WireMarker, ...]]:
     """`value` without its cache markers, and the markers."""
     stripped = blocks.without_markers(value)
     if stripped is value or not isinstance(value, dict):
@@ -93,13 +93,13 @@ def bare(value: Json) -> tuple[Json, tuple[Mark, ...]]:
     return stripped, tuple(marks)
 
 
-def _marks(value: Json, inner: int) -> list[Mark]:
+def _marks(value: Json, inner: int) -> list[WireMarker]:
     if not isinstance(value, dict):
         return []
-    return [Mark(inner, key, at, value[key]) for at, key in enumerate(value) if key in MARKER_KEYS]
+    return [WireMarker(inner, key, at, value[key]) for at, key in enumerate(value) if key in MARKER_KEYS]
 
 
-def marked(value: Json, marks: tuple[Mark, ...]) -> Json:
+def marked(value: Json, marks: tuple[WireMarker, ...]) -> Json:
     """`value` with `marks` put back where they were, as far as it still has the places."""
     if not marks or not isinstance(value, dict):
         return value
@@ -114,7 +114,7 @@ def marked(value: Json, marks: tuple[Mark, ...]) -> Json:
     return _insert(value, own)
 
 
-def _insert(value: Json, marks: list[Mark]) -> Json:
+def _insert(value: Json, marks: list[WireMarker]) -> Json:
     if not isinstance(value, dict):
         return value
     pairs = [(key, item) for key, item in value.items() if key not in {mark.key for mark in marks}]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.agent.conversation import Conversation, Opening, begin, go_on
+from ctxtui.agent.conversation import Conversation, ConversationStart, begin, go_on
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.tree import Tree
 from ctxtui.curation.legality.legality import check
@@ -29,7 +29,7 @@ EVERY = pytest.mark.parametrize("dialect", list(PARAMS))
 
 def begun(dialect: str) -> Conversation:
     tools = [tool.definition() for tool in TOOLS]
-    return begin(Tree(), Opening(dialect, PARAMS[dialect], tools, "You help."))
+    return begin(Tree(), ConversationStart(dialect, PARAMS[dialect], tools, "You help."))
 
 
 def sse(*events: dict[str, Any]) -> bytes:
@@ -188,7 +188,9 @@ def test_going_on_from_a_context_of_another_dialect(dialect: str, source: str) -
     old.results([Result(call.id, "", "text") for call in settled.calls])
     before = [item for item in old.tree.items(old.head) if item.place.section == "messages"]
     before = [item for item in before if item.place.role != "system"]
-    new = begin(Tree(), Opening(dialect, PARAMS[dialect], [t.definition() for t in TOOLS], "You help.", before))
+    new = begin(
+        Tree(), ConversationStart(dialect, PARAMS[dialect], [t.definition() for t in TOOLS], "You help.", before)
+    )
     new.say("and now?")
     body = json.loads(legal(new))
     assert b"Let me see" in new.draft().body and "read_file" in json.dumps(body)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.agent import events as ev
-from ctxtui.agent.events import Leave, ToolCall, ToolResult
-from ctxtui.agent.turn import ATTEMPTS, REFUSED, STOPPED, Phase, State, backoff, step
+from ctxtui.agent.events import ToolCall, ToolLeave, ToolResult
+from ctxtui.agent.turn import ATTEMPTS, REFUSED, STOPPED, TurnPhase, TurnState, backoff, step
 
 READ = ToolCall("c1", "read_file", {"path": "a"})
 FIND = ToolCall("c2", "find", {"pattern": "b"})
@@ -19,8 +19,8 @@ AGAIN = ToolCall("c4", "write_file", {"path": "d", "content": ""}, asks=True)
 class Play:
     """Plays events; the commands of the last one are compared."""
 
-    def __init__(self, state: State | None = None) -> None:
-        self.state = state or State()
+    def __init__(self, state: TurnState | None = None) -> None:
+        self.state = state or TurnState()
 
     def __call__(self, event: ev.Event) -> list[ev.Command]:
         self.state, commands = step(self.state, event)
@@ -37,7 +37,7 @@ def stopped(call: ToolCall) -> ToolResult:
 
 def test_a_question_and_its_answer() -> None:
     play = Play()
-    assert play(ev.Said("hi")) == [ev.AddUser("hi"), ev.Prepare()]
+    assert play(ev.UserSaid("hi")) == [ev.AddUser("hi"), ev.Prepare()]
     assert play(ev.Prepared()) == [ev.Send(1)]
     assert play(ev.Answered()) == [ev.Rest()]
     assert not play.state.running
@@ -45,9 +45,9 @@ def test_a_question_and_its_answer() -> None:
 
 def test_parallel_tools_answer_in_the_order_of_the_calls() -> None:
     play = Play()
-    play(ev.Said("look"))
+    play(ev.UserSaid("look"))
     play(ev.Prepared())
-    assert play(ev.Answered((READ, FIND))) == [ev.Run(READ), ev.Run(FIND)]
+    assert play(ev.Answered((READ, FIND))) == [ev.RunTool(READ), ev.RunTool(FIND)]
     assert play(ev.Finished(result(FIND))) == []
     assert play(ev.Finished(result(READ))) == [ev.AddResults((result(READ), result(FIND))), ev.Prepare()]
     assert play(ev.Finished(result(READ, "late"))) == []
@@ -55,9 +55,9 @@ def test_parallel_tools_answer_in_the_order_of_the_calls() -> None:
 
 def test_what_is_said_meanwhile_goes_with_the_next_request() -> None:
     play = Play()
-    play(ev.Said("look"))
+    play(ev.UserSaid("look"))
     play(ev.Prepared())
-    assert play(ev.Said("and be short")) == []
+    assert play(ev.UserSaid("and be short")) == []
     play(ev.Answered((READ,)))
     done = play(ev.Finished(result(READ)))
     assert done == [ev.AddResults((result(READ),)), ev.AddUser("and be short"), ev.Prepare()]
@@ -65,26 +65,26 @@ def test_what_is_said_meanwhile_goes_with_the_next_request() -> None:
 
 def test_what_is_said_during_the_last_answer_begins_a_turn() -> None:
     play = Play()
-    play(ev.Said("one"))
+    play(ev.UserSaid("one"))
     play(ev.Prepared())
-    play(ev.Said("two"))
+    play(ev.UserSaid("two"))
     assert play(ev.Answered()) == [ev.AddUser("two"), ev.Prepare()]
 
 
 def test_an_interrupt_keeps_the_partial_answer_and_answers_its_calls() -> None:
     play = Play()
-    play(ev.Said("look"))
+    play(ev.UserSaid("look"))
     play(ev.Prepared())
-    assert play(ev.Interrupted()) == [ev.Cut()]
+    assert play(ev.Interrupted()) == [ev.StopListening()]
     assert play(ev.Interrupted()) == []
     commands = play(ev.Answered((READ,), cut=True))
     assert commands[0] == ev.AddResults((stopped(READ),)) and commands[-1] == ev.Rest()
-    assert play.state.phase == Phase.REST
+    assert play.state.phase == TurnPhase.REST
 
 
 def test_an_interrupt_while_tools_run() -> None:
     play = Play()
-    play(ev.Said("look"))
+    play(ev.UserSaid("look"))
     play(ev.Prepared())
     play(ev.Answered((READ, FIND)))
     play(ev.Finished(result(FIND)))
@@ -94,9 +94,9 @@ def test_an_interrupt_while_tools_run() -> None:
 
 def test_an_interrupt_leaves_what_was_queued_to_the_user() -> None:
     play = Play()
-    play(ev.Said("one"))
+    play(ev.UserSaid("one"))
     play(ev.Prepared())
-    play(ev.Said("two"))
+    play(ev.UserSaid("two"))
     play(ev.Interrupted())
     assert ev.Prepare() not in play(ev.Answered(cut=True))
     assert play.state.queue == ("two",)
@@ -105,7 +105,7 @@ def test_an_interrupt_leaves_what_was_queued_to_the_user() -> None:
 @pytest.mark.parametrize("after, seconds", [(None, 0.5), (7.0, 7.0)])
 def test_retries_are_shown_and_wait_as_asked(after: float | None, seconds: float) -> None:
     play = Play()
-    play(ev.Said("x"))
+    play(ev.UserSaid("x"))
     play(ev.Prepared())
     told, wait = play(ev.Broke("429 slow down", retry=True, after=after))
     assert isinstance(told, ev.Tell) and told.kind == "retry"
@@ -115,7 +115,7 @@ def test_retries_are_shown_and_wait_as_asked(after: float | None, seconds: float
 
 def test_retries_end() -> None:
     play = Play()
-    play(ev.Said("x"))
+    play(ev.UserSaid("x"))
     play(ev.Prepared())
     for _ in range(ATTEMPTS - 1):
         assert isinstance(play(ev.Broke("529", retry=True))[-1], ev.Wait)
@@ -126,14 +126,14 @@ def test_retries_end() -> None:
 
 def test_what_no_retry_mends_ends_the_turn() -> None:
     play = Play()
-    play(ev.Said("x"))
+    play(ev.UserSaid("x"))
     play(ev.Prepared())
     assert play(ev.Broke("400 no")) == [ev.Tell("error", "400 no"), ev.Rest()]
 
 
 def test_a_pause_of_an_hour_is_no_retry() -> None:
     play = Play()
-    play(ev.Said("x"))
+    play(ev.UserSaid("x"))
     play(ev.Prepared())
     told, rest = play(ev.Broke("429", retry=True, after=3600.0))
     assert isinstance(told, ev.Tell) and "3600 s" in told.text and rest == ev.Rest()
@@ -142,34 +142,34 @@ def test_a_pause_of_an_hour_is_no_retry() -> None:
 def test_hold_and_release() -> None:
     play = Play()
     play(ev.HoldNext())
-    play(ev.Said("x"))
-    assert play(ev.Prepared()) == [ev.Hold("asked for")]
-    assert play(ev.Said("more")) == [ev.AddUser("more"), ev.Prepare()]
+    play(ev.UserSaid("x"))
+    assert play(ev.Prepared()) == [ev.HoldRequest("asked for")]
+    assert play(ev.UserSaid("more")) == [ev.AddUser("more"), ev.Prepare()]
     play(ev.HoldNext())
-    assert play(ev.Prepared()) == [ev.Hold("asked for")]
+    assert play(ev.Prepared()) == [ev.HoldRequest("asked for")]
     assert play(ev.Released()) == [ev.Prepare()], "edits may have been applied meanwhile"
     assert play(ev.Prepared("over 100k tokens")) == [ev.Send(1)], "it was let go"
     play(ev.Answered())
-    play(ev.Said("y"))
-    assert play(ev.Prepared("over 100k tokens")) == [ev.Hold("over 100k tokens")]
+    play(ev.UserSaid("y"))
+    assert play(ev.Prepared("over 100k tokens")) == [ev.HoldRequest("over 100k tokens")]
     assert play(ev.Interrupted())[-1] == ev.Rest()
 
 
 def test_many_rounds_are_held() -> None:
-    play = Play(State(most=2))
-    play(ev.Said("x"))
+    play = Play(TurnState(most=2))
+    play(ev.UserSaid("x"))
     for _ in range(2):
         assert play(ev.Prepared()) == [ev.Send(1)]
         play(ev.Answered((READ,)))
         play(ev.Finished(result(READ)))
-    assert play(ev.Prepared()) == [ev.Hold("2 rounds in this turn")]
+    assert play(ev.Prepared()) == [ev.HoldRequest("2 rounds in this turn")]
     play(ev.Released())
     assert play(ev.Prepared()) == [ev.Send(1)]
 
 
 def asking(*calls: ToolCall) -> Play:
     play = Play()
-    play(ev.Said("x"))
+    play(ev.UserSaid("x"))
     play(ev.Prepared())
     play(ev.Answered(calls))
     return play
@@ -178,23 +178,23 @@ def asking(*calls: ToolCall) -> Play:
 def test_writes_ask_once() -> None:
     play = asking(READ, WRITE, AGAIN)
     assert play.state.asked == ("c3", "c4")
-    assert play(ev.Permitted("c3", Leave.ONCE)) == [ev.Run(WRITE)]
-    assert play(ev.Permitted("c3", Leave.ONCE)) == []
+    assert play(ev.Permitted("c3", ToolLeave.ONCE)) == [ev.RunTool(WRITE)]
+    assert play(ev.Permitted("c3", ToolLeave.ONCE)) == []
     assert play.state.asked == ("c4",)
 
 
 def test_writes_ask_for_the_session() -> None:
     play = asking(WRITE, AGAIN)
-    assert play(ev.Permitted("c3", Leave.SESSION)) == [ev.Run(WRITE), ev.Run(AGAIN)]
+    assert play(ev.Permitted("c3", ToolLeave.SESSION)) == [ev.RunTool(WRITE), ev.RunTool(AGAIN)]
     play(ev.Finished(result(WRITE)))
     play(ev.Finished(result(AGAIN)))
     play(ev.Prepared())
-    assert play(ev.Answered((WRITE,))) == [ev.Run(WRITE)]
+    assert play(ev.Answered((WRITE,))) == [ev.RunTool(WRITE)]
 
 
 def test_writes_never() -> None:
     play = asking(WRITE, AGAIN)
-    commands = play(ev.Permitted("c3", Leave.NEVER))
+    commands = play(ev.Permitted("c3", ToolLeave.NEVER))
     no = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in (WRITE, AGAIN))
     assert commands[1:] == [ev.AddResults(no), ev.Prepare()]
     play(ev.Prepared())
@@ -203,7 +203,7 @@ def test_writes_never() -> None:
 
 def test_a_paused_turn_is_sent_again() -> None:
     play = Play()
-    play(ev.Said("x"))
+    play(ev.UserSaid("x"))
     play(ev.Prepared())
     assert play(ev.Answered(again=True)) == [ev.Prepare()]
 
@@ -213,7 +213,7 @@ def test_backoff_doubles_up_to_half_a_minute() -> None:
 
 
 _EVENTS = st.one_of(
-    st.just(ev.Said("x")),
+    st.just(ev.UserSaid("x")),
     st.just(ev.Interrupted()),
     st.just(ev.HoldNext()),
     st.just(ev.Released()),
@@ -221,16 +221,16 @@ _EVENTS = st.one_of(
     st.builds(ev.Answered, st.sampled_from([(), (READ,), (READ, WRITE), (WRITE, AGAIN)]), st.booleans()),
     st.builds(ev.Broke, st.just("e"), st.booleans(), st.sampled_from([None, 1.0, 100.0])),
     st.just(ev.Waited()),
-    st.builds(ev.Permitted, st.sampled_from(["c3", "c4"]), st.sampled_from(Leave)),
+    st.builds(ev.Permitted, st.sampled_from(["c3", "c4"]), st.sampled_from(ToolLeave)),
     st.builds(ev.Finished, st.sampled_from([READ, FIND, WRITE, AGAIN]).map(result)),
 )
 
 
 @given(st.lists(_EVENTS, max_size=40))
 def test_every_call_is_answered_once_before_anything_else_enters_the_context(script: list[ev.Event]) -> None:
-    state, open_ = State(), []
+    state, open_ = TurnState(), []
     for event in script:
-        taken = state.phase in (Phase.SENDING, Phase.CUTTING) and isinstance(event, ev.Answered)
+        taken = state.phase in (TurnPhase.SENDING, TurnPhase.CUTTING) and isinstance(event, ev.Answered)
         state, commands = step(state, event)
         if taken:
             assert isinstance(event, ev.Answered)
@@ -241,5 +241,5 @@ def test_every_call_is_answered_once_before_anything_else_enters_the_context(scr
                 open_ = []
             if isinstance(command, ev.AddUser | ev.Prepare | ev.Send):
                 assert not open_
-        if state.phase == Phase.REST:
+        if state.phase == TurnPhase.REST:
             assert not open_ and not state.calls

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.audit import LEAST, OFF, Audited, audited, percentile, records, summary
 from ctxtui.analysis.figures import block_figures, figures
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, CallSeen, Session
@@ -259,7 +259,7 @@ def test_running_totals_follow_the_weights() -> None:
     script = Script(OPUS45)
     loop(script, 30)
     known = book(script.session, counted(script)._table, 10)
-    running = Running(known, OPUS45)
+    running = RunningTotals(known, OPUS45)
     running.advance()
     while known.advance(50)[0] < len(script.session.tree):
         running.advance()

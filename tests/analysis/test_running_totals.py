@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.analysis.figures import block_figure, figures
-from ctxtui.analysis.money.ledger import Ledger
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.money.ledger import CostLedger
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from tests.cases.scenes import study_of
@@ -82,8 +82,8 @@ def test_nothing_is_claimed_before_it_is_counted() -> None:
     from tests.cases.sessions import book_of
 
     session: Session = every_category()
-    running = Running(book_of(session, counted=False), "claude-opus-4-20250514")
+    running = RunningTotals(book_of(session, counted=False), "claude-opus-4-20250514")
     assert running.counted(ROOT) and not running.counted(5)
-    ledger = Ledger(book_of(session, counted=False), running)
+    ledger = CostLedger(book_of(session, counted=False), running)
     assert ledger.advance(session.thread_calls(), {}, 10) == 0
     assert ledger.block(5, 10, 0) is None

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxtui.cache.markers import Refusal
-from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.markers import MarkerRefusal
+from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
-from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.requests import Summed, prompt_of
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.tree import Tree
@@ -58,7 +58,7 @@ def assistant(*content: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": list(content)}
 
 
-def rules_of(model: str, provider: str = "") -> Rules:
+def rules_of(model: str, provider: str = "") -> CacheRules:
     return cache_rules().rules(model_table().card(model), provider)
 
 
@@ -74,22 +74,22 @@ class Desk:
         self.prefixes = Prefixes(Tree())
         self.tokens = Summed(self.prefixes.tree, count)
 
-    def prompt(self, messages: Sequence[Any], **members: Any) -> tuple[Prompt, tuple[Refusal, ...]]:
+    def prompt(self, messages: Sequence[Any], **members: Any) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
         betas = members.pop("betas", ())
         key = "input" if self.dialect == "openai_responses" else "messages"
         body = {"model": self.model, **members, key: list(messages)}
         return self.of(DECODE[self.dialect](json.dumps(body).encode(), None), betas)
 
-    def of(self, request: Request, betas: Sequence[str] = ()) -> tuple[Prompt, tuple[Refusal, ...]]:
+    def of(self, request: Request, betas: Sequence[str] = ()) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
         rules = replace(rules_of(request.model, self.provider), **self.figures)
         return prompt_of(self.prefixes, request, rules, self.tokens, provider=self.provider, betas=betas)
 
-    def ask(self, at: float, messages: Sequence[Any], **members: Any) -> Outcome:
+    def ask(self, at: float, messages: Sequence[Any], **members: Any) -> CacheOutcome:
         made, refused = self.prompt(messages, **members)
         assert not refused, refused
         return self.simulator.ask(made, at)
 
-    def send(self, at: float, messages: Sequence[Any], began: float | None = None, **members: Any) -> Outcome:
+    def send(self, at: float, messages: Sequence[Any], began: float | None = None, **members: Any) -> CacheOutcome:
         outcome = self.ask(at, messages, **members)
         self.simulator.take(outcome, began)
         return outcome
@@ -98,7 +98,7 @@ class Desk:
         return [one.message for one in self.prompt(messages, **members)[1]]
 
 
-def figures(outcome: Outcome) -> tuple[int, int, int]:
+def figures(outcome: CacheOutcome) -> tuple[int, int, int]:
     """Read, written, fresh; law 6 is checked on the way."""
     assert outcome.read + outcome.written + outcome.fresh == outcome.total
     assert min(outcome.read, outcome.written, outcome.fresh) >= 0

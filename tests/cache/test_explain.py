@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ctxtui.cache import explain
-from ctxtui.cache.explain import Sent, Why, agrees, parting, why
-from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.explain import SentRequest, Why, agrees, parting, why
+from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as text_block
 from ctxtui.core.tree import ROOT
@@ -25,11 +25,11 @@ class Session:
     def __init__(self, model: str = "claude-opus-5") -> None:
         self.desk = Desk(model=model)
 
-    def sent(self, body: dict[str, Any]) -> Sent:
+    def sent(self, body: dict[str, Any]) -> SentRequest:
         made, refused = self.desk.prompt(body["messages"], **{k: v for k, v in body.items() if k != "messages"})
         assert not refused
         params = {k: v for k, v in body.items() if k not in ("messages", "tools", "system", "model")}
-        return Sent(made, self.head(made), "anthropic", body.get("model", self.desk.model), params)
+        return SentRequest(made, self.head(made), "anthropic", body.get("model", self.desk.model), params)
 
     def head(self, made: Any) -> int:
         return int(made.last.node)
@@ -179,7 +179,7 @@ def test_what_nothing_explains_is_not_in_the_record() -> None:
     before, now = session.sent(START), session.sent(body(*GROWN))
     left = session.desk.simulator.send(before.prompt, 0)
     # The provider read nothing, although the entry was there: another machine, perhaps.
-    reported = Outcome(now.prompt, 10.0, read=0, hit=None, life=300.0)
+    reported = CacheOutcome(now.prompt, 10.0, read=0, hit=None, life=300.0)
     assert named(why(session.desk.prefixes.tree, before, now, left, reported)) == (explain.NOT_IN_RECORD, "", 0)
 
 

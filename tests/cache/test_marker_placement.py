@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from ctxtui.cache.marker_placement import STRATEGIES, Here, markable_at, messages_back
-from ctxtui.cache.optimal_markers import Rates, Timed, bound, relative, solve, spent
-from ctxtui.cache.prompt import Mark
+from ctxtui.cache.marker_placement import STRATEGIES, PlacementRequest, markable_at, messages_back
+from ctxtui.cache.optimal_markers import MarkerRates, Timed, bound, relative, solve, spent
+from ctxtui.cache.prompt import CacheMark
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as words
 from ctxtui.core.tree import ROOT
 from tests.cache.bodies import Desk, assistant, rules_of, text, user
 
-RATES = Rates(1.0, 0.1, {300.0: 1.25, 3600.0: 2.0})
+RATES = MarkerRates(1.0, 0.1, {300.0: 1.25, 3600.0: 2.0})
 
 
 def talk(sizes: list[int]) -> list[Any]:
@@ -37,7 +37,7 @@ def cheapest(calls: list[Timed]) -> float:
         every = product((0.0, 300.0, 3600.0), repeat=len(spots))
         legal = []
         for lives in every:
-            marks = tuple(Mark(s, life) for s, life in zip(spots, lives, strict=True) if life)
+            marks = tuple(CacheMark(s, life) for s, life in zip(spots, lives, strict=True) if life)
             if len(marks) <= 4 and all(a.life >= b.life for a, b in pairwise(marks)):
                 legal.append(marks)
         choices.append(legal)
@@ -109,7 +109,7 @@ def test_one_call_needs_no_marker() -> None:
 
 
 def test_relative_rates() -> None:
-    assert relative(rules_of("claude-opus-5-5")) == Rates(1.0, 0.05, {300.0: 1.25, 3600.0: 2.0})
+    assert relative(rules_of("claude-opus-5-5")) == MarkerRates(1.0, 0.05, {300.0: 1.25, 3600.0: 2.0})
 
 
 # --- strategies -------------------------------------------------------------------------------------------------------
@@ -125,7 +125,9 @@ def placed(name: str) -> list[tuple[str, float]]:
         head = tree.child(head, *header(role))
         head = tree.child(head, words(said), Place("messages", role))
     strategy = next(s for s in STRATEGIES if s.name == name)
-    marks = strategy.place(Here(tree, head, rules_of("claude-opus-5"), held(tree, head), lambda node: 100_000 + node))
+    marks = strategy.place(
+        PlacementRequest(tree, head, rules_of("claude-opus-5"), held(tree, head), lambda node: 100_000 + node)
+    )
     return [(tree[node].block.value()["text"], life) for node, life in marks]
 
 
@@ -165,14 +167,14 @@ def test_no_strategy_marks_what_is_refused() -> None:
     node = markable_at(tree, made.last.node)
     assert tree[node].block.kind == "text" and node != ROOT
     for strategy in STRATEGIES:
-        marks = strategy.place(Here(tree, made.last.node, rules_of("claude-opus-5")))
+        marks = strategy.place(PlacementRequest(tree, made.last.node, rules_of("claude-opus-5")))
         assert len(marks) <= 4 and all(a[1] >= b[1] for a, b in pairwise(marks))
         assert all(tree[n].block.kind not in ("thinking", "header") for n, _ in marks)
 
 
 def test_each_call_has_its_own_rates() -> None:
     calls = timed(Desk(), growing([20, 20]))
-    dear = calls[1]._replace(rates=Rates(10.0, 1.0, {300.0: 12.5, 3600.0: 20.0}))
+    dear = calls[1]._replace(rates=MarkerRates(10.0, 1.0, {300.0: 12.5, 3600.0: 20.0}))
     plan = solve([calls[0], dear, calls[2]])
     total, outcomes = spent([calls[0], dear, calls[2]], plan.marks)
     assert total == pytest.approx(plan.cost)

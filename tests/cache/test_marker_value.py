@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.cache.marker_value import worth
-from ctxtui.cache.optimal_markers import Rates
+from ctxtui.cache.optimal_markers import MarkerRates
 from tests.cache.bodies import Desk, assistant, text, user
 
-RATES = Rates(1.0, 0.1, {300.0: 1.25, 3600.0: 2.0})
+RATES = MarkerRates(1.0, 0.1, {300.0: 1.25, 3600.0: 2.0})
 
 
 def test_an_entry_that_is_read_twice_pays_and_one_that_is_not_does_not() -> None:

@@ -9,10 +9,10 @@ from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.overlay import Overlay
-from ctxtui.services.editing.staging import StagingDesk
+from ctxtui.services.editing.overlay import ThreadEdits
+from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.library.notebook import Notebook
-from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.study.study import Study
 from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.tui.app import CtxtuiApp
@@ -24,10 +24,10 @@ class InMemory:
     """Overlays that are saved nowhere."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Overlay] = {}
+        self._known: dict[str, ThreadEdits] = {}
 
-    def of(self, thread: str) -> Overlay:
-        return self._known.setdefault(thread, Overlay(thread=thread))
+    def of(self, thread: str) -> ThreadEdits:
+        return self._known.setdefault(thread, ThreadEdits(thread=thread))
 
     unsaved = False
 
@@ -47,7 +47,7 @@ class HandMade:
         self.settings = Settings(data_dir=os.devnull)
         self.overlays = InMemory()
 
-    def open(self) -> tuple[Loaded, Iterator[News]]:
+    def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         return Loaded(self.session, self.name), iter(())
 
     def study(self, session: Session) -> Study:
@@ -67,8 +67,8 @@ class HandMade:
     def is_live(self, loaded: Loaded) -> bool:
         return self.live
 
-    def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
-        return StagingDesk(study, self.overlays)
+    def desk(self, study: Study, loaded: Loaded) -> StagingArea:
+        return StagingArea(study, self.overlays)
 
     def keep(self) -> None:
         pass

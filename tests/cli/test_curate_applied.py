@@ -10,7 +10,7 @@ from ctxtui.core.edit import DROP, REPLACE, make
 from ctxtui.curation.context import Context
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.config import load
-from ctxtui.services.editing.overlay import Overlays
+from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load as open_file
 from tests.cases.claude_code import Script, text, tool_result, tool_use, usage
 from tests.cli.conftest import Run
@@ -32,7 +32,7 @@ def recording(home: Path, tmp_path: Path) -> Path:
 def edit(recording: Path, *, applied: bool) -> None:
     """Drop the result and say another question, as the inspector does."""
     loaded = open_file(recording)
-    overlays = Overlays(loaded, load(cwd=recording.parent).settings)
+    overlays = SessionEdits(loaded, load(cwd=recording.parent).settings)
     context = Context(loaded.session.tree, loaded.session.threads["main"].tip)
     kinds = [item.block.kind for item in context.items]
     asked = next(n for n, item in enumerate(context.items) if b"read the ledger" in item.block.body)
@@ -48,7 +48,7 @@ def test_only_what_is_applied_leaves(ctxtui: Run, recording: Path) -> None:
     edit(recording, applied=False)
     ran = ctxtui("curate", recording, "--applied")
     assert "no edit is applied" in ran.err and "a line of the ledger" in ran.out
-    overlays = Overlays(open_file(recording), load(cwd=recording.parent).settings)
+    overlays = SessionEdits(open_file(recording), load(cwd=recording.parent).settings)
     overlays.of("main").apply()
     overlays.save()
     ran = ctxtui("curate", recording, "--applied")

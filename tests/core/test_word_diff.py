@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.sequence_diff import aligned
-from ctxtui.core.word_diff import ADDED, REMOVED, SAME, Piece, word_diff
+from ctxtui.core.word_diff import ADDED, REMOVED, SAME, DiffSpan, word_diff
 from tests.cases.words import Words
 
 texts = st.lists(st.sampled_from(["a", "bb ", " ", "\n", "c-d", "é", "\r\n", "x=1;"]), max_size=30).map("".join)
@@ -22,7 +22,9 @@ def test_the_pieces_make_up_both_texts(before: str, after: str) -> None:
     assert "".join(p.text for p in pieces if p.kind != REMOVED) == after
     assert all(p.text for p in pieces)
     assert all(a.kind != b.kind for a, b in pairwise(pieces))
-    assert (pieces == [Piece(SAME, before)] or not before) if before == after else any(p.kind != SAME for p in pieces)
+    assert (
+        (pieces == [DiffSpan(SAME, before)] or not before) if before == after else any(p.kind != SAME for p in pieces)
+    )
 
 
 @given(st.lists(st.integers(0, 5), max_size=25), st.lists(st.integers(0, 5), max_size=25))
@@ -38,19 +40,19 @@ def test_aligned_ranges_cover_both_sides_in_order(a: list[int], b: list[int]) ->
 
 def test_a_date_that_changed_is_one_word() -> None:
     assert word_diff("Today is 2026-01-01. Be brief.\n", "Today is 2026-01-02. Be brief.\n") == [
-        Piece(SAME, "Today is 2026-01-"),
-        Piece(REMOVED, "01"),
-        Piece(ADDED, "02"),
-        Piece(SAME, ". Be brief.\n"),
+        DiffSpan(SAME, "Today is 2026-01-"),
+        DiffSpan(REMOVED, "01"),
+        DiffSpan(ADDED, "02"),
+        DiffSpan(SAME, ". Be brief.\n"),
     ]
 
 
 def test_words_that_changed_side_by_side_are_one_change() -> None:
     assert word_diff("kept in an env variable.", "kept in a new file.") == [
-        Piece(SAME, "kept in "),
-        Piece(REMOVED, "an env variable"),
-        Piece(ADDED, "a new file"),
-        Piece(SAME, "."),
+        DiffSpan(SAME, "kept in "),
+        DiffSpan(REMOVED, "an env variable"),
+        DiffSpan(ADDED, "a new file"),
+        DiffSpan(SAME, "."),
     ]
 
 

@@ -17,7 +17,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.editing.overlay import Overlay
+from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.resume_file import to_resume
 from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
@@ -34,7 +34,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     context = plain.context
     assert plain.tag.before > 100_000
     ids = (f"a{n}" for n in numbers())
-    overlay = Overlay(now=lambda: 1.0, new_id=lambda: next(ids))
+    overlay = ThreadEdits(now=lambda: 1.0, new_id=lambda: next(ids))
     heavy = sorted(range(len(context)), key=lambda p: -len(context.items[p].block.body))
     results = [p for p in heavy if context.items[p].block.kind == "tool_result"][:5]
     pinned = next(p for p in heavy if context.items[p].block.kind == "text")

@@ -28,7 +28,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import Partner, Wish
+from ctxtui.services.chat.model_choice import ChatModel, ModelChoice
 from ctxtui.services.config.config import Config, load
 from ctxtui.store.append import SLOTS
 from ctxtui.store.in_flight import in_flight
@@ -78,14 +78,14 @@ class FakeLine:
 class FakeHost(Host):
     """A host whose provider is `FakeLine`."""
 
-    def __init__(self, wish: Wish, config: Config, cwd: Path, chance: random.Random) -> None:
+    def __init__(self, wish: ModelChoice, config: Config, cwd: Path, chance: random.Random) -> None:
         super().__init__(wish, config, cwd)
         self._chance = chance
 
-    async def _chosen(self) -> Partner:
-        return Partner(Endpoint("anthropic", "anthropic"), MODEL)
+    async def _chosen(self) -> ChatModel:
+        return ChatModel(Endpoint("anthropic", "anthropic"), MODEL)
 
-    async def meet(self, partner: Partner) -> None:
+    async def meet(self, partner: ChatModel) -> None:
         self.partner = partner
         self._line = FakeLine(self._chance)  # type: ignore[assignment]
 
@@ -107,7 +107,7 @@ def named(work: Work) -> str:
 async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
     """Chat until killed; says on `pipe` what was put and what was acknowledged."""
     chance = random.Random(seed)
-    host = FakeHost(Wish(name=id_), settings(folder), folder, chance)
+    host = FakeHost(ModelChoice(name=id_), settings(folder), folder, chance)
     host.open()
     fold = host.session.fold
     await host.begin(lambda news: fold(news.events) and None, lambda call: None, lambda: None)
@@ -136,7 +136,7 @@ async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
     number = 0
     while True:
         number += 1
-        host.feed(ev.Said(f"message {number} of run {seed}"))
+        host.feed(ev.UserSaid(f"message {number} of run {seed}"))
         if chance.random() < 0.3:
             host.keep_draft(f"draft {number}")
         until = time.monotonic() + chance.random() * 0.2
@@ -182,7 +182,7 @@ def lost(path: Path, id_: str, lines: list[str]) -> int:
 
 async def invalid(folder: Path, id_: str) -> tuple[int, bool]:
     """Reopen the chat: how many things the provider would refuse, and whether an answer had been under way."""
-    host = FakeHost(Wish(name=id_), settings(folder), folder, random.Random(0))
+    host = FakeHost(ModelChoice(name=id_), settings(folder), folder, random.Random(0))
     session = host.open()
     await host.begin(lambda news: session.fold(news.events) and None, lambda call: None, lambda: None)
     assert host.runner is not None

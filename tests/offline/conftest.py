@@ -8,18 +8,18 @@ import anthropic
 import openai
 import pytest
 
-from ctxtui.offline import Provider, Running, Server, SetClock, offline
+from ctxtui.offline import Provider, RunningProvider, Server, SetClock, offline
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Running]:
+def served() -> Iterator[RunningProvider]:
     """One server for the tests of a module."""
     with offline(Server(Provider(clock=SetClock()))) as running:
         yield running
 
 
 @pytest.fixture
-def running(served: Running) -> Running:
+def running(served: RunningProvider) -> RunningProvider:
     """The module's server, as new."""
     served.server.provider.__init__(clock=SetClock())  # type: ignore[misc]
     served.server.faults.arm([], 0)
@@ -29,14 +29,14 @@ def running(served: Running) -> Running:
 
 
 @pytest.fixture
-def claude(running: Running) -> Iterator[anthropic.Anthropic]:
+def claude(running: RunningProvider) -> Iterator[anthropic.Anthropic]:
     """The Anthropic SDK."""
     with anthropic.Anthropic(api_key="any", base_url=running.url, max_retries=0) as client:
         yield client
 
 
 @pytest.fixture
-def gpt(running: Running) -> Iterator[openai.OpenAI]:
+def gpt(running: RunningProvider) -> Iterator[openai.OpenAI]:
     """The OpenAI SDK."""
     with openai.OpenAI(api_key="any", base_url=running.openai_url, max_retries=0) as client:
         yield client

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.offline.answer import CALLS, LENGTH, STOP, Answer, Thought, ToolCall, Words, limited
-from ctxtui.offline.conversation import Conversation, Heard
+from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
+from ctxtui.offline.conversation import Task, ToolOutcome
 from ctxtui.offline.model.reply import Manner, answer
-from ctxtui.offline.model.request_parser import Wish, wishes
+from ctxtui.offline.model.request_parser import Intent, wishes
 from ctxtui.offline.model.schema_example import instance
 from ctxtui.offline.model.tool_choice import call_for
 from ctxtui.wire.definitions import Definition
@@ -72,55 +72,58 @@ TOOLS = [
 @pytest.mark.parametrize(
     ("wish", "call"),
     [
-        (Wish("read", "open", "a.txt"), ("read_file", {"path": "a.txt"})),
-        (Wish("list", "list", ""), ("list_dir", {"path": "."})),
-        (Wish("files", "find", "*.py", "src"), ("find", {"pattern": "*.py", "path": "src"})),
-        (Wish("find", "find", "port", "a.txt"), ("grep", {"pattern": "port", "path": "a.txt"})),
-        (Wish("find", "grep", "TODO"), ("grep", {"pattern": "TODO", "path": "."})),
-        (Wish("run", "run", "make"), ("bash", {"command": "make", "timeout": 0})),
-        (Wish("remember", "remember", "x is 1"), ("save_insight", {"insight": "x is 1"})),
-        (Wish("write", "write", "hi", "o.txt"), ("write_file", {"path": "o.txt", "content": "hi"})),
-        (Wish("call", "use", "get_weather", "city=Paris, days=3"), ("get_weather", {"city": "Paris", "days": 3})),
-        (Wish("call", "use", "get_weather", '{"city": "Rome"}'), ("get_weather", {"city": "Rome", "days": 0})),
-        (Wish("call", "use", "get_weather", "Oslo"), ("get_weather", {"city": "Oslo", "days": 0})),
-        (Wish("call", "use", "nothing", ""), None),
-        (Wish("say", "say", "hello"), None),
+        (Intent("read", "open", "a.txt"), ("read_file", {"path": "a.txt"})),
+        (Intent("list", "list", ""), ("list_dir", {"path": "."})),
+        (Intent("files", "find", "*.py", "src"), ("find", {"pattern": "*.py", "path": "src"})),
+        (Intent("find", "find", "port", "a.txt"), ("grep", {"pattern": "port", "path": "a.txt"})),
+        (Intent("find", "grep", "TODO"), ("grep", {"pattern": "TODO", "path": "."})),
+        (Intent("run", "run", "make"), ("bash", {"command": "make", "timeout": 0})),
+        (Intent("remember", "remember", "x is 1"), ("save_insight", {"insight": "x is 1"})),
+        (Intent("write", "write", "hi", "o.txt"), ("write_file", {"path": "o.txt", "content": "hi"})),
+        (Intent("call", "use", "get_weather", "city=Paris, days=3"), ("get_weather", {"city": "Paris", "days": 3})),
+        (Intent("call", "use", "get_weather", '{"city": "Rome"}'), ("get_weather", {"city": "Rome", "days": 0})),
+        (Intent("call", "use", "get_weather", "Oslo"), ("get_weather", {"city": "Oslo", "days": 0})),
+        (Intent("call", "use", "nothing", ""), None),
+        (Intent("say", "say", "hello"), None),
     ],
 )
-def test_which_tool_fits(wish: Wish, call: tuple[str, Any] | None) -> None:
-    assert call_for(wish, TOOLS) == (ToolCall(*call) if call else None)
+def test_which_tool_fits(wish: Intent, call: tuple[str, Any] | None) -> None:
+    assert call_for(wish, TOOLS) == (AnsweredCall(*call) if call else None)
     assert call_for(wish, []) is None
 
 
-def talk(task: str, *heard: Heard, tools: list[Definition] | None = None) -> Conversation:
-    return Conversation(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
+def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> Task:
+    return Task(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
 
 
 def test_steps_one_after_the_other() -> None:
     task = "find port then read it and run `ls`"
     first = answer(talk(task), Manner())
     assert [c.name for c in first.calls] == ["grep"]
-    found = Heard("grep", "{}", "src/conf.py:3: port = 8080")
+    found = ToolOutcome("grep", "{}", "src/conf.py:3: port = 8080")
     second = answer(talk(task, found), Manner())
     assert [(c.name, c.arguments) for c in second.calls] == [
         ("read_file", {"path": "src/conf.py"}),
         ("bash", {"command": "ls", "timeout": 0}),
     ]
-    done = answer(talk(task, found, Heard("read_file", "{}", "x"), Heard("bash", "{}", "no such file", True)), Manner())
+    done = answer(
+        talk(task, found, ToolOutcome("read_file", "{}", "x"), ToolOutcome("bash", "{}", "no such file", True)),
+        Manner(),
+    )
     assert not done.calls
     assert "bash {} failed: no such file" in done.text
 
 
 def test_looking_in_it() -> None:
-    read = Heard("read_file", '{"path":"a.txt"}', "port = 8080 in src/conf.py")
+    read = ToolOutcome("read_file", '{"path":"a.txt"}', "port = 8080 in src/conf.py")
     found = answer(talk("read a.txt then find port in it", read), Manner())
     assert [(c.name, c.arguments) for c in found.calls] == [("grep", {"pattern": "port", "path": "a.txt"})]
 
 
 def test_only_the_context_is_known() -> None:
-    conversation = Conversation((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
+    conversation = Task((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
     assert "user: `the port is 8080`" in answer(conversation, Manner()).text
-    forgotten = Conversation((), "which port was it?", (), 0, (("user", "hello"),))
+    forgotten = Task((), "which port was it?", (), 0, (("user", "hello"),))
     assert "8080" not in answer(forgotten, Manner()).text
 
 
@@ -132,16 +135,16 @@ def test_says_that_it_is_no_model() -> None:
 
 
 def test_cut_to_length_and_at_stops() -> None:
-    said = Answer((Thought("a b"), Words("one two three"), ToolCall("x", {"a": 1})), CALLS)
+    said = ModelAnswer((Thought("a b"), Words("one two three"), AnsweredCall("x", {"a": 1})), CALLS)
 
     def words(text: str) -> int:
         return len(text.split())
 
     assert limited(said, [], None, words) == said
-    assert limited(said, ["two"], None, words) == Answer((Thought("a b"), Words("one ")), STOP, "two")
+    assert limited(said, ["two"], None, words) == ModelAnswer((Thought("a b"), Words("one ")), STOP, "two")
     cut = limited(said, [], 4, words)
     assert (cut.parts[:1], cut.text.strip(), cut.ended) == ((Thought("a b"),), "one two", LENGTH)
-    assert limited(said, [], 5, words) == Answer((Thought("a b"), Words("one two three")), LENGTH)
+    assert limited(said, [], 5, words) == ModelAnswer((Thought("a b"), Words("one two three")), LENGTH)
 
 
 NAMES = st.text("ab", min_size=1, max_size=2)

@@ -13,9 +13,9 @@ import openai
 import pytest
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.offline import Running, SetClock
+from ctxtui.offline import RunningProvider, SetClock
 from ctxtui.offline.faults import Fault, Faults, parse
-from ctxtui.offline.limits import Limits
+from ctxtui.offline.limits import RateLimits
 
 HELLO: Any = [{"role": "user", "content": "hello"}]
 ASKED: Any = {"model": "offline", "max_tokens": 500, "messages": HELLO}
@@ -88,7 +88,7 @@ def test_slow(claude: anthropic.Anthropic) -> None:
     assert time.monotonic() - start >= 0.2
 
 
-def test_pace(claude: anthropic.Anthropic, running: Running) -> None:
+def test_pace(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     running.server.pace = 500.0
     start = time.monotonic()
     asked = {**ASKED, "messages": [{"role": "user", "content": "say 100 words"}], "thinking": {"type": "disabled"}}
@@ -98,13 +98,13 @@ def test_pace(claude: anthropic.Anthropic, running: Running) -> None:
     assert tokens / 500 * 0.9 <= spent <= tokens / 500 + 0.5
 
 
-def test_retries_of_the_sdk_get_through(claude: anthropic.Anthropic, running: Running) -> None:
+def test_retries_of_the_sdk_get_through(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     running.server.faults.arm([parse("529;times=1"), parse("429;times=1;seconds=0")])
     claude.with_options(max_retries=2).messages.create(**ASKED)
     assert [(seen.status, seen.fault) for seen in running.server.seen] == [(529, "529"), (429, "429"), (200, "")]
 
 
-def test_the_control_address(running: Running) -> None:
+def test_the_control_address(running: RunningProvider) -> None:
     def call(method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         with request.urlopen(request.Request(running.url + path, data, method=method), timeout=5) as answer:
@@ -121,9 +121,9 @@ def test_the_control_address(running: Running) -> None:
     assert call("POST", "/_ctxtui/clock", {"advance": 300})["now"] == before + 300
 
 
-def test_limits_that_are_enforced(claude: anthropic.Anthropic, running: Running) -> None:
+def test_limits_that_are_enforced(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     provider = running.server.provider
-    provider.limits = Limits(requests=2, enforced=True)
+    provider.limits = RateLimits(requests=2, enforced=True)
     claude.messages.create(**ASKED)
     claude.messages.create(**ASKED)
     with pytest.raises(anthropic.RateLimitError) as caught:

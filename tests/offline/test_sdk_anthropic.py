@@ -10,7 +10,7 @@ import pytest
 from anthropic.types import Message, ModelInfo, RawMessageStreamEvent
 from pydantic import BaseModel, TypeAdapter
 
-from ctxtui.offline import Running, SetClock
+from ctxtui.offline import RunningProvider, SetClock
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.sse import parse
 from tests.offline.loop import READ, anthropic_loop
@@ -20,7 +20,7 @@ MARK: Any = {"type": "ephemeral"}
 HELLO: Any = [{"role": "user", "content": "hello"}]
 
 
-def test_a_task_is_done(claude: anthropic.Anthropic, running: Running) -> None:
+def test_a_task_is_done(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     messages, answers = anthropic_loop(claude, "Read a.txt and b.txt, then find port in b.txt. Which port is it?")
     assert [a.stop_reason for a in answers] == ["tool_use", "tool_use", "end_turn"]
     calls = [[(b.name, b.input) for b in a.content if b.type == "tool_use"] for a in answers]
@@ -92,7 +92,7 @@ def test_stream_and_whole_say_the_same(claude: anthropic.Anthropic) -> None:
     assert "with the rules of claude-opus-5" in whole.content[-1].text  # type: ignore[union-attr]
 
 
-def test_the_bytes_that_were_sent(claude: anthropic.Anthropic, running: Running) -> None:
+def test_the_bytes_that_were_sent(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     raw = b'{ "messages":[{"content":"hello","role":"user"}],"max_tokens":1e2 ,"model":"offline"}'
     with pytest.raises(anthropic.BadRequestError, match="max_tokens: Input should be a valid integer"):
         claude.post("/v1/messages", content=raw, cast_to=Message)
@@ -101,7 +101,7 @@ def test_the_bytes_that_were_sent(claude: anthropic.Anthropic, running: Running)
     assert running.server.seen[-1].body == raw
 
 
-def test_errors(claude: anthropic.Anthropic, running: Running) -> None:
+def test_errors(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     with pytest.raises(anthropic.BadRequestError) as caught:
         claude.messages.create(model="offline", max_tokens=5, messages=[])
     assert caught.value.request_id and caught.value.request_id.startswith("req_")
@@ -189,7 +189,7 @@ def test_structured_output(claude: anthropic.Anthropic) -> None:
     assert answer.parsed_output == Port(host="hello", port=0)
 
 
-def test_cache(claude: anthropic.Anthropic, running: Running) -> None:
+def test_cache(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     clock = running.server.provider.clock
     assert isinstance(clock, SetClock)
     system: Any = [{"type": "text", "text": LONG, "cache_control": MARK}]

@@ -11,7 +11,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel, TypeAdapter
 
-from ctxtui.offline import Running, SetClock
+from ctxtui.offline import RunningProvider, SetClock
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.sse import parse
 from tests.offline.loop import CHAT_TOOLS, RESPONSES_TOOLS, chat_loop, responses_loop
@@ -21,7 +21,7 @@ LONG = "All work and no play makes a dull prompt. " * 300
 HELLO: Any = [{"role": "user", "content": "hello"}]
 
 
-def test_a_task_is_done_in_chat(gpt: openai.OpenAI, running: Running) -> None:
+def test_a_task_is_done_in_chat(gpt: openai.OpenAI, running: RunningProvider) -> None:
     _, answers = chat_loop(gpt, TASK)
     assert [a.choices[0].finish_reason for a in answers] == ["tool_calls", "tool_calls", "stop"]
     assert len(answers[0].choices[0].message.tool_calls) == 2
@@ -135,7 +135,7 @@ def test_automatic_cache(gpt: openai.OpenAI) -> None:
     assert cached and cached % 128 == 0 and first.prompt_tokens - 128 <= cached <= first.prompt_tokens
 
 
-def test_cache_with_breakpoints(gpt: openai.OpenAI, running: Running) -> None:
+def test_cache_with_breakpoints(gpt: openai.OpenAI, running: RunningProvider) -> None:
     clock = running.server.provider.clock
     assert isinstance(clock, SetClock)
 
@@ -172,7 +172,7 @@ def test_reasoning_of_earlier_turns(gpt: openai.OpenAI) -> None:
     )
 
 
-def test_errors(gpt: openai.OpenAI, running: Running) -> None:
+def test_errors(gpt: openai.OpenAI, running: RunningProvider) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         gpt.chat.completions.create(model="offline", messages=[{"role": "tool", "tool_call_id": "x", "content": "y"}])
     assert caught.value.param == "messages.[0].role"

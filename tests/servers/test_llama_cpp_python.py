@@ -14,7 +14,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.providers.local_servers import find_servers, look_at
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import Wish, choose
+from ctxtui.services.chat.model_choice import ModelChoice, choose
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.servers.conftest import llama_cpp_python
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 async def talking(url: str, tmp_path: Path, name: str = "", **settings: object):  # type: ignore[no-untyped-def]
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    async with hosted(Host(Wish(base_url=url, name=name), config(tmp_path, **settings), work)) as made:
+    async with hosted(Host(ModelChoice(base_url=url, name=name), config(tmp_path, **settings), work)) as made:
         yield made
 
 
@@ -46,7 +46,7 @@ async def test_it_is_found_and_named(model: Path, tmp_path: Path) -> None:
         assert found is not None and found.endpoint.kind == "llama-cpp-python" and found.models[0].id == "tiny"
         (same,) = await find_servers({}, [("vllm", url[:-3]), ("llama-cpp-python", url[:-3])])
         assert same == found, "it is told from the others on its port"
-        partner = await choose(Wish(base_url=url), config(tmp_path), {})
+        partner = await choose(ModelChoice(base_url=url), config(tmp_path), {})
         assert (partner.window, partner.origin) == (4096, "assumed: the server does not tell")
 
 
@@ -61,8 +61,8 @@ async def test_two_turns_an_interrupt_and_going_on(model: Path, tmp_path: Path) 
                 "what left is legal"
             )
         async with talking(url, tmp_path, answer_tokens=4000) as chat:
-            chat.host.feed(ev.Said("go on for long"))
-            await chat.until(lambda: len(chat.moments(mo.Heard)) > 20)
+            chat.host.feed(ev.UserSaid("go on for long"))
+            await chat.until(lambda: len(chat.moments(mo.PieceReceived)) > 20)
             chat.host.feed(ev.Interrupted())
             await chat.rest()
             (ended,) = chat.moments(mo.CallEnded)

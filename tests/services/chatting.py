@@ -13,11 +13,11 @@ from aiohttp import web
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
-from ctxtui.agent.turn import Phase
+from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality.legality import check
-from ctxtui.services.chat.host import Host, News
-from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.chat.host import ChatNews, Host
+from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.config.config import Config, load
 from tests.providers.served import Served, served
 
@@ -105,9 +105,9 @@ class Chat:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.news: list[News] = []
+        self.news: list[ChatNews] = []
 
-    def heard(self, news: News) -> None:
+    def heard(self, news: ChatNews) -> None:
         self.news.append(news)
         self.host.session.fold(news.events)
 
@@ -115,7 +115,7 @@ class Chat:
         return [one.moment for one in self.news if isinstance(one.moment, kind)]
 
     async def say(self, words: str) -> None:
-        self.host.feed(ev.Said(words))
+        self.host.feed(ev.UserSaid(words))
         await self.rest()
 
     async def rest(self) -> None:
@@ -127,7 +127,7 @@ class Chat:
         return self.host.runner.state.running
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> TurnPhase:
         assert self.host.runner is not None
         return self.host.runner.state.phase
 
@@ -140,11 +140,15 @@ class Chat:
 
 
 @asynccontextmanager
-async def chat(server: Served, tmp_path: Path, wish: Wish | None = None, **settings: Any) -> AsyncIterator[Chat]:
+async def chat(server: Served, tmp_path: Path, wish: ModelChoice | None = None, **settings: Any) -> AsyncIterator[Chat]:
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    base = Wish(provider="anthropic", base_url=server.root, model=MODEL)
-    wanted = base if wish is None else Wish(base.provider, base.model, base.base_url, wish.name, wish.call, wish.thread)
+    base = ModelChoice(provider="anthropic", base_url=server.root, model=MODEL)
+    wanted = (
+        base
+        if wish is None
+        else ModelChoice(base.provider, base.model, base.base_url, wish.name, wish.call, wish.thread)
+    )
     async with hosted(Host(wanted, config(tmp_path, **settings), work)) as made:
         yield made
 

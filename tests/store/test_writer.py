@@ -28,7 +28,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.store.connect import connect
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
-from ctxtui.store.writer import Began, Ended, InFlight, Resumed, Writer
+from ctxtui.store.writer import Ended, InFlight, SessionBegun, SessionResumed, Writer
 
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FAULTS = 1000 if ALL else 25
@@ -53,7 +53,7 @@ def begun(id_: str = "live-1") -> Session:
 @contextmanager
 def writing(path: Path, session: Session, **more: Any) -> Iterator[Writer]:
     writer = Writer(path, session.tree, **more)
-    writer.put(Began(Session(Tree()).fold([session.about, *(ThreadSeen(id_) for id_ in session.threads)])))
+    writer.put(SessionBegun(Session(Tree()).fold([session.about, *(ThreadSeen(id_) for id_ in session.threads)])))
     try:
         yield writer
     finally:
@@ -131,7 +131,7 @@ def test_a_resumed_session_goes_on_where_it_was(tmp_path: Path) -> None:
     with Store.open(path) as store:
         back = store.load("live-1")
     writer = Writer(path, back.tree)
-    writer.put(Resumed("live-1"))
+    writer.put(SessionResumed("live-1"))
     tip = back.threads[MAIN].tip
     raw = back.tree.extend(tip, [item("further")])
     put(writer, back, CallSeen(call(9, raw, raw)), raw)
@@ -286,7 +286,7 @@ def gone_on(path: Path) -> tuple[Session, Writer]:
     with Store.open(path) as store:
         session = store.load("live-1")
     writer = Writer(path, session.tree)
-    writer.put(Resumed("live-1"))
+    writer.put(SessionResumed("live-1"))
     return session, writer
 
 

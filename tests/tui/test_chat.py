@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import Seen
-from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
@@ -35,7 +35,7 @@ async def chatting(
 ) -> AsyncIterator[Opened]:
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    wish = Wish("offline") if server is None else Wish("anthropic", MODEL, server.root)
+    wish = ModelChoice("offline") if server is None else ModelChoice("anthropic", MODEL, server.root)
     app = make_chat(wish, config(tmp_path, **more), work)
     async with app.run_test(size=size) as pilot:
         screen = app.screen
@@ -187,7 +187,7 @@ async def test_what_cannot_be_recorded_is_an_alarm_and_the_chat_goes_on(tmp_path
 
 
 async def test_no_partner_is_said(tmp_path: Path) -> None:
-    app = make_chat(Wish("vllm"), config(tmp_path), tmp_path)
+    app = make_chat(ModelChoice("vllm"), config(tmp_path), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = app.screen
         assert isinstance(screen, ChatScreen)
@@ -246,7 +246,7 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
     async with served(routes) as server:
         work = tmp_path / "work"
         work.mkdir()
-        app = make_chat(Wish("", "", f"{server.root}/v1"), config(tmp_path, answer_tokens=512), work)
+        app = make_chat(ModelChoice("", "", f"{server.root}/v1"), config(tmp_path, answer_tokens=512), work)
         async with app.run_test(size=(120, 40)) as pilot:
             screen = app.screen
             assert isinstance(screen, ChatScreen)

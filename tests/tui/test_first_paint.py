@@ -31,11 +31,11 @@ CHAT = """
 import asyncio, json, sys
 from pathlib import Path
 from ctxtui.services.config.config import load
-from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.tui.start import make_chat
 
 async def main():
-    app = make_chat(Wish("offline"), load(), Path.cwd())
+    app = make_chat(ModelChoice("offline"), load(), Path.cwd())
     async with app.run_test(size=(120, 40)) as pilot:
         first = set(sys.modules)
         await pilot.pause(4)

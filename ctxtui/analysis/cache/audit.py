@@ -11,7 +11,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
 from ctxtui.analysis.cache.miss_evidence import Evidence
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 
 SHARE: Final = 0.02
@@ -60,7 +60,7 @@ class CacheAudited:
         return self.predicted * 2 <= self.previous
 
 
-def cache_audited(book: Book, rules: Callable[[Call], Rules]) -> list[CacheAudited]:
+def cache_audited(book: Book, rules: Callable[[Call], CacheRules]) -> list[CacheAudited]:
     """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
 
     Each is foretold by what came before it and taught to the rest only then; everything in `book` must be counted.

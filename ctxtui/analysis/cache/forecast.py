@@ -17,10 +17,10 @@ from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.cache.read_band import Shortfalls
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.engines.automatic import counted
-from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Prompt
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt
+from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
@@ -49,7 +49,7 @@ class CacheForecast:
     ceiling: int
     cause: Cause
     inferred: bool
-    outcome: Outcome
+    outcome: CacheOutcome
 
     @property
     def held(self) -> int:
@@ -93,7 +93,7 @@ class CacheForecaster:
     def __init__(
         self,
         session: Session,
-        rules: Callable[[Call], Rules],
+        rules: Callable[[Call], CacheRules],
         counts: Callable[[str], Cumulated],
         inputs: Forecaster,
     ) -> None:
@@ -105,7 +105,7 @@ class CacheForecaster:
         self._habits: dict[tuple[str, str], Habit] = {}
         self._clocks: dict[str, Clock] = {}
         self._shortfalls: dict[str, Shortfalls] = {}
-        self._left: dict[str, Outcome] = {}
+        self._left: dict[str, CacheOutcome] = {}
 
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
         """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
@@ -127,7 +127,7 @@ class CacheForecaster:
             call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, guessed, outcome
         )
 
-    def asking(self, call: Call, total: int) -> tuple[Simulator, Prompt, float]:
+    def asking(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
         """The caches as they are (not to be changed), `call` as a prompt of `total` tokens, and when it is sent: what a
         what-if starts from."""
         return (
@@ -140,7 +140,7 @@ class CacheForecaster:
         """What features come to in tokens of the call's model, as far as is learnt."""
         return self._prompts.tokens(call)
 
-    def place(self, call: Call, node: int) -> Spot:
+    def place(self, call: Call, node: int) -> PrefixEnd:
         """The last place of the request that `call` would be with the context `node`."""
         return self._prompts.place(call, node)
 
@@ -192,7 +192,7 @@ class CacheForecaster:
             answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
             habit.aside(read - expected > max(answer / 2, 0))
 
-    def _cause(self, foretold: Forecast, outcome: Outcome, at: float) -> Cause:
+    def _cause(self, foretold: Forecast, outcome: CacheOutcome, at: float) -> Cause:
         """What part of what the base left is lost to."""
         call, step = foretold.call, foretold.step
         left = self._left.get(step.base.id)
@@ -201,7 +201,7 @@ class CacheForecaster:
         before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
         return recorded(self._tree, before, now, left, outcome)
 
-    def _read(self, foretold: Forecast, outcome: Outcome, cause: str) -> int:
+    def _read(self, foretold: Forecast, outcome: CacheOutcome, cause: str) -> int:
         """Tokens read, if everything goes as it should."""
         rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
         if self._prompts.recorded(foretold.call):

@@ -10,12 +10,12 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import sent_at
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, Here, Strategy, markable_at, static_end
+from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, PlacementRequest, Strategy, markable_at, static_end
 from ctxtui.cache.marker_value import Worth, worth
-from ctxtui.cache.optimal_markers import Plan, Rates, Timed, relative, solve, spent
-from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.prompt import Mark
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.optimal_markers import MarkerPlan, MarkerRates, Timed, relative, solve, spent
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.prompt import CacheMark
+from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
@@ -48,7 +48,7 @@ class Placing:
     calls: tuple[Call, ...]
     own: float
     tried: tuple[Tried, ...]
-    plan: Plan
+    plan: MarkerPlan
     markers: tuple[Worth, ...]
     inferred: bool
     relative: bool
@@ -56,7 +56,7 @@ class Placing:
 
 
 def placing(
-    book: Book, rules: Callable[[Call], Rules], rates: Callable[[Call], Rates | None], thread: str
+    book: Book, rules: Callable[[Call], CacheRules], rates: Callable[[Call], MarkerRates | None], thread: str
 ) -> Placing | None:
     """The calls of `thread` under every strategy; None where its provider takes no markers or too little is known.
 
@@ -95,7 +95,7 @@ def placing(
     )
 
 
-def taught(book: Book, rules: Callable[[Call], Rules]) -> CachePrompts:
+def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
     """Prompts of a session's calls whose lengths are known from all its reports."""
     inputs = Forecaster(book.session, book.cumulated, book.card)
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
@@ -107,7 +107,7 @@ def taught(book: Book, rules: Callable[[Call], Rules]) -> CachePrompts:
     return prompts
 
 
-def comparable(book: Book, rules: Callable[[Call], Rules], thread: str) -> list[Call]:
+def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
     """The calls of a thread that other markers can be tried on; none where some time goes back."""
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).engine == "anthropic"]
@@ -117,19 +117,19 @@ def comparable(book: Book, rules: Callable[[Call], Rules], thread: str) -> list[
 
 def strategic(
     book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[Timed], strategy: Strategy
-) -> list[tuple[Mark, ...]]:
+) -> list[tuple[CacheMark, ...]]:
     """The marks that `strategy` puts on each call, which knows what is cached by then."""
     simulator, found = Simulator(), []
     for call, one in zip(calls, timed, strict=True):
         held = [(spot.node, life) for spot, life in simulator.held(one.prompt, one.at)]
-        here = Here(book.session.tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens)
+        here = PlacementRequest(book.session.tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens)
         made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
         simulator.send(made, one.at)
         found.append(made.marks)
     return found
 
 
-def _tried(strategy: Strategy, cost: float, outcomes: Sequence[Outcome]) -> Tried:
+def _tried(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> Tried:
     total = sum(outcome.total for outcome in outcomes)
     return Tried(strategy.name, strategy.told, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
 
@@ -138,7 +138,7 @@ def _input(call: Call) -> int:
     return call.usage.input if call.usage else 0
 
 
-def _paid(call: Call, rates: Rates) -> float:
+def _paid(call: Call, rates: MarkerRates) -> float:
     usage = call.usage
     if usage is None:
         return 0.0

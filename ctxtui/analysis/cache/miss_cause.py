@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.cache.client_habit import Clock, Habit
-from ctxtui.analysis.lineage import Step
+from ctxtui.analysis.lineage import LineageStep
 from ctxtui.cache import explain
 from ctxtui.cache import outcome as reasons
-from ctxtui.cache.explain import Sent
-from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.explain import SentRequest
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
 
@@ -37,7 +37,7 @@ class Cause(NamedTuple):
     what: str = ""
 
 
-def recorded(tree: Tree, before: Sent, now: Sent, left: Outcome, outcome: Outcome) -> Cause:
+def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Cause:
     """The cause between two requests whose markers and parameters are on record; `left` is what the first one left."""
     found = explain.why(tree, before, now, left, outcome)
     if found is None or found.cause == explain.NOT_IN_RECORD:
@@ -45,7 +45,9 @@ def recorded(tree: Tree, before: Sent, now: Sent, left: Outcome, outcome: Outcom
     return Cause(EXPIRED if found.cause == explain.LIFETIME else found.cause, found.by, found.what)
 
 
-def inferred(tree: Tree, call: Call, step: Step, outcome: Outcome, at: float, clock: Clock, habit: Habit) -> Cause:
+def inferred(
+    tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, at: float, clock: Clock, habit: Habit
+) -> Cause:
     """The cause where the recording has no markers; `at` is when the call starts at the earliest (Unix seconds)."""
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
@@ -70,7 +72,7 @@ def inferred(tree: Tree, call: Call, step: Step, outcome: Outcome, at: float, cl
     return Cause(STRIPPED if rules.strips and step.asked else CONTENT)
 
 
-def _late(rules: Rules, at: float, clock: Clock, habit: Habit) -> float | None:
+def _late(rules: CacheRules, at: float, clock: Clock, habit: Habit) -> float | None:
     """Seconds since everything of the thread has expired; None where it has not."""
     if clock.last is None or rules.engine not in ("anthropic", "automatic"):
         return None

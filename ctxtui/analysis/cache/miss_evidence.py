@@ -8,7 +8,7 @@ from ctxtui.analysis.cache.forecast import CacheForecast
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.explain import agrees
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
@@ -23,7 +23,7 @@ class Evidence:
         self._left: dict[tuple[str, int], Call] = {}
         self._reads: dict[tuple[str, int], Call] = {}
 
-    def add(self, call: Call, rules: Rules) -> None:
+    def add(self, call: Call, rules: CacheRules) -> None:
         """Remember `call`, which is cached by `rules`."""
         usage = call.usage
         if usage is None:

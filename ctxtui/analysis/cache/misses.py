@@ -12,7 +12,7 @@ from ctxtui.analysis.content.file_accesses import touches
 from ctxtui.analysis.money.bill import Rewrite, bill
 from ctxtui.analysis.session_events import lifetime
 from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET, parting
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart
@@ -44,7 +44,7 @@ _SHOWN: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PartingBlock:
     """One of the two blocks that part a call from the one before: its category, label and words (shortened)."""
 
     category: str
@@ -82,8 +82,8 @@ class Missed:
     evidence: str
     block: int = 0
     blocks: int = 0
-    old: Side | None = None
-    new: Side | None = None
+    old: PartingBlock | None = None
+    new: PartingBlock | None = None
     writer: str = ""
 
 
@@ -113,7 +113,7 @@ class Misses:
 
 def misses_of(
     book: Book,
-    rules: Callable[[Call], Rules],
+    rules: Callable[[Call], CacheRules],
     costs: Mapping[str, Cost | None],
     rates: Callable[[Call], Rates | None],
 ) -> Misses:
@@ -132,7 +132,7 @@ def misses_of(
     )
 
 
-def lived(rules: Rules, calls: Sequence[Call]) -> float:
+def lived(rules: CacheRules, calls: Sequence[Call]) -> float:
     """Seconds that what `calls` left in the cache lives: as long as the longest entry that they wrote, or as the
     provider keeps prefixes of its own accord."""
     if rules.engine == "automatic" and rules.retention:
@@ -144,7 +144,7 @@ def _missed(
     book: Book,
     one: Rewrite,
     row: CacheAudited | None,
-    rules: Callable[[Call], Rules],
+    rules: Callable[[Call], CacheRules],
     rates: Callable[[Call], Rates | None],
 ) -> Missed:
     calls = book.session.thread_calls(one.thread)
@@ -211,14 +211,14 @@ def _shared(book: Book, call: Call, head: int) -> int:
     return min(call.usage.input, hidden + sum(book.sums(call.model, head)))
 
 
-def _side(book: Book, node: int) -> Side | None:
+def _side(book: Book, node: int) -> PartingBlock | None:
     tree = book.session.tree
     if node == ROOT:
         return None
     here = tree[node]
     if here.block.kind == HEADER:
-        return Side(CATEGORIES[here.category], f"a message of the {here.place.role}", "")
-    return Side(CATEGORIES[here.category], book.names.label(here), _words(here.block))
+        return PartingBlock(CATEGORIES[here.category], f"a message of the {here.place.role}", "")
+    return PartingBlock(CATEGORIES[here.category], book.names.label(here), _words(here.block))
 
 
 def _words(block: Block) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from ctxtui.analysis.cache.forecast import usage_of
-from ctxtui.analysis.cache.what_if import Asking
+from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 
@@ -62,7 +62,7 @@ def typical_answer(calls: Sequence[Call]) -> int:
 
 
 def coming(
-    asked: Asking,
+    asked: NextRequest,
     expiry: float | None,
     calls: Sequence[Call],
     half: float,

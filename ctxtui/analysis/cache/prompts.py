@@ -8,12 +8,12 @@ from typing import Final
 
 from ctxtui.analysis.cache.prefix_lengths import Lengths
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.cache.explain import Sent
+from ctxtui.cache.explain import SentRequest
 from ctxtui.cache.markers import Markers, markers
-from ctxtui.cache.prefix_key import Prefixes, Spot
+from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
 from ctxtui.cache.prefix_seed import Seed, seed
-from ctxtui.cache.prompt import Prompt, prompt
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.prompt import CachedPrompt, prompt
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.tokens.cumulate import Cumulated
@@ -30,7 +30,7 @@ class CachePrompts:
     def __init__(
         self,
         tree: Tree,
-        rules: Callable[[Call], Rules],
+        rules: Callable[[Call], CacheRules],
         counts: Callable[[str], Cumulated],
         inputs: Forecaster,
     ) -> None:
@@ -61,7 +61,7 @@ class CachePrompts:
         known: bool = True,
         answered: bool = False,
         marks: Sequence[tuple[int, float] | tuple[int, float, int]] | None = None,
-    ) -> Prompt:
+    ) -> CachedPrompt:
         """`call` as a prompt of `total` tokens.
 
         Its markers are `marks` (node, lifetime in seconds), else those of the recorded request, else those that the
@@ -88,7 +88,7 @@ class CachePrompts:
         base = self._seed(call, rules)
         return prompt(self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer)
 
-    def place(self, call: Call, node: int) -> Spot:
+    def place(self, call: Call, node: int) -> PrefixEnd:
         """The last place of the request that `call` would be with the context `node`."""
         rules = self._rules(call)
         return self._prefixes.chain(self._seed(call, rules), node, rules.strips).spot(node, node)
@@ -118,13 +118,13 @@ class CachePrompts:
         """Whether the markers of `call` are on record."""
         return self._markers(call, self._rules(call)) is not None
 
-    def sent(self, call: Call, made: Prompt) -> Sent:
+    def sent(self, call: Call, made: CachedPrompt) -> SentRequest:
         """A call whose request is on record, as it was sent; `made` is its prompt."""
         assert call.skeleton is not None
         params = Request((), call.skeleton).params
-        return Sent(made, call.sent_head, call.skeleton.dialect, call.model, params)
+        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, params)
 
-    def _markers(self, call: Call, rules: Rules) -> Markers | None:
+    def _markers(self, call: Call, rules: CacheRules) -> Markers | None:
         if call.skeleton is None:
             return None
         found = self._marked.get(call.id)
@@ -159,7 +159,7 @@ class CachePrompts:
             lengths.pin(call.response_head, usage.input + usage.output)
         return True
 
-    def _seed(self, call: Call, rules: Rules) -> Seed:
+    def _seed(self, call: Call, rules: CacheRules) -> Seed:
         if call.skeleton is not None:
             params = Request((), call.skeleton).params
             return seed(rules, call.skeleton.dialect, provider=call.provider, model=call.model, params=params)

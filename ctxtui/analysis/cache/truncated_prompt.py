@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
@@ -30,7 +30,7 @@ def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
     return read < sent * SURE or (window > 0 and sent > window)
 
 
-def cut_prompt(tree: Tree, running: Running, head: int, slack: float, read: int, window: int) -> CutPrompt | None:
+def cut_prompt(tree: Tree, running: RunningTotals, head: int, slack: float, read: int, window: int) -> CutPrompt | None:
     """What was cut from the context `head` of `tree`, of which a server says that it read `read` tokens; None where
     nothing was.
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, Floors
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Prompt
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt
+from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call, Skeleton
 from ctxtui.tokens.features import Features
@@ -22,7 +22,7 @@ Weigh = Callable[[Features], float]
 """What features come to in tokens."""
 
 
-class Asking(NamedTuple):
+class NextRequest(NamedTuple):
     """The caches before a request, the request, and when it is sent (Unix seconds).
 
     `forecast` is what is foretold of it beyond the simulator, from what the client did before: the same forecast that
@@ -32,10 +32,10 @@ class Asking(NamedTuple):
     """
 
     simulator: Simulator
-    prompt: Prompt
+    prompt: CachedPrompt
     at: float
     weigh: Weigh
-    place: Callable[[int], Spot]
+    place: Callable[[int], PrefixEnd]
     floors: Floors
     forecast: CacheForecast | None = None
 
@@ -45,7 +45,7 @@ class Replay:
     where it is, about an earlier one, or where the record changed, it begins anew. `rules` gives how a call is cached;
     everything in `book` must be counted."""
 
-    def __init__(self, book: Book, rules: Callable[[Call], Rules]) -> None:
+    def __init__(self, book: Book, rules: Callable[[Call], CacheRules]) -> None:
         self._book = book
         self._rules = rules
         self._begin()
@@ -76,14 +76,14 @@ class Replay:
         self._reads.learn(call, forecast, foretold)
         self._inputs.learn(call, foretold)
 
-    def before(self, call: Call) -> Asking:
+    def before(self, call: Call) -> NextRequest:
         """`call` as it was sent, after every call that the session made before it."""
         self._go(call, inclusive=False)
         foretold = self._inputs.forecast(call)
         total = call.usage.input if call.usage else foretold.predicted if foretold else self._counted(call)
         return self._asking(call, total)
 
-    def following(self, call: Call, head: int, at: float | None = None) -> Asking:
+    def following(self, call: Call, head: int, at: float | None = None) -> NextRequest:
         """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
         self._go(call, inclusive=True)
         started = at if at is not None else call.ended or call.started
@@ -105,10 +105,10 @@ class Replay:
         total = foretold.predicted if foretold else self._counted(coming)
         return self._asking(coming, total, forecast)
 
-    def _asking(self, call: Call, total: int, forecast: CacheForecast | None = None) -> Asking:
+    def _asking(self, call: Call, total: int, forecast: CacheForecast | None = None) -> NextRequest:
         simulator, made, at = self._reads.asking(call, total)
         # A copy: what is asked of stays as it is when the replay goes on.
-        return Asking(
+        return NextRequest(
             simulator.copy(),
             made,
             at,
@@ -122,12 +122,14 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
 
-def before(book: Book, rules: Callable[[Call], Rules], call: Call) -> Asking:
+def before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:
     """As `Replay.before`, once."""
     return Replay(book, rules).before(call)
 
 
-def following(book: Book, rules: Callable[[Call], Rules], call: Call, head: int, at: float | None = None) -> Asking:
+def following(
+    book: Book, rules: Callable[[Call], CacheRules], call: Call, head: int, at: float | None = None
+) -> NextRequest:
     """As `Replay.following`, once."""
     return Replay(book, rules).following(call, head, at)
 

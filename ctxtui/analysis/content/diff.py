@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.normalized import neutral, words_of
 from ctxtui.analysis.figures import block_figure, figures
@@ -32,11 +32,11 @@ _THINKING: Final = INDEX["thinking"]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DiffSide:
     """One side: a call, chosen from the session that `book` counts; everything on its path must be counted."""
 
     book: Book
-    chosen: Chosen
+    chosen: ChosenCall
 
     @property
     def tree(self) -> Tree:
@@ -68,7 +68,7 @@ class Side:
         return total - book.sum_of(model, earlier, _THINKING)
 
 
-def since(side: Side) -> Callable[[int], int]:
+def since(side: DiffSide) -> Callable[[int], int]:
     """The function that gives the number (from 1) of the thread's first call whose context holds a node of the side."""
     stays = Stays(side.tree)
     stays.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
@@ -101,8 +101,8 @@ class Diff:
     in prompt order. Tokens are those of the side that a block stands on, of `b` where it stands on both.
     """
 
-    a: Side
-    b: Side
+    a: DiffSide
+    b: DiffSide
     shared: int
     shared_tokens: int
     kept: int
@@ -125,7 +125,7 @@ class Diff:
         return (len(mine), sum(c.tokens_before or 0 for c in mine), sum(c.tokens_after or 0 for c in mine))
 
 
-def diff(a: Side, b: Side) -> Diff:
+def diff(a: DiffSide, b: DiffSide) -> Diff:
     """The diff of two contexts. Time grows with what differs; in one tree what is shared costs nothing."""
     one, other = a.rows(), b.rows()
     shared = _shared(a, b, one, other)
@@ -142,7 +142,7 @@ def diff(a: Side, b: Side) -> Diff:
     return Diff(a, b, shared, begun, kept, kept_tokens, tuple(found))
 
 
-def _shared(a: Side, b: Side, one: Sequence[int], other: Sequence[int]) -> int:
+def _shared(a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int]) -> int:
     if a.tree is b.tree:
         common = a.tree.common(a.chosen.call.sent_head, b.chosen.call.sent_head)
         count = len(one) - sum(a.tree[n].block.kind != HEADER for n in a.tree.path(a.chosen.call.sent_head, common))
@@ -154,7 +154,7 @@ def _shared(a: Side, b: Side, one: Sequence[int], other: Sequence[int]) -> int:
     return count
 
 
-def _respelled(a: Side, b: Side, one: Sequence[int], other: Sequence[int], at: int) -> Iterator[Change]:
+def _respelled(a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int], at: int) -> Iterator[Change]:
     for number, (old, new) in enumerate(zip(one, other, strict=True), at + 1):
         before, after = a.tree[old].block, b.tree[new].block
         # The same words in another shape are another dialect's: no change of the conversation.
@@ -167,7 +167,9 @@ def _shape(block: Block) -> Hashable:
     return block.kind, frozenset(value) if isinstance(value, dict) else type(value)
 
 
-def _changes(a: Side, b: Side, one: Sequence[int], other: Sequence[int], at: tuple[int, int]) -> Iterator[Change]:
+def _changes(
+    a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int], at: tuple[int, int]
+) -> Iterator[Change]:
     """What left and what entered, in order; a block and its other version as one change."""
     pairs = dict(versions(a.tree, b.tree, one, other))
     done = 0
@@ -182,7 +184,7 @@ def _changes(a: Side, b: Side, one: Sequence[int], other: Sequence[int], at: tup
     yield from _entered(b, other[done:], at[1] + done)
 
 
-def _entered(side: Side, nodes: Sequence[int], at: int) -> Iterator[Change]:
+def _entered(side: DiffSide, nodes: Sequence[int], at: int) -> Iterator[Change]:
     for number, node in enumerate(nodes, at + 1):
         yield Change(ENTERED, None, node, None, side.tokens(node), number)
 

@@ -13,7 +13,7 @@ from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.short_names import Names
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
-from ctxtui.core.block_content import Reading, read
+from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 
@@ -42,7 +42,7 @@ class Repeat:
     path: str = ""
 
 
-class Repeats:
+class DuplicateFinder:
     """Finds repeats along a path, block by block; `cwd` is the session's directory, `names` pairs results with calls.
 
     `found` holds them by node. A block that stands for another one is never marked itself: what all of them come to in
@@ -104,7 +104,7 @@ class Repeats:
         if len(text) >= LEAST:
             self._compare(node, text)
 
-    def _called(self, got: Reading) -> None:
+    def _called(self, got: BlockContent) -> None:
         found = tuple(touches(got, self._cwd))
         if found:
             self._calls[got.call_id] = found
@@ -183,7 +183,7 @@ class Repeats:
         return True
 
 
-def _said(node: Node, got: Reading) -> str:
+def _said(node: Node, got: BlockContent) -> str:
     return words_of(node) if node.category == _CALL else got.text
 
 

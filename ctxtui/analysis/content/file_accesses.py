@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ctxtui.core.block_content import Reading, arguments_value
+from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 
 READ, CHANGE = "read", "change"
@@ -42,8 +42,8 @@ class Touch(NamedTuple):
         return self.path == other.path and self.first <= other.first and self.last >= other.last
 
 
-def touches(call: Reading, cwd: str = "") -> Iterator[Touch]:
-    """The files that a call's `Reading` names; paths as seen from `cwd`. None where it cannot be told."""
+def touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
+    """The files that a call's `BlockContent` names; paths as seen from `cwd`. None where it cannot be told."""
     given = arguments_value(call) if call.arguments else {}
     if isinstance(given, str):
         yield from _patched(given, cwd)

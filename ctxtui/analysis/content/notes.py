@@ -22,7 +22,7 @@ def target_of(tree: Tree, node: int) -> Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PlacedNote:
     """Where a note stands: call `call` (from 1) of `thread` is the first to have it; `node` is the block's, None for a
     note on a call. None for both where the recording no longer holds it."""
 
@@ -38,11 +38,11 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class SessionNotes:
     """The notes of a session: in the order of the calls, by node (every one at which the block stands so) and by the
     call's id."""
 
-    order: Sequence[Standing] = ()
+    order: Sequence[PlacedNote] = ()
     nodes: dict[int, Note] = field(default_factory=dict)
     calls: dict[str, Note] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ class Marked:
         return {(one.thread, one.call) for one in self.order if one.call is not None}
 
 
-def standing(session: Session, notes: Iterable[Note]) -> Marked:
+def standing(session: Session, notes: Iterable[Note]) -> SessionNotes:
     """Where `notes` stand in `session`. Reads the whole tree once: for a worker."""
     about_calls, about_blocks = {}, {}
     for note in notes:
@@ -61,18 +61,18 @@ def standing(session: Session, notes: Iterable[Note]) -> Marked:
             about_calls[note.call] = note
     nodes = _nodes(session.tree, about_blocks)
     places = _first_calls(session, set(nodes)) if nodes else {}
-    found: dict[int, Standing] = {}
+    found: dict[int, PlacedNote] = {}
     for node in sorted(nodes, key=lambda node: (places.get(node, ("", 1 << 30))[1] or 1 << 30, node)):
         thread, call = places.get(node, ("", None))
-        found.setdefault(id(nodes[node]), Standing(nodes[node], thread, call, node))
-    blocks = [found.get(id(note), Standing(note)) for note in about_blocks.values()]
+        found.setdefault(id(nodes[node]), PlacedNote(nodes[node], thread, call, node))
+    blocks = [found.get(id(note), PlacedNote(note)) for note in about_blocks.values()]
     calls = [_of_call(session, note) for note in about_calls.values()]
     ranks = {thread: rank for rank, thread in enumerate(session.order)}
     order = sorted([*blocks, *calls], key=lambda one: _rank(one, ranks))
-    return Marked(order, nodes, {id_: note for id_, note in about_calls.items() if id_ in session.calls})
+    return SessionNotes(order, nodes, {id_: note for id_, note in about_calls.items() if id_ in session.calls})
 
 
-def _rank(one: Standing, ranks: dict[str, int]) -> tuple[int, float, int]:
+def _rank(one: PlacedNote, ranks: dict[str, int]) -> tuple[int, float, int]:
     rank = ranks.get(one.thread, len(ranks)) if one.found else len(ranks) + 1
     return rank, float("inf") if one.call is None else one.call, one.node or 0
 
@@ -110,11 +110,11 @@ def _first_calls(session: Session, wanted: set[int]) -> dict[int, tuple[str, int
     return found
 
 
-def _of_call(session: Session, note: Note) -> Standing:
+def _of_call(session: Session, note: Note) -> PlacedNote:
     call = session.calls.get(note.call)
     if call is None:
-        return Standing(note)
+        return PlacedNote(note)
     for thread, ids in session.order.items():
         if note.call in ids:
-            return Standing(note, thread, ids.index(note.call) + 1)
-    return Standing(note)
+            return PlacedNote(note, thread, ids.index(note.call) + 1)
+    return PlacedNote(note)

@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core import long_json
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.block_content import Reading, arguments_value, read_value
+from ctxtui.core.block_content import BlockContent, arguments_value, read_value
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
@@ -34,7 +34,7 @@ def words_of(block: Block) -> str:
     return words_of_reading(read_value(block.kind, long_json.loads(block.body)), block.kind)
 
 
-def words_of_reading(got: Reading, kind: str) -> str:
+def words_of_reading(got: BlockContent, kind: str) -> str:
     """As `words_of`, for a block of `kind` that is read already."""
     if kind == HEADER:
         return ""
@@ -52,7 +52,7 @@ def _arguments(given: Json) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FirstPlace:
     """Where a block first stands: call `call` (from 1) of `thread` is the first to have it in its context or answer,
     None where no call has it yet; `turn` counts the user's turns, `category` is its name."""
 
@@ -63,9 +63,9 @@ class Place:
     category: str
 
 
-def places(session: Session) -> dict[str, Place]:
+def places(session: Session) -> dict[str, FirstPlace]:
     """The first place of every block by digest, in order of the calls."""
-    found: dict[str, Place] = {}
+    found: dict[str, FirstPlace] = {}
     seen = {ROOT}
     for thread, ids in session.order.items():
         for number, id_ in enumerate(ids, 1):
@@ -77,7 +77,9 @@ def places(session: Session) -> dict[str, Place]:
     return found
 
 
-def _place(session: Session, head: int, thread: str, call: int | None, seen: set[int], found: dict[str, Place]) -> None:
+def _place(
+    session: Session, head: int, thread: str, call: int | None, seen: set[int], found: dict[str, FirstPlace]
+) -> None:
     tree, fresh = session.tree, []
     while head not in seen:
         seen.add(head)
@@ -85,23 +87,25 @@ def _place(session: Session, head: int, thread: str, call: int | None, seen: set
         head = tree[head].parent
     for node in reversed(fresh):
         here = tree[node]
-        found.setdefault(here.block.digest, Place(node, thread, call, here.turn, CATEGORIES[here.category]))
+        found.setdefault(here.block.digest, FirstPlace(node, thread, call, here.turn, CATEGORIES[here.category]))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BlockHits:
     """A block with hits: how many, where it first stands, and the words around its first hit, of which the characters
     from `at` to `end` are the hit."""
 
     block: Block
-    place: Place
+    place: FirstPlace
     hits: int
     snippet: str
     at: int
     end: int
 
 
-def search(session: Session, find: Find, may_hold: MayHold, wanted: Callable[[Place], bool]) -> Iterator[Found]:
+def search(
+    session: Session, find: Find, may_hold: MayHold, wanted: Callable[[FirstPlace], bool]
+) -> Iterator[BlockHits]:
     """The blocks of `session` with hits at a place that is `wanted`, in order of their first calls."""
     blocks = session.tree.blocks
     for digest, place in places(session).items():
@@ -111,7 +115,7 @@ def search(session: Session, find: Find, may_hold: MayHold, wanted: Callable[[Pl
         text = words_of(block)
         spans = list(find(text))
         if spans:
-            yield Found(block, place, len(spans), *snippet(text, *spans[0]))
+            yield BlockHits(block, place, len(spans), *snippet(text, *spans[0]))
 
 
 def snippet(text: str, start: int, end: int) -> tuple[str, int, int]:

@@ -19,7 +19,7 @@ _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolFigures:
     """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, `calls` made of it. A
     `name` "" stands for all tools of a server that are not listed."""
 
@@ -31,12 +31,12 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ToolServer:
     """The tools of one server ("": none that is named), heaviest first; `tokens` of all definitions (None: none is
     recorded)."""
 
     name: str
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolFigures, ...]
     tokens: int | None
     calls: int
 
@@ -84,12 +84,14 @@ class ToolUse:
     def _define(self, node: int, one: Defined) -> None:
         self._defined[one.server, one.name] = _Definition(node, one.share, one.deferred)
 
-    def servers(self, own: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None) -> list[Server]:
+    def servers(
+        self, own: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None
+    ) -> list[ToolServer]:
         """The tools by server: most tokens first, then most calls. `own` gives the tokens of a node's block; None while
         they are not counted. Calls are those on the path, or those of `used`."""
         calls = self._resolved(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])
-        by_server: dict[str, list[Tool]] = {}
+        by_server: dict[str, list[ToolFigures]] = {}
         for server, name in names:
             by_server.setdefault(server, []).append(self._tool(server, name, calls[server, name], own))
         found = [_server(name, tools) for name, tools in by_server.items()]
@@ -104,12 +106,12 @@ class ToolUse:
             found[(server if server or known else homes.get(name, "")), name] += count
         return found
 
-    def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> Tool:
+    def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> ToolFigures:
         defined = self._defined.get((server, name))
         if defined is None:
-            return Tool(server, name, None, UNKNOWN, calls)
+            return ToolFigures(server, name, None, UNKNOWN, calls)
         state = LOADED if not defined.deferred else FOUND if self._is_found(server, name) else DEFERRED
-        return Tool(server, name, round(own(defined.node) * defined.share) if own else None, state, calls)
+        return ToolFigures(server, name, round(own(defined.node) * defined.share) if own else None, state, calls)
 
     def _is_found(self, server: str, name: str) -> bool:
         return bool(self._found & {name, f"{server}.{name}", f"mcp__{server}__{name}", f"{server}__{name}"})
@@ -132,13 +134,13 @@ def used(tree: Tree, calls: Iterable[Call]) -> Counter[tuple[str, str]]:
     return found
 
 
-def _server(name: str, tools: Iterable[Tool]) -> Server:
+def _server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:
     ordered = sorted(tools, key=lambda tool: (-(tool.tokens or 0), -tool.calls, tool.name))
     known = [tool.tokens for tool in ordered if tool.tokens is not None]
-    return Server(name, tuple(ordered), sum(known) if known else None, sum(tool.calls for tool in ordered))
+    return ToolServer(name, tuple(ordered), sum(known) if known else None, sum(tool.calls for tool in ordered))
 
 
-def totals(servers: Sequence[Server]) -> tuple[int, int]:
+def totals(servers: Sequence[ToolServer]) -> tuple[int, int]:
     """How many definitions are recorded, and how many of them were never called."""
     recorded = sum(tool.state != UNKNOWN for server in servers for tool in server.tools)
     return recorded, sum(server.unused for server in servers)

@@ -21,7 +21,7 @@ _FOLDS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ForkOrigin:
     """Where a session went on from: the other one's id in the database, the `name` it opens by (a path or that id), and
     call `call` (from 1) of its `thread`."""
 
@@ -36,23 +36,23 @@ class Origin:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def origin_from(text: str) -> Origin | None:
-    """What `Origin.text` wrote; None for anything else."""
+def origin_from(text: str) -> ForkOrigin | None:
+    """What `ForkOrigin.text` wrote; None for anything else."""
     try:
         found = json.loads(text)
-        return Origin(str(found["session"]), str(found["name"]), str(found["thread"]), int(found["call"]))
+        return ForkOrigin(str(found["session"]), str(found["name"]), str(found["thread"]), int(found["call"]))
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def origin_of(session: Session) -> Origin | None:
+def origin_of(session: Session) -> ForkOrigin | None:
     """Where `session` comes from; None where it began by itself, or nobody wrote it down."""
     told: list[Happened] = [one for one in session.happenings if one.kind == CONTINUED]
     return origin_from(told[-1].text) if told else None
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CallRange:
     """Calls `first` to `last` (from 1) of a thread that follow each other. `after` is the call whose answer they go on
     from, where that is not the one before (0: they begin the thread), `words` are the first that the user said."""
 
@@ -62,22 +62,22 @@ class Line:
     words: str = ""
 
 
-def lines(session: Session, thread: str = MAIN) -> list[Line]:
+def lines(session: Session, thread: str = MAIN) -> list[CallRange]:
     """The lines of a thread in order: the first one, and one for each time that it went back to an earlier answer.
 
     A rewrite of the context (a compaction, another system prompt) goes back to no answer and begins no line.
     """
     calls = session.thread_calls(thread)
     ends: dict[int, int] = {}
-    found: list[Line] = []
+    found: list[CallRange] = []
     for number, call in enumerate(calls, 1):
         after = _after(session, call, ends) if number > 1 and call.epoch.start not in _FOLDS else number - 1
         if number == 1:
-            found.append(Line(1, 1, 0, _words(session, call, ROOT)))
+            found.append(CallRange(1, 1, 0, _words(session, call, ROOT)))
         elif after is None or after == number - 1:
-            found[-1] = Line(found[-1].first, number, found[-1].after, found[-1].words)
+            found[-1] = CallRange(found[-1].first, number, found[-1].after, found[-1].words)
         else:
-            found.append(Line(number, number, after, _words(session, call, calls[after - 1].response_head)))
+            found.append(CallRange(number, number, after, _words(session, call, calls[after - 1].response_head)))
         ends[call.response_head or call.raw_head] = number
     return found
 

@@ -34,7 +34,7 @@ class Range(NamedTuple):
     high: float
 
 
-class Turn(NamedTuple):
+class TurnGrowth(NamedTuple):
     """One turn of a thread: its number, how many calls it took, by how many tokens the context grew in it (None where
     it was compacted, or there is nothing to compare with), and the tokens of all its answers."""
 
@@ -71,7 +71,7 @@ class Outlook:
     usd: Range | None
 
 
-def turns_of(book: Book, thread: str) -> list[Turn]:
+def turns_of(book: Book, thread: str) -> list[TurnGrowth]:
     """The turns of `thread`, in order; everything in `book` must be counted."""
     tree = book.session.tree
     groups: list[list[Call]] = []
@@ -83,7 +83,7 @@ def turns_of(book: Book, thread: str) -> list[Turn]:
     sizes = [figures(book, group[-1]).context_tokens for group in groups]
     grown = [None, *(None if _breaks(a, b[0]) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
     return [
-        Turn(n, len(group), growth, sum(call.usage.output for call in group if call.usage))
+        TurnGrowth(n, len(group), growth, sum(call.usage.output for call in group if call.usage))
         for n, (group, growth) in enumerate(zip(groups, grown, strict=True), 1)
     ]
 

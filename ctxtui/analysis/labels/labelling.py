@@ -7,9 +7,9 @@ from functools import cached_property, partial
 
 from ctxtui.analysis.labels.match import Match, matches
 from ctxtui.analysis.labels.rules import LabelRule
-from ctxtui.analysis.labels.segments import Piece, cut
+from ctxtui.analysis.labels.segments import LabelledSpan, cut
 from ctxtui.core import canonical
-from ctxtui.core.block_content import Reading
+from ctxtui.core.block_content import BlockContent
 from ctxtui.core.category import INDEX
 
 Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
@@ -53,7 +53,7 @@ class Labelling:
             return None
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
-    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = at_length) -> list[Piece]:
+    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = at_length) -> list[LabelledSpan]:
         """The pieces of a block's `text`; none where no rule found anything."""
         found: list[Match] = []
         for n in self._by_category[category]:
@@ -66,7 +66,7 @@ class Labelling:
         return [(self.rules[one.rule].label, one.start, one.end) for one in found]
 
 
-def words(got: Reading) -> str:
+def words(got: BlockContent) -> str:
     """The text of a block that rules look into: its words, or the JSON of a call's input."""
     return got.text or got.arguments
 

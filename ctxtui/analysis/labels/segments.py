@@ -14,7 +14,7 @@ UNLABELLED: Final = -1
 """The rule number of text that no rule found."""
 
 
-class Piece(NamedTuple):
+class LabelledSpan(NamedTuple):
     """Characters `start` up to `end` (exclusive) whose innermost finder is rule number `rule`; `begins` is 1 on the
     first piece of what the rule found, so that pieces can be counted. A finding whose text all belongs to inner ones
     is a piece without characters."""
@@ -46,7 +46,7 @@ class _Open:
 
 @dataclass(slots=True)
 class _Knife:
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[LabelledSpan] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
     at: int = 0
 
@@ -56,7 +56,7 @@ class _Knife:
             return
         inner = self.open[-1] if self.open else None
         begins = int(inner is not None and not inner.told)
-        self.pieces.append(Piece(self.at, end, inner.rule if inner else UNLABELLED, begins))
+        self.pieces.append(LabelledSpan(self.at, end, inner.rule if inner else UNLABELLED, begins))
         if inner:
             inner.told = True
         self.at = end
@@ -67,10 +67,10 @@ class _Knife:
             self.to(self.open[-1].end)
             done = self.open.pop()
             if not done.told:
-                self.pieces.append(Piece(self.at, self.at, done.rule, 1))
+                self.pieces.append(LabelledSpan(self.at, self.at, done.rule, 1))
 
 
-def cut(length: int, found: Iterable[Match]) -> list[Piece]:
+def cut(length: int, found: Iterable[Match]) -> list[LabelledSpan]:
     """The pieces of a text of `length` characters, in order; none where nothing was found.
 
     The finding that began last has the text: of one inside another the inner one. Of two of the same extent the one of

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.money.resent import Resent, Sending
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.analysis.session_events import SHORTEST_CACHED, cause_of, held_by, lifetime
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
@@ -34,7 +34,7 @@ class Sum(NamedTuple):
 NOTHING: Final = Sum()
 
 
-class Split(NamedTuple):
+class InputSplit(NamedTuple):
     """One call's input as money and tokens: carried, rewritten, sent first."""
 
     carry: Sum
@@ -42,7 +42,7 @@ class Split(NamedTuple):
     first: Sum
 
 
-def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> Split:
+def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
     """A call's input split by what was `resent` and how much of that the cache had `lost`; the parts add up to the
     input's cost. What was read comes first in the context, then what was written, then what was neither."""
     read, written = usage.cache_read, usage.cache_write
@@ -57,7 +57,7 @@ def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> Split:
     unread, unread_usd = again + moved, again_usd + moved_usd
     lost = min(lost, unread)
     lost_usd = unread_usd * lost / unread if unread else 0.0
-    return Split(
+    return InputSplit(
         Sum(cost.read + unread_usd - lost_usd, read + unread - lost),
         Sum(lost_usd, lost),
         Sum(rest_usd - moved_usd, rest - moved),
@@ -164,9 +164,9 @@ def bill(book: Book, costs: Mapping[str, Cost | None], only: frozenset[str] | No
     return found
 
 
-def advanced(book: Book, model: str) -> Running:
+def advanced(book: Book, model: str) -> RunningTotals:
     """The running totals of a book that is counted, as `model` counts."""
-    running = Running(book, model)
+    running = RunningTotals(book, model)
     running.advance()
     return running
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.figures import not_recorded
-from ctxtui.analysis.money.ledger import Ledger
+from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.resent import Resent, Sending
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
@@ -23,7 +23,7 @@ _CANDIDATES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Heavy:
+class DearBlock:
     """A block that was dear to carry: its first `node`, its `tokens`, what it cost in USD, in how many `calls` it was
     sent."""
 
@@ -36,12 +36,12 @@ class Heavy:
 class ThreadCosts:
     """The ledger of one thread of a counted book, entered to its end, and how long each block stayed."""
 
-    def __init__(self, book: Book, thread: str, running: Running, costs: Mapping[str, Cost | None]) -> None:
+    def __init__(self, book: Book, thread: str, running: RunningTotals, costs: Mapping[str, Cost | None]) -> None:
         self.tree = book.session.tree
         self.thread = thread
         self.calls = book.session.thread_calls(thread)
         self.running = running
-        self.ledger = Ledger(book, running)
+        self.ledger = CostLedger(book, running)
         self.ledger.advance(self.calls, costs, len(self.calls))
         self.stays = Stays(self.tree)
         self.stays.advance(self.calls)
@@ -88,19 +88,19 @@ class ThreadCosts:
 
 def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCosts]:
     """The costs of every thread with calls; the book must be counted whole."""
-    running: dict[str, Running] = {}
+    running: dict[str, RunningTotals] = {}
     found = []
     for thread, ids in book.session.order.items():
         if ids:
             model = book.session.calls[ids[-1]].model
             if model not in running:
-                running[model] = Running(book, model)
+                running[model] = RunningTotals(book, model)
                 running[model].advance()
             found.append(ThreadCosts(book, thread, running[model], costs))
     return found
 
 
-def heaviest(threads: list[ThreadCosts], most: int) -> list[Heavy]:
+def heaviest(threads: list[ThreadCosts], most: int) -> list[DearBlock]:
     """The `most` dearest blocks over all threads, dearest first; one that was sent in several places counts once."""
     where: dict[str, list[tuple[ThreadCosts, int]]] = {}
     carried: dict[str, int] = {}
@@ -116,8 +116,8 @@ def heaviest(threads: list[ThreadCosts], most: int) -> list[Heavy]:
     return sorted(found, key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
 
 
-def _heavy(places: list[tuple[ThreadCosts, int]]) -> Heavy:
+def _heavy(places: list[tuple[ThreadCosts, int]]) -> DearBlock:
     thread, node = places[0]
     usd = sum(there.input_usd(at) for there, at in places)
     calls = sum(stop - start for there, at in places for start, stop in there.spans(at))
-    return Heavy(node, thread.running.own(node), usd, calls)
+    return DearBlock(node, thread.running.own(node), usd, calls)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import not_recorded
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
@@ -37,13 +37,13 @@ class Charged:
 _FREE = Charged(0, 0, (0.0, 0.0, 0.0), 0.0)
 
 
-class Ledger:
+class CostLedger:
     """Running costs of one thread, entered call by call with `advance`; only calls with report and price count.
 
     `entered` says at which call (from 0) a block first was in the context, `made` which call answered with it.
     """
 
-    def __init__(self, book: Book, running: Running) -> None:
+    def __init__(self, book: Book, running: RunningTotals) -> None:
         self._book = book
         self._running = running
         self.version = running.version

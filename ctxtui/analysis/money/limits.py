@@ -50,7 +50,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LimitVerdict:
     """One limit held against its figure. `limit` is the limit's name, `allowed` its value, `found` the figure (None:
     unknown, which never passes), `told` says it in words."""
 
@@ -123,7 +123,7 @@ def longest_block(session: Session) -> int:
     return most
 
 
-def verdicts(found: Figures, limits: Limits) -> list[Verdict]:
+def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
     """Each limit that is set, held against its figure. What is not known does not pass; a hit rate where there was
     nothing to hit (one call alone) does."""
     out = []
@@ -134,11 +134,11 @@ def verdicts(found: Figures, limits: Limits) -> list[Verdict]:
         figure = getattr(found, _FIGURE[field.name])
         alone = field.name == "min_cache_read" and figure is None and found.calls == 1
         passed = alone or (figure is not None and _within(field.name, figure, allowed))
-        out.append(Verdict(field.name, allowed, figure, passed, _told(field.name, figure, allowed, passed)))
+        out.append(LimitVerdict(field.name, allowed, figure, passed, _told(field.name, figure, allowed, passed)))
     return out
 
 
-def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[Verdict]:
+def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
     """Each figure held against the same one of an earlier recording: worse by more than `tolerance` does not pass.
 
     `baseline` holds figures by name, as `as_fields` gives them; what it lacks is not compared.
@@ -151,7 +151,7 @@ def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLE
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
         passed = now is not None and _within(name, now, allowed)
         told = _told(name, now, allowed, passed) + f"; baseline {_shown(name, before)}"
-        out.append(Verdict(f"baseline {key}", allowed, now, passed, told))
+        out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, told))
     return out
 
 

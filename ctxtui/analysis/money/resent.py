@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import not_recorded
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
@@ -29,7 +29,7 @@ class Sending:
     call's own report, and no estimate is in it.
     """
 
-    def __init__(self, book: Book, running: dict[str, Running]) -> None:
+    def __init__(self, book: Book, running: dict[str, RunningTotals]) -> None:
         self._book = book
         self._tree = book.session.tree
         self._running = running

@@ -16,7 +16,7 @@ CONVERSATION = "no tool"
 _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 
-class Row(NamedTuple):
+class SpendingRow(NamedTuple):
     """One row: USD (None: no call in it has a known price), tokens in and out, calls, and how many of them have a
     report but no known price."""
 
@@ -26,88 +26,88 @@ class Row(NamedTuple):
     calls: int = 0
     unpriced: int = 0
 
-    def plus(self, usd: float | None, tokens: int, calls: int, unpriced: int) -> Row:
+    def plus(self, usd: float | None, tokens: int, calls: int, unpriced: int) -> SpendingRow:
         """With so much more."""
         total = self.usd if usd is None else (self.usd or 0.0) + usd
-        return Row(self.name, total, self.tokens + tokens, self.calls + calls, self.unpriced + unpriced)
+        return SpendingRow(self.name, total, self.tokens + tokens, self.calls + calls, self.unpriced + unpriced)
 
 
-def summed(rows: Iterable[Row], name: str = "total") -> Row:
+def summed(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
     """One row of all."""
-    total = Row(name)
+    total = SpendingRow(name)
     for row in rows:
         total = total.plus(*row[1:])
     return total
 
 
-def merged(rows: Iterable[Row]) -> list[Row]:
+def merged(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
     """Rows of one name added up, dearest first."""
-    found: dict[str, Row] = {}
+    found: dict[str, SpendingRow] = {}
     for row in rows:
-        found[row.name] = found.get(row.name, Row(row.name)).plus(*row[1:])
+        found[row.name] = found.get(row.name, SpendingRow(row.name)).plus(*row[1:])
     return sorted(found.values(), key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
 
 
 def by_call(
     calls: Iterable[Call], costs: Mapping[str, Cost | None], name: Callable[[Call], str] = lambda call: ""
-) -> list[Row]:
+) -> list[SpendingRow]:
     """Rows of calls with one name (their model, thread, day ...), dearest first."""
     return merged(row_of(call, costs.get(call.id), name(call)) for call in calls)
 
 
-def row_of(call: Call, cost: Cost | None, name: str) -> Row:
+def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if call.usage is None:
-        return Row(name, calls=1)
+        return SpendingRow(name, calls=1)
     usd = known_usd(call, cost)
-    return Row(name, usd, call.usage.input + call.usage.output, 1, int(usd is None))
+    return SpendingRow(name, usd, call.usage.input + call.usage.output, 1, int(usd is None))
 
 
 def by_category(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own: frozenset[str] | None = None
-) -> list[Row]:
+) -> list[SpendingRow]:
     """What each category of block cost as input; then what is not recorded, output, and what no block stands for.
 
     With `own`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
     """
-    rows: list[Row] = []
+    rows: list[SpendingRow] = []
     for thread in threads:
         sums = thread.ledger.categories(thread.ledger.done)
-        rows += [Row(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
+        rows += [SpendingRow(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
         rows += _rest(thread, costs, own, sum(sums[:-1]), NOT_RECORDED)
     return merged(rows)
 
 
 def by_tool(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], names: Names, own: frozenset[str] | None = None
-) -> list[Row]:
+) -> list[SpendingRow]:
     """What each tool cost as input, by its definition, calls and results; then everything else of the context.
 
     `own` as for `by_category`.
     """
-    rows: list[Row] = []
+    rows: list[SpendingRow] = []
     for thread in threads:
         tree, spent = thread.tree, 0.0
         for node in thread.nodes():
             if CATEGORIES[tree[node].category] in _TOOLS and (usd := thread.input_usd(node)):
                 spent += usd
-                rows.append(Row(names.label(tree[node]), usd))
+                rows.append(SpendingRow(names.label(tree[node]), usd))
         rows += _rest(thread, costs, own, spent, CONVERSATION)
     return merged(rows)
 
 
 def _rest(
     thread: ThreadCosts, costs: Mapping[str, Cost | None], own: frozenset[str] | None, spent: float, name: str
-) -> list[Row]:
+) -> list[SpendingRow]:
     """What is left of a thread's cost when `spent` of its input is shared out: `name` takes the rest of the input."""
     known = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
     listed = [cost for _, cost in known if cost is not None]
     input_ = sum(cost.usd - cost.output - cost.other for cost in listed)
     recorded = [usd for call, cost in known if cost is None and (usd := known_usd(call, None)) is not None]
     rows = [
-        Row(name, input_ - spent),
-        Row(OUTPUT, sum(cost.output for cost in listed)),
-        Row(OTHER, sum(cost.other for cost in listed)),
-        Row(RECORDED, sum(recorded)),
+        SpendingRow(name, input_ - spent),
+        SpendingRow(OUTPUT, sum(cost.output for cost in listed)),
+        SpendingRow(OTHER, sum(cost.other for cost in listed)),
+        SpendingRow(RECORDED, sum(recorded)),
     ]
     return [row for row in rows if row.usd]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ctxtui.analysis.latency import Latency, latencies
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.analysis.money.savings import Cure
-from ctxtui.analysis.money.spending import Row, merged
+from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.core.call import Call
 
 
@@ -35,7 +35,7 @@ class Statement:
     cures: list[Cure] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
-    tools: list[Row] = field(default_factory=list)
+    tools: list[SpendingRow] = field(default_factory=list)
     """What each tool cost as input; the rest of the context, output and others last in their rows' own names."""
     subscription: bool = False
     peak: int = 0

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ctxtui.cache.outcome import EXPIRED, LOOKBACK, MINIMUM, NEVER, NO_MARKER, NOT_YET, Outcome, Reason
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Mark, Prompt
+from ctxtui.cache.outcome import EXPIRED, LOOKBACK, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Reason
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt, CacheMark
 
 GRACE: Final = 0.0
 """Seconds that an entry is taken to outlive its lifetime, which is a minimum (unverified, facts §12)."""
@@ -37,13 +37,13 @@ class Anthropic:
         other.entries, other._last = dict(self.entries), self._last
         return other
 
-    def ask(self, prompt: Prompt, at: float) -> Outcome:
+    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What a request would read and write now; changes nothing."""
         rules, _, marks, tokens, total, _, _ = prompt
         if not marks:
-            return Outcome(prompt, at, reasons=(Reason(NO_MARKER),))
+            return CacheOutcome(prompt, at, reasons=(Reason(NO_MARKER),))
         noted: list[Reason] = []
-        new: list[tuple[Mark, int]] = []
+        new: list[tuple[CacheMark, int]] = []
         renewed: list[bytes] = []
         hit = self._hit(marks, at, rules.lookback, noted)
         read, after, life = 0, 0, None
@@ -65,9 +65,9 @@ class Anthropic:
             short = rules.minimum - tokens(marks[-1].spot.node)
             noted.append(Reason(MINIMUM, marks[-1].spot, short))
         entered = tuple([(mark.spot.key, mark.life) for mark, _ in new])
-        return Outcome(prompt, at, read, split(read, new), hit, entered, tuple(renewed), life, tuple(noted))
+        return CacheOutcome(prompt, at, read, split(read, new), hit, entered, tuple(renewed), life, tuple(noted))
 
-    def _hit(self, marks: tuple[Mark, ...], at: float, lookback: int, noted: list[Reason]) -> Spot | None:
+    def _hit(self, marks: tuple[CacheMark, ...], at: float, lookback: int, noted: list[Reason]) -> PrefixEnd | None:
         """The deepest place that may be read; what was in the way of a deeper one is noted."""
         entries = self.entries
         last = marks[-1]
@@ -92,7 +92,9 @@ class Anthropic:
             noted.append(Reason(NEVER, last.spot))
         return None
 
-    def _beyond(self, marks: tuple[Mark, ...], hit: Spot | None, at: float, lookback: int, noted: list[Reason]) -> None:
+    def _beyond(
+        self, marks: tuple[CacheMark, ...], hit: PrefixEnd | None, at: float, lookback: int, noted: list[Reason]
+    ) -> None:
         """Note the deepest live entry that no marker's window reaches."""
         last = marks[-1].spot
         if at > self._last + GRACE:
@@ -109,15 +111,15 @@ class Anthropic:
                 noted.append(Reason(LOOKBACK, spot, nearest - spot.number - lookback + 1))
                 return
 
-    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
         """The places of live entries on the prompt's path, the deepest first, with their lifetimes."""
         return [(spot, self.entries[spot.key][2]) for spot in prompt.last.back() if self._live(spot, at)]
 
-    def _live(self, spot: Spot, at: float) -> bool:
+    def _live(self, spot: PrefixEnd, at: float) -> bool:
         entry = self.entries.get(spot.key)
         return entry is not None and entry[1] <= at <= entry[0] + GRACE
 
-    def take(self, outcome: Outcome, began: float) -> None:
+    def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent and its answer `began` (Unix seconds): from then on others can read what it wrote.
 
         Where the request had a marker, each result of a tool that the provider ran in the answer is an entry too, for
@@ -141,7 +143,7 @@ class Anthropic:
                 until, ready, old = before
                 entries[key] = (max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)
 
-    def _serve(self, prompt: Prompt, at: float, began: float) -> None:
+    def _serve(self, prompt: CachedPrompt, at: float, began: float) -> None:
         assert prompt.answer is not None
         life = min(prompt.rules.lives.values())
         for spot in prompt.answer.back():
@@ -152,7 +154,7 @@ class Anthropic:
                 self._last = max(self._last, at + life)
 
 
-def split(read: int, new: Sequence[tuple[Mark, int]]) -> tuple[tuple[float, int], ...]:
+def split(read: int, new: Sequence[tuple[CacheMark, int]]) -> tuple[tuple[float, int], ...]:
     """The writes of a request that read `read` tokens, by lifetime in seconds, the longest first.
 
     `new` are the markers behind the hit in prompt order, each with the tokens of its prefix. Up to the last marker of

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NOT_YET, Outcome, Reason
-from ctxtui.cache.prefix_history import Trail, Use
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Prompt
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NOT_YET, CacheOutcome, Reason
+from ctxtui.cache.prefix_history import PrefixHistory, Use
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt
+from ctxtui.cache.rules import CacheRules
 
 
-def counted(rules: Rules, common: int, total: int) -> int:
+def counted(rules: CacheRules, common: int, total: int) -> int:
     """What is reported as read when `common` of `total` tokens are in the cache: whole steps, and only from the
     minimum on."""
     held = min(common, total - rules.spare)
@@ -23,23 +23,23 @@ def counted(rules: Rules, common: int, total: int) -> int:
 class Automatic:
     """Every prefix of every request, for as long as it is used now and then."""
 
-    def __init__(self, trail: Trail | None = None) -> None:
-        self.trail = trail or Trail()
+    def __init__(self, trail: PrefixHistory | None = None) -> None:
+        self.trail = trail or PrefixHistory()
 
     def copy(self) -> Automatic:
         """A cache of its own with the same prefixes."""
         return Automatic(self.trail.copy())
 
-    def ask(self, prompt: Prompt, at: float) -> Outcome:
+    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What a request would read now; changes nothing."""
         rules = prompt.rules
         hit = self.trail.deepest(prompt.last, self._holds(at, rules.retention))
         common = prompt.tokens(hit.node) if hit else 0
         read = counted(rules, common, prompt.total)
         reasons = () if read else self._why(prompt, at, common)
-        return Outcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
+        return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
-    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
         """The longest prefix that is cached; every shorter one is with it."""
         hit = self.trail.deepest(prompt.last, self._holds(at, prompt.rules.retention))
         return [(hit, prompt.rules.retention)] if hit else []
@@ -57,7 +57,7 @@ class Automatic:
 
         return holds
 
-    def _why(self, prompt: Prompt, at: float, common: int) -> tuple[Reason, ...]:
+    def _why(self, prompt: CachedPrompt, at: float, common: int) -> tuple[Reason, ...]:
         known = self.trail.known(prompt.last)
         if known is None:
             return (Reason(NEVER),)
@@ -69,7 +69,7 @@ class Automatic:
             return (Reason(NOT_YET, known, min(use.ready for use in uses) - at),)
         return (Reason(EXPIRED, known, at - max(use.at for use in uses) - prompt.rules.retention),)
 
-    def take(self, outcome: Outcome, began: float) -> None:
+    def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent and its answer `began` (Unix seconds)."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ctxtui.cache.engines.anthropic import Entry, split
-from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, Outcome, Reason
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Mark, Prompt
+from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Reason
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt, CacheMark
 
 ENDS_LOOKED_UP: Final = 21
 """Implicit breakpoints that are looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
@@ -19,7 +19,7 @@ _EXPLICIT: Final = b"explicit"
 
 
 class _Candidate(NamedTuple):
-    spot: Spot
+    spot: PrefixEnd
     key: bytes
     life: float
 
@@ -34,14 +34,14 @@ class Breakpoints:
         """A cache of its own with the same entries."""
         return Breakpoints(dict(self.entries))
 
-    def ask(self, prompt: Prompt, at: float) -> Outcome:
+    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What a request would read and write now; changes nothing."""
         rules = prompt.rules
         marked = [_Candidate(mark.spot, mark.spot.key + _EXPLICIT, mark.life) for mark in prompt.marks]
         life = rules.seconds(rules.life)
         implied = [] if prompt.explicit else [_Candidate(s, s.ended, life) for s in ends(prompt.last)]
         if not marked and not implied:
-            return Outcome(prompt, at, reasons=(Reason(NO_MARKER),))
+            return CacheOutcome(prompt, at, reasons=(Reason(NO_MARKER),))
         found, noted = self._hit([*marked[-rules.lookback :], *implied], at)
         hit = found.spot if found else None
         read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
@@ -54,11 +54,11 @@ class Breakpoints:
         if not new and not hit:
             last = to_write[-1].spot
             noted = [*noted, Reason(MINIMUM, last, rules.minimum - prompt.tokens(last.node))]
-        charged = [(Mark(one.spot, one.life), tokens) for one, tokens in new]
+        charged = [(CacheMark(one.spot, one.life), tokens) for one, tokens in new]
         entered = tuple((one.key, one.life) for one, _ in new)
         renewed = tuple(c.key for c in (*marked, *implied) if hit and c.spot.number <= hit.number and self._live(c, at))
         lasts = new[-1][0].life if new else self.entries[found.key][2] if found else None
-        return Outcome(prompt, at, read, split(read, charged), hit, entered, renewed, lasts, tuple(noted))
+        return CacheOutcome(prompt, at, read, split(read, charged), hit, entered, renewed, lasts, tuple(noted))
 
     def _hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
         noted: list[Reason] = []
@@ -75,7 +75,7 @@ class Breakpoints:
                 return one, noted
         return None, noted or [Reason(NEVER)]
 
-    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
         """The places of live entries on the prompt's path, the deepest first, with their lifetimes."""
         found = []
         for spot in prompt.last.back():
@@ -88,7 +88,7 @@ class Breakpoints:
         entry = self.entries.get(one.key)
         return entry is not None and entry[1] <= at <= entry[0]
 
-    def take(self, outcome: Outcome, began: float) -> None:
+    def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent and its answer `began` (Unix seconds)."""
         entries, at = self.entries, outcome.at
         for key in outcome.renewed:
@@ -100,11 +100,11 @@ class Breakpoints:
             entries[key] = (at + life, min(before[1], began) if before and live else began, life)
 
 
-def ends(last: Spot) -> Iterator[Spot]:
+def ends(last: PrefixEnd) -> Iterator[PrefixEnd]:
     """The places of implicit breakpoints, the latest first: ends of user messages, of runs of tool outputs, and of the
     initial developer block."""
     found = 0
-    after: Spot | None = None
+    after: PrefixEnd | None = None
     for spot in last.back():
         if _ends(spot, after):
             yield spot
@@ -114,7 +114,7 @@ def ends(last: Spot) -> Iterator[Spot]:
         after = spot
 
 
-def _ends(spot: Spot, after: Spot | None) -> bool:
+def _ends(spot: PrefixEnd, after: PrefixEnd | None) -> bool:
     if after is None:
         return spot.role in _RESULTS or spot.role not in ("assistant", "model")
     if spot.role in _RESULTS:

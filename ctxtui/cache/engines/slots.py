@@ -6,10 +6,10 @@ import math
 from typing import Final
 
 from ctxtui.cache.engines.automatic import counted
-from ctxtui.cache.outcome import NEVER, Outcome, Reason
-from ctxtui.cache.prefix_history import Trail
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.outcome import NEVER, CacheOutcome, Reason
+from ctxtui.cache.prefix_history import PrefixHistory
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt
 
 SIMILAR: Final = 0.1
 """Share of a prompt that a slot must hold to be chosen for it; else the slot unused for longest is (the server's
@@ -20,26 +20,26 @@ _FREE: Final = -1
 class Slots:
     """What the slots hold: numbers of requests on the trail, the slot used last at the end."""
 
-    def __init__(self, trail: Trail | None = None, slots: tuple[int, ...] = ()) -> None:
-        self.trail = trail or Trail()
+    def __init__(self, trail: PrefixHistory | None = None, slots: tuple[int, ...] = ()) -> None:
+        self.trail = trail or PrefixHistory()
         self.slots = slots
 
     def copy(self) -> Slots:
         """A server of its own in the same state."""
         return Slots(self.trail.copy(), self.slots)
 
-    def ask(self, prompt: Prompt, at: float) -> Outcome:
+    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What a request would read now; changes nothing."""
         _, hit = self._chosen(prompt)
         read = counted(prompt.rules, prompt.tokens(hit.node), prompt.total) if hit else 0
-        return Outcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
+        return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
-    def held(self, prompt: Prompt, at: float) -> list[tuple[Spot, float]]:
+    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
         """The longest prefix in the slot that would take the prompt; it lives until the slot is used otherwise."""
         _, hit = self._chosen(prompt)
         return [(hit, math.inf)] if hit else []
 
-    def take(self, outcome: Outcome, began: float) -> None:
+    def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent: its slot now holds it, and its answer where that is known."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
@@ -47,7 +47,7 @@ class Slots:
         rest = tuple(slot for slot in self.slots if slot != chosen)
         self.slots = (*rest, self.trail.enter(last, hit, outcome.at, began))
 
-    def _chosen(self, prompt: Prompt) -> tuple[int, Spot | None]:
+    def _chosen(self, prompt: CachedPrompt) -> tuple[int, PrefixEnd | None]:
         """The slot that takes `prompt` (`_FREE`: an empty one), and the longest prefix that it holds."""
         best = self._held(prompt, self.slots)
         if best is not None and prompt.tokens(best.node) > SIMILAR * prompt.total:
@@ -57,7 +57,7 @@ class Slots:
             return _FREE, None
         return self.slots[0], self._held(prompt, self.slots[:1])
 
-    def _held(self, prompt: Prompt, slots: tuple[int, ...]) -> Spot | None:
+    def _held(self, prompt: CachedPrompt, slots: tuple[int, ...]) -> PrefixEnd | None:
         def holds(owner: int, number: int) -> bool:
             return any(self.trail.has(slot, owner, number) for slot in slots)
 

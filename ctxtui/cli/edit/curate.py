@@ -21,7 +21,7 @@ from ctxtui.core import canonical
 from ctxtui.core.edit_json import to_json
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.legality.violation import Violation
-from ctxtui.curation.price.price_tag import Moment
+from ctxtui.curation.price.price_tag import ApplyMoment
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.views.text import numbers
@@ -155,9 +155,9 @@ def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
 
 def _applied(loaded: Loaded, thread: str, settings: Any) -> tuple[Edit, ...]:
     """The edits that were applied on the screen."""
-    from ctxtui.services.editing.overlay import Overlays
+    from ctxtui.services.editing.overlay import SessionEdits
 
-    found = Overlays(loaded, settings).of(thread).applied
+    found = SessionEdits(loaded, settings).of(thread).applied
     if not found:
         note("no edit is applied: `a` in the inspector applies what is staged")
     return found
@@ -233,7 +233,7 @@ def lines(found: Curation, lost: Sequence[str], violations: Sequence[Violation])
         yield f"not carried over: {line}"
 
 
-def _moment(moment: Moment) -> str:
+def _moment(moment: ApplyMoment) -> str:
     back = "never" if moment.pays_back is None else "at once" if not moment.pays_back else f"{moment.pays_back:,} calls"
     once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
     return f"{moment.name:<12}{once:>10}{later:>10}{back if moment.once is not None else '?':>12}"

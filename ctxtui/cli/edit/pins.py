@@ -27,12 +27,12 @@ from ctxtui.cli.output import note, write, write_json
 @click.pass_context
 def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool) -> None:
     """The pinned blocks of a session."""
-    from ctxtui.services.editing.overlay import Overlays
+    from ctxtui.services.editing.overlay import SessionEdits
     from ctxtui.services.editing.pins import as_text, command, pinned
 
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    overlays = Overlays(loaded, settings)
+    overlays = SessionEdits(loaded, settings)
     edits = [edit for thread in loaded.session.threads for edit in overlays.of(thread).in_force]
     found = pinned(loaded.session, edits)
     if hook:

@@ -13,7 +13,7 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
-    from ctxtui.curation.legality.faults import Fault
+    from ctxtui.curation.legality.faults import PlacedViolation
     from ctxtui.services.editing.repair import Diagnosis
     from ctxtui.services.recordings.recording import Loaded
 
@@ -74,7 +74,7 @@ def _lines(found: Diagnosis, loaded: Loaded) -> list[str]:
     return told
 
 
-def _where(found: Diagnosis, loaded: Loaded, fault: Fault) -> str:
+def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
     from ctxtui.services.editing.repair import line_of
 
     words = f"{one_line(fault.violation.message)} @ {fault.violation.path}"
@@ -88,7 +88,7 @@ def _where(found: Diagnosis, loaded: Loaded, fault: Fault) -> str:
 def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     from ctxtui.services.editing.repair import line_of
 
-    def fault(one: Fault) -> dict[str, Any]:
+    def fault(one: PlacedViolation) -> dict[str, Any]:
         known = one.position >= 0
         return {
             "path": one.violation.path,

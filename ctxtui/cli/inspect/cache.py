@@ -76,9 +76,9 @@ def _gap() -> Any:
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
     from ctxtui.core.session import MAIN
     from ctxtui.services.editing.next_request import coming_of
-    from ctxtui.services.editing.overlay import Overlays
+    from ctxtui.services.editing.overlay import SessionEdits
 
-    edits = Overlays(loaded, settings).of(MAIN).applied
+    edits = SessionEdits(loaded, settings).of(MAIN).applied
     return coming_of(loaded.session, counter, settings, edits=edits)
 
 

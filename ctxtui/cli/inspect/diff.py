@@ -11,7 +11,7 @@ import click
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.diff import Side
+from ctxtui.analysis.content.diff import DiffSide
 from ctxtui.analysis.content.diff import diff as made
 from ctxtui.analysis.content.volatile import Unsteady, unsteady
 from ctxtui.cli.context import config_of, opened
@@ -27,7 +27,7 @@ DIFFERENT: Final = 1
 _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>\d*)")
 
 
-class Context(NamedTuple):
+class NamedContext(NamedTuple):
     """A context as it is named: a recording, a thread of it ("": the main one), a call's number (0: the last)."""
 
     name: str
@@ -70,15 +70,17 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
     return 0 if found.same else DIFFERENT
 
 
-def named(text: str) -> Context:
+def named(text: str) -> NamedContext:
     """What `text` names: ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``; a file of that very name goes first."""
     found = _CALL.fullmatch(text)
     if found is None or os.path.lexists(Path(text).expanduser()):
-        return Context(text)
-    return Context(found["name"], found["thread"] or "", int(found["number"] or 0))
+        return NamedContext(text)
+    return NamedContext(found["name"], found["thread"] or "", int(found["number"] or 0))
 
 
-def _sides(one: Context, other: Context, settings: Settings) -> tuple[tuple[Side, Loaded], tuple[Side, Loaded]]:
+def _sides(
+    one: NamedContext, other: NamedContext, settings: Settings
+) -> tuple[tuple[DiffSide, Loaded], tuple[DiffSide, Loaded]]:
     recordings = {name: opened(name, settings) for name in dict.fromkeys((one.name, other.name))}
     chosen = [choose(recordings[each.name].session, each.thread, each.number) for each in (one, other)]
     books: dict[str, Book] = {}
@@ -87,12 +89,13 @@ def _sides(one: Context, other: Context, settings: Settings) -> tuple[tuple[Side
             books[name] = book_for(loaded.session, counter, settings)
             count_all(books[name], counter)
     first, second = (
-        (Side(books[each.name], call), recordings[each.name]) for each, call in zip((one, other), chosen, strict=True)
+        (DiffSide(books[each.name], call), recordings[each.name])
+        for each, call in zip((one, other), chosen, strict=True)
     )
     return first, second
 
 
-def _unsteady(before: Side, after: Side) -> list[tuple[Side, list[Unsteady]]]:
+def _unsteady(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[Unsteady]]]:
     """The blocks that change within the run of each thread that is compared."""
     threads = {(id(side.book), side.chosen.thread): side for side in (before, after)}
     return [(side, unsteady(side.book.session, side.chosen.thread)) for side in threads.values()]

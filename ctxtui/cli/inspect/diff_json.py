@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, Side, since
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, since
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.category import CATEGORIES
@@ -16,7 +16,7 @@ Since = Callable[[int], int]
 
 
 def as_fields(
-    found: Diff, steady: Sequence[tuple[Side, Sequence[Unsteady]]], loaded: tuple[Loaded, Loaded]
+    found: Diff, steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
     """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
     first, begun = found.first, (since(found.a), since(found.b))
@@ -33,7 +33,7 @@ def as_fields(
     }
 
 
-def _side(side: Side, loaded: Loaded) -> dict[str, Any]:
+def _side(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
     about, chosen = side.book.session.about, side.chosen
     return {
         "id": about.id or loaded.name,
@@ -69,7 +69,7 @@ def _change(found: Diff, change: Change, begun: tuple[Since, Since]) -> dict[str
     }
 
 
-def _digest(side: Side, node: int | None) -> str | None:
+def _digest(side: DiffSide, node: int | None) -> str | None:
     return side.tree[node].block.digest if node is not None else None
 
 
@@ -80,7 +80,7 @@ def _words(found: Diff, change: Change) -> list[list[str]]:
     return [list(piece) for piece in word_diff(before, after)]
 
 
-def _unsteady(side: Side, one: Unsteady) -> dict[str, Any]:
+def _unsteady(side: DiffSide, one: Unsteady) -> dict[str, Any]:
     node = side.tree[one.nodes[-1]]
     return {
         "thread": side.chosen.thread,

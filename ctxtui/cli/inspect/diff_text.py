@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, Side
+from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.analysis.short_names import short_model
@@ -27,7 +27,7 @@ _ROWS = 40
 
 def print_text(
     found: Diff,
-    steady: Sequence[tuple[Side, Sequence[Unsteady]]],
+    steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]],
     loaded: tuple[Loaded, Loaded],
     settings: Settings,
     *,
@@ -94,7 +94,7 @@ def _changes(found: Diff, whole: bool) -> Iterator[list[Span]]:
             yield from _word_lines(found, change, whole)
 
 
-def _steady(steady: Sequence[tuple[Side, Sequence[Unsteady]]]) -> Iterator[list[Span]]:
+def _steady(steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]]) -> Iterator[list[Span]]:
     rows = [(side, one) for side, some in steady for one in some]
     if not rows:
         return

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.analysis.content.duplicates import Repeat
-from ctxtui.analysis.content.tools import Server, ToolUse, used
+from ctxtui.analysis.content.tools import ToolServer, ToolUse, used
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.phases import Phase, phases
 from ctxtui.analysis.growth.thread_tree import Kin, family
@@ -23,11 +23,11 @@ from ctxtui.services.study.phase_rules import begun
 
 
 @dataclass(frozen=True)
-class Asked:
+class ListInputs:
     """What a list is made of: the counted `book`, the call, the recording, the settings."""
 
     book: Book
-    chosen: Chosen
+    chosen: ChosenCall
     loaded: Loaded
     settings: Settings
     rule: str = ""
@@ -41,7 +41,7 @@ class Asked:
         return family(session, {id_: price(call) for id_, call in session.calls.items()})
 
     @property
-    def servers(self) -> list[Server]:
+    def servers(self) -> list[ToolServer]:
         """The tools of the call's context, with the calls of the thread so far."""
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
         use.show(call.sent_head)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ctxtui.analysis.content.diff import Side
+from ctxtui.analysis.content.diff import DiffSide
 from ctxtui.analysis.content.tools import totals as tool_totals
 from ctxtui.analysis.growth.phases import typical
-from ctxtui.cli.inspect.list_inputs import Asked
+from ctxtui.cli.inspect.list_inputs import ListInputs
 from ctxtui.cli.paint import rule, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
@@ -29,7 +29,7 @@ _MOST: Final = 40
 """Blocks that are printed; JSON has all."""
 
 
-def heaviest(asked: Asked) -> list[dict[str, Any]]:
+def heaviest(asked: ListInputs) -> list[dict[str, Any]]:
     """The member ``heaviest``: every block that is read, the one that carried most first."""
     return [
         {
@@ -45,7 +45,7 @@ def heaviest(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def _block(asked: Asked, node: int) -> dict[str, Any]:
+def _block(asked: ListInputs, node: int) -> dict[str, Any]:
     here = asked.book.session.tree[node]
     return {
         "digest": here.block.digest,
@@ -55,17 +55,17 @@ def _block(asked: Asked, node: int) -> dict[str, Any]:
     }
 
 
-def heaviest_lines(asked: Asked) -> Iterator[list[Span]]:
+def heaviest_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The heaviest blocks for people."""
-    rows = [weight_view.Weighed(one, asked.book.session.tree[one.node].category, None) for one in asked.weighed]
+    rows = [weight_view.HeavyBlock(one, asked.book.session.tree[one.node].category, None) for one in asked.weighed]
     yield rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
     yield weight_view.heads(width() - 1, "carry")
-    side = Side(asked.book, asked.chosen)
+    side = DiffSide(asked.book, asked.chosen)
     for row in rows[:_MOST]:
         yield weight_view.draw(row, said(side, row.weight.node), width() - 1, here=False)
 
 
-def repeats(asked: Asked) -> dict[str, Any]:
+def repeats(asked: ListInputs) -> dict[str, Any]:
     """The member ``repeats``: what could go, and why."""
     found = asked.repeats
     return {
@@ -84,9 +84,9 @@ def repeats(asked: Asked) -> dict[str, Any]:
     }
 
 
-def repeat_lines(asked: Asked) -> Iterator[list[Span]]:
+def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The repeats for people."""
-    tree, side = asked.book.session.tree, Side(asked.book, asked.chosen)
+    tree, side = asked.book.session.tree, DiffSide(asked.book, asked.chosen)
     rows = repeat_view.ordered(
         [
             repeat_view.Repeated(
@@ -102,7 +102,7 @@ def repeat_lines(asked: Asked) -> Iterator[list[Span]]:
         yield repeat_view.draw(row, said(side, row.repeat.node), width() - 1, here=False)
 
 
-def phases(asked: Asked) -> dict[str, Any]:
+def phases(asked: ListInputs) -> dict[str, Any]:
     """The member ``phases``: by rule and by the user's names, in order."""
     rows = asked.phases
     grown, each = typical(rows)
@@ -128,7 +128,7 @@ def phases(asked: Asked) -> dict[str, Any]:
     }
 
 
-def phase_lines(asked: Asked) -> Iterator[list[Span]]:
+def phase_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The phases for people."""
     rows = asked.phases
     yield rule("phases", "".join(span.text for span in view.summary(rows)))
@@ -139,7 +139,7 @@ def phase_lines(asked: Asked) -> Iterator[list[Span]]:
         yield view.draw(row, most, width() - 1, here=False, shown=shown)
 
 
-def threads(asked: Asked) -> list[dict[str, Any]]:
+def threads(asked: ListInputs) -> list[dict[str, Any]]:
     """The member ``threads``: as a tree, in order."""
     return [
         {
@@ -161,7 +161,7 @@ def threads(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def thread_lines(asked: Asked) -> Iterator[list[Span]]:
+def thread_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The threads for people."""
     rows = asked.family
     yield rule("threads", f"{len(rows):,}")
@@ -170,7 +170,7 @@ def thread_lines(asked: Asked) -> Iterator[list[Span]]:
         yield thread_view.draw_kin(kin, width() - 1, shown=kin.id == asked.chosen.thread, here=False)
 
 
-def tools(asked: Asked) -> list[dict[str, Any]]:
+def tools(asked: ListInputs) -> list[dict[str, Any]]:
     """The member ``tools``: by server."""
     return [
         {
@@ -187,7 +187,7 @@ def tools(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def tool_lines(asked: Asked) -> Iterator[list[Span]]:
+def tool_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The tools for people."""
     servers = asked.servers
     source = asked.book.session.about.source

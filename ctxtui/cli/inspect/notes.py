@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxtui.analysis.content.notes import Marked, Standing, standing
+from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
@@ -35,7 +35,7 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
     """Print notes and bookmarks."""
     config = config_of(context)
     if name is None:
-        rows = [Standing(note) for note in every_note(config.settings)]
+        rows = [PlacedNote(note) for note in every_note(config.settings)]
     else:
         rows = list(marked(opened(name, config.settings), config.settings).order)
     if as_json:
@@ -44,12 +44,12 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
         _print(Painter(config.settings.glyphs), rows, placed=name is not None)
 
 
-def marked(loaded: Loaded, settings: Settings) -> Marked:
+def marked(loaded: Loaded, settings: Settings) -> SessionNotes:
     """The notes of a recording, and where they stand."""
     return standing(loaded.session, Notebook(loaded, settings).read())
 
 
-def of_context(found: Marked, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:
+def of_context(found: SessionNotes, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:
     """The notes on a call and on the blocks of its context, whose last one is `head`, as ``show --json`` has them."""
     nodes = set(tree.path(head)) if found.nodes else set()
     rows = [one for one in found.order if one.note.call == call and call]
@@ -57,11 +57,11 @@ def of_context(found: Marked, tree: Tree, head: int, call: str) -> list[dict[str
     return [_fields(one, placed=True) for one in rows]
 
 
-def _equals(found: Marked, one: Standing) -> set[int]:
+def _equals(found: SessionNotes, one: PlacedNote) -> set[int]:
     return {node for node, note in found.nodes.items() if note.target == one.note.target}
 
 
-def _fields(one: Standing, *, placed: bool) -> dict[str, Any]:
+def _fields(one: PlacedNote, *, placed: bool) -> dict[str, Any]:
     note = one.note
     return {
         "session": note.session,
@@ -77,7 +77,7 @@ def _fields(one: Standing, *, placed: bool) -> dict[str, Any]:
     }
 
 
-def _print(painter: Painter, rows: list[Standing], *, placed: bool) -> None:
+def _print(painter: Painter, rows: list[PlacedNote], *, placed: bool) -> None:
     last = ""
     for one in rows:
         note = one.note

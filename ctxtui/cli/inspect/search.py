@@ -81,19 +81,19 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 
 def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searcher, list[SessionSummary]]:
     # Imported here: a command's help needs none of it.
-    from ctxtui.services.search.library_search import Filter, Searcher
+    from ctxtui.services.search.library_search import BlockFilter, Searcher
     from ctxtui.services.search.pattern import Pattern
 
-    wanted = Filter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
+    wanted = BlockFilter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
     pattern = Pattern(query, regex=chosen["regex"])
     return Searcher(config.settings, pattern, wanted), _sessions(chosen, config)
 
 
 def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
     """The sessions to be searched, newest first, samples last."""
-    from ctxtui.services.library.library import Shelf
+    from ctxtui.services.library.library import SessionLibrary
 
-    shelf = Shelf(config.settings, Path.cwd())
+    shelf = SessionLibrary(config.settings, Path.cwd())
     if chosen["name"]:
         return _named(chosen["name"], config)
     found = shelf.stored(shelf.placed())

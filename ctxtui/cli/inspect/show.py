@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import Chosen, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.services.config.settings import Settings
@@ -72,16 +72,16 @@ def show(
         fields["notes"] = _notes(chosen, loaded, config.settings)
         write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
     elif asked:
-        from ctxtui.cli.inspect.show_lists import Asked, print_lists
+        from ctxtui.cli.inspect.show_lists import ListInputs, print_lists
 
-        print_lists(Asked(book, chosen, loaded, config.settings, rule), asked)
+        print_lists(ListInputs(book, chosen, loaded, config.settings, rule), asked)
     else:
         from ctxtui.cli.inspect.show_text import print_text
 
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
 
 
-def _notes(chosen: Chosen, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
+def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
     from ctxtui.cli.inspect.notes import marked, of_context
 
     call = chosen.call
@@ -89,8 +89,8 @@ def _notes(chosen: Chosen, loaded: Loaded, settings: Settings) -> list[dict[str,
 
 
 def _lists(
-    book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
+    book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
 ) -> dict[str, Any]:
-    from ctxtui.cli.inspect.show_lists import Asked, as_fields
+    from ctxtui.cli.inspect.show_lists import ListInputs, as_fields
 
-    return as_fields(Asked(book, chosen, loaded, settings, rule), asked)
+    return as_fields(ListInputs(book, chosen, loaded, settings, rule), asked)

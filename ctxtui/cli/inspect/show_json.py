@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, block_figures, figures, growth
 from ctxtui.analysis.labels.figures import (
     LabelFigure,
@@ -28,7 +28,7 @@ UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""
 
 
-def as_json(book: Book, chosen: Chosen, skipped: Iterable[Skipped], name: str, source: str) -> dict[str, Any]:
+def as_json(book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str) -> dict[str, Any]:
     """The fields of ``show --json``; everything in `book` must be counted.
 
     The tokens of the blocks and the residual add up to ``context_tokens``, those of the categories to the blocks'.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, NamedTuple
 
-from ctxtui.cli.inspect.list_inputs import Asked
+from ctxtui.cli.inspect.list_inputs import ListInputs
 from ctxtui.cli.inspect.lists import (
     heaviest,
     heaviest_lines,
@@ -21,22 +21,22 @@ from ctxtui.cli.inspect.lists import (
 from ctxtui.cli.paint import Painter
 from ctxtui.views.text.span import Span
 
-__all__ = ["LISTINGS", "Asked", "as_fields", "print_lists"]
+__all__ = ["LISTINGS", "ListInputs", "as_fields", "print_lists"]
 
 
 class Listing(NamedTuple):
     """A list: its data for scripts, and its lines for people."""
 
-    fields: Callable[[Asked], Any]
-    lines: Callable[[Asked], Iterable[list[Span]]]
+    fields: Callable[[ListInputs], Any]
+    lines: Callable[[ListInputs], Iterable[list[Span]]]
 
 
-def as_fields(asked: Asked, names: Collection[str]) -> dict[str, Any]:
+def as_fields(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
     """The members of ``show --json`` for the lists asked for."""
     return {name: LISTINGS[name].fields(asked) for name in LISTINGS if name in names}
 
 
-def print_lists(asked: Asked, names: Collection[str]) -> None:
+def print_lists(asked: ListInputs, names: Collection[str]) -> None:
     """Print the lists asked for."""
     painter = Painter(asked.settings.glyphs)
     for name, listing in LISTINGS.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
 from ctxtui.analysis.session_events import sentence
 from ctxtui.analysis.short_names import short_model
@@ -14,7 +14,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.inspector.strip_columns import Column, bucketed
+from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
@@ -24,7 +24,7 @@ _SKIPPED = 8
 
 
 def print_text(
-    book: Book, chosen: Chosen, loaded: Loaded, settings: Settings, *, every_block: bool, by_label: bool = False
+    book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, *, every_block: bool, by_label: bool = False
 ) -> None:
     """Print the call; everything in `book` must be counted. `by_label` adds its tokens up by label, not by category."""
     painter = Painter(settings.glyphs)
@@ -43,7 +43,7 @@ def print_text(
             painter.line(line)
 
 
-def _head(book: Book, chosen: Chosen, loaded: Loaded) -> Iterator[list[Span]]:
+def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]]:
     session = book.session
     calls = len(session.thread_calls(chosen.thread))
     where = f"call {chosen.number} of {calls}" if chosen.number else "not sent yet"
@@ -59,7 +59,7 @@ def _head(book: Book, chosen: Chosen, loaded: Loaded) -> Iterator[list[Span]]:
     yield []
 
 
-def _total(book: Book, chosen: Chosen, got: CallFigures, settings: Settings) -> Iterator[list[Span]]:
+def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings) -> Iterator[list[Span]]:
     spread = numbers.interval(got.context_tokens, got.lo, got.hi)
     line = [Span(numbers.exact(got.context_tokens), "bold"), Span(f" tokens {got.method} {spread}".rstrip(), "dim")]
     window = book.session.about.window or book.card(chosen.call.model).window or 0
@@ -134,13 +134,15 @@ def _words(book: Book, figure: BlockFigure) -> str:
     return rest if not label or rest.startswith(label) else f"{label}  {rest}"
 
 
-def _growth(book: Book, chosen: Chosen) -> Iterator[list[Span]]:
+def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
     points = growth(book, chosen.thread)
     if len(points) < 2:
         return
     calls = book.session.thread_calls(chosen.thread)
     columns = [
-        Column(u.cache_read, u.cache_write, u.fresh) if (u := call.usage) else Column(0, 0, point.context_tokens)
+        StripColumn(u.cache_read, u.cache_write, u.fresh)
+        if (u := call.usage)
+        else StripColumn(0, 0, point.context_tokens)
         for call, point in zip(calls, points, strict=True)
     ]
     peak = max(columns, key=lambda c: c.total)

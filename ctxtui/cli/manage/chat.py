@@ -9,7 +9,7 @@ import click
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
-from ctxtui.services.chat.model_choice import NAMES, Wish
+from ctxtui.services.chat.model_choice import NAMES, ModelChoice
 from ctxtui.services.config.config import Config
 
 
@@ -41,7 +41,7 @@ def chat(
     session, _, number = name.rpartition("@") if "@" in name else (name, "", "")
     if number and not number.isdecimal():
         raise WrongUse(f"no call number: {number}", place="--continue", way_out="write ID@12")
-    wish = Wish(provider or "", model, base_url, session, int(number or 0))
+    wish = ModelChoice(provider or "", model, base_url, session, int(number or 0))
     if as_json:
         _told(wish, config_of(context))
         return None
@@ -52,7 +52,7 @@ def chat(
     return run_app(lambda: make_chat(wish, config_of(context), Path.cwd()))
 
 
-def _told(wish: Wish, config: Config) -> None:
+def _told(wish: ModelChoice, config: Config) -> None:
     """Print whom a chat would talk to; nothing is sent to a provider, only local ports are asked."""
     import asyncio
     import os

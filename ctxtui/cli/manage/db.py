@@ -19,7 +19,7 @@ from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.search.index import fill, lacking, settle
 from ctxtui.store.store import Store
 
@@ -224,7 +224,7 @@ def _size(count: int) -> str:
 
 def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
     """Index what is lacking, all of it where `anew`; what was done, as `ctxtui db index --json` prints it."""
-    shelf = Shelf(settings, Path.cwd())
+    shelf = SessionLibrary(settings, Path.cwd())
     sessions = shelf.stored(shelf.placed())
     with Store.open(database(settings.data_dir)) as store:
         if anew:

@@ -14,7 +14,7 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services import doctor as examine
-from ctxtui.services.doctor import Check
+from ctxtui.services.doctor import Finding
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
@@ -45,12 +45,12 @@ def doctor(context: click.Context, as_json: bool) -> int:
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
-def _checks(data_dir: str) -> Iterator[Check]:
+def _checks(data_dir: str) -> Iterator[Finding]:
     yield from examine.checks(Path.cwd(), data_dir, os.environ)
     yield from terminal.checks(os.environ)
 
 
-def _print(painter: Painter, check: Check) -> None:
+def _print(painter: Painter, check: Finding) -> None:
     sign = _SIGN[check.state]
     line = [sign.span, Span(f" {check.name:<24}"), Span(check.text, "dim" if check.state == examine.OK else "ink")]
     painter.line([*line, Span(f"; {check.way_out}", "warn")] if check.way_out else line)

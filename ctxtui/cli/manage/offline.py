@@ -13,7 +13,7 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
-    from ctxtui.offline.http.hosting import Running
+    from ctxtui.offline.http.hosting import RunningProvider
     from ctxtui.offline.http.server import Seen, Server
 
 PORT = 4010
@@ -65,11 +65,11 @@ def offline(
     # Imported here: help needs no web server.
     from ctxtui.offline.faults import Faults, parse
     from ctxtui.offline.http.server import Server
-    from ctxtui.offline.limits import Limits
+    from ctxtui.offline.limits import RateLimits
     from ctxtui.offline.local.servers import Local, LocalModel
     from ctxtui.offline.provider import Provider
 
-    provider = Provider(seed=seed, limits=Limits(requests=rpm, enforced=True) if rpm else Limits())
+    provider = Provider(seed=seed, limits=RateLimits(requests=rpm, enforced=True) if rpm else RateLimits())
     if play is not None:
         from ctxtui.analysis.call_choice import choose
         from ctxtui.services.chat.offline_provider import playback_of
@@ -98,7 +98,7 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
     note("offline provider ended")
 
 
-def _greeting(running: Running) -> str:
+def _greeting(running: RunningProvider) -> str:
     local = running.server.local
     if local is not None:
         return f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c ends"

@@ -14,7 +14,7 @@ import click
 from ctxtui.cli.context import Meter, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
-from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.discover import id_of
 from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
@@ -46,7 +46,7 @@ def sessions(
     Example: ctxtui show "$(ctxtui sessions --json | jq -r '.sessions[0].id')"
     """
     settings = config_of(context).settings
-    shelf = Shelf(settings, Path.cwd())
+    shelf = SessionLibrary(settings, Path.cwd())
     found = _found(shelf, folder, archived)
     found = [s for s in found if s.group == HERE or not here][:limit]
     if figures:
@@ -58,7 +58,7 @@ def sessions(
         _print(Painter(settings.glyphs), found, ids)
 
 
-def _found(shelf: Shelf, folder: str | None, archived: bool) -> list[SessionSummary]:
+def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
     """Sessions newest first, samples behind them, and a note where the database could not be asked."""
     found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.placed())
     if shelf.trouble:
@@ -66,7 +66,7 @@ def _found(shelf: Shelf, folder: str | None, archived: bool) -> list[SessionSumm
     return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
 
 
-def _with_figures(shelf: Shelf, found: list[SessionSummary]) -> list[SessionSummary]:
+def _with_figures(shelf: SessionLibrary, found: list[SessionSummary]) -> list[SessionSummary]:
     meter = Meter("reading") if sys.stderr.isatty() else None
     read: dict[str, SessionSummary] = {}
     for one in shelf.figures(found, Event()):

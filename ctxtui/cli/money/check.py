@@ -17,7 +17,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.auditing import expanded
 from ctxtui.services.counting.count_cache import counter_with_memory
-from ctxtui.services.library.limit_checks import Checked, amount, baseline_for, check, read_baseline, share
+from ctxtui.services.library.limit_checks import CheckedRecording, amount, baseline_for, check, read_baseline, share
 
 
 @click.command(
@@ -75,7 +75,7 @@ def _limits(given: dict[str, Any]) -> Limits:
 
 def _checked(
     names: list[str], settings: Settings, limits: Limits, known: dict[str, dict[str, Any]] | None, tolerance: float
-) -> Iterator[Checked]:
+) -> Iterator[CheckedRecording]:
     with counter_with_memory(settings) as counter:
         for name in names:
             session = opened(name, settings).session
@@ -83,7 +83,7 @@ def _checked(
             yield check(name, session, counter, settings, limits, before, tolerance)
 
 
-def as_json_fields(checked: list[Checked]) -> dict[str, Any]:
+def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:
     """The fields of ``check --json``; its ``files`` serve as a baseline."""
     return {
         "passed": all(one.passed for one in checked),
@@ -99,7 +99,7 @@ def as_json_fields(checked: list[Checked]) -> dict[str, Any]:
     }
 
 
-def as_text(checked: list[Checked]) -> str:
+def as_text(checked: list[CheckedRecording]) -> str:
     """A line per limit and file, and the figures that explain them."""
     lines = []
     for one in checked:
@@ -117,7 +117,7 @@ def _hits(found: Figures) -> str:
     return f"cache: read / input {found.cache_read:.1%}{second}"
 
 
-def as_junit(checked: list[Checked]) -> bytes:
+def as_junit(checked: list[CheckedRecording]) -> bytes:
     """A JUnit report: a suite per recording, a case per limit."""
     root = ElementTree.Element("testsuites", name="ctxtui check")
     for one in checked:

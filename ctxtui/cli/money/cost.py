@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import Row, by_call, by_category, by_tool, merged, summed
+from ctxtui.analysis.money.spending import SpendingRow, by_call, by_category, by_tool, merged, summed
 from ctxtui.cli.context import Meter, SessionName, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
@@ -73,8 +73,8 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     from ctxtui.services.counting.auditing import expanded
     from ctxtui.services.counting.count_cache import counter_with_memory
 
-    rows: list[Row] = []
-    totals: list[Row] = []
+    rows: list[SpendingRow] = []
+    totals: list[SpendingRow] = []
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
@@ -111,7 +111,7 @@ def _accounts(
             yield name, priced(session, book_for(session, counter, settings), settings)
 
 
-def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> list[Row]:
+def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> list[SpendingRow]:
     session = account.session
     if by in (CATEGORY, TOOL):
         costs = {id_: found if id_ in own else None for id_, found in account.costs.items()}
@@ -120,7 +120,7 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
             by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, account.book.names, own)
         )
         unpriced = summed(by_call(calls, account.costs)).unpriced
-        return [*shared, *([Row(UNKNOWN, None, unpriced=unpriced)] if unpriced else [])]
+        return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=unpriced)] if unpriced else [])]
     namers: dict[str, Callable[[Call], str]] = {
         MODEL: lambda call: call.model or UNKNOWN,
         THREAD: lambda call: session.threads[call.thread].label or call.thread,
@@ -132,10 +132,10 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
 
 
 def _all(settings: Settings, by: str) -> Spent:
-    from ctxtui.services.library.library import Shelf
+    from ctxtui.services.library.library import SessionLibrary
     from ctxtui.services.workers.summary_worker import from_store
 
-    shelf = Shelf(settings, Path.cwd())
+    shelf = SessionLibrary(settings, Path.cwd())
     found = [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
@@ -160,8 +160,8 @@ class Spent(NamedTuple):
     """What was asked for: `rows` that add up to `total`; USD `recorded` and `listed` over the calls that have both; the
     `versions` of the price tables; recordings that could not be read."""
 
-    rows: list[Row]
-    total: Row
+    rows: list[SpendingRow]
+    total: SpendingRow
     recorded: float | None = None
     listed: float | None = None
     versions: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ def as_fields(found: Spent, by: str) -> dict[str, Any]:
     }
 
 
-def _counts(row: Row) -> dict[str, int]:
+def _counts(row: SpendingRow) -> dict[str, int]:
     return {"tokens": row.tokens, "calls": row.calls, "unpriced_calls": row.unpriced}
 
 
@@ -202,7 +202,7 @@ def print_text(painter: Painter, found: Spent) -> None:
         painter.line([Span(f"  of calls with both: {same}", "dim")])
 
 
-def _line(row: Row, *, bold: bool) -> list[Span]:
+def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     more = "≥ " if row.unpriced and row.usd is not None else ""
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
     note = f"  {LABEL}" if bold else ""

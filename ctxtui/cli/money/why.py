@@ -75,9 +75,9 @@ def _yesterday(settings: Settings) -> Statement:
 
 
 def _known(settings: Settings) -> list[SessionSummary]:
-    from ctxtui.services.library.library import Shelf
+    from ctxtui.services.library.library import SessionLibrary
 
-    shelf = Shelf(settings, Path.cwd())
+    shelf = SessionLibrary(settings, Path.cwd())
     return [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
 
 

@@ -12,7 +12,7 @@ from ctxtui.core.edit import REPAIR, Edit
 from ctxtui.curation.context import Context
 
 
-class Change(NamedTuple):
+class BlockChange(NamedTuple):
     """What becomes of the block at `position` (node `node` of the tree): `after` is what stands there, None where it
     is out. `why` is "" or the rule by which it had to go with another edit; then `edit` is that of the repair."""
 
@@ -37,7 +37,7 @@ class Insert(NamedTuple):
     edit: Edit
 
 
-class Held(NamedTuple):
+class HeldEdit(NamedTuple):
     """An edit, or its part about `position` (-1: all of it), that is not done, and why."""
 
     edit: Edit
@@ -73,12 +73,12 @@ class Applied:
     """
 
     context: Context
-    changes: Mapping[int, Change] = field(default_factory=dict)
+    changes: Mapping[int, BlockChange] = field(default_factory=dict)
     inserts: tuple[Insert, ...] = ()
     marks: Mapping[int, Edit] = field(default_factory=dict)
     pinned: frozenset[int] = frozenset()
     asleep: tuple[Asleep, ...] = ()
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldEdit, ...] = ()
     repairs: tuple[Edit, ...] = ()
     refused: str = ""
     withheld: tuple[int, ...] = ()

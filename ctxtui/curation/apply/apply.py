@@ -24,13 +24,13 @@ from ctxtui.core.edit import (
     in_force,
 )
 from ctxtui.curation.apply import resolve
-from ctxtui.curation.apply.applied import Applied, Asleep, Held
+from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
 from ctxtui.curation.apply.block_text import changeable
-from ctxtui.curation.apply.insertion import FRONT, SYSTEM, Wish, slot
-from ctxtui.curation.apply.requested import Wanted
+from ctxtui.curation.apply.insertion import FRONT, SYSTEM, Insertion, slot
+from ctxtui.curation.apply.requested import RequestedFates
 from ctxtui.curation.apply.rewrite import REWRITES, rewritten
 from ctxtui.curation.context import THINKING, Context, Message
-from ctxtui.curation.provider_rules import Rules, rules_for
+from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
 SIGNED = "its provider signed this block: it can be stripped, not changed"
 
@@ -40,13 +40,13 @@ ELSEWHERE = "the text that it moves does not stand there"
 _WRITTEN: Final = frozenset({SUMMARIZE, NOTE, HOIST})
 
 
-def apply(context: Context, log: Iterable[Edit], rules: Rules | None = None) -> Applied:
+def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
     """`context` under the append-only `log`, staged and applied edits alike; it changes nothing.
 
     Of several edits of one block the later ones work on what the earlier ones made; a pinned block is changed by no
     other author than the user. `rules` are those of the dialect and model (default: the dialect's).
     """
-    wanted = Wanted()
+    wanted = RequestedFates()
     standing = in_force(log)
     for edit in standing:
         if edit.kind == PIN:
@@ -60,7 +60,7 @@ def apply(context: Context, log: Iterable[Edit], rules: Rules | None = None) -> 
         if not here or (edit.kind == SUMMARIZE and len(here) < len(found)):
             wanted.asleep.append(Asleep(edit, len(found) - len(here)))
         elif edit.kind in _WRITTEN and not str(edit.given.get("text") or "").strip():
-            wanted.held.append(Held(edit, -1, UNWRITTEN))
+            wanted.held.append(HeldEdit(edit, -1, UNWRITTEN))
         else:
             _want(context, wanted, edit, _whole_messages(context, edit, here), own)
     return resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
@@ -83,7 +83,7 @@ def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
     return list(found)
 
 
-def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: set[int]) -> None:
+def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int], own: set[int]) -> None:
     allowed = here
     if edit.kind in REWRITES or edit.kind in (DROP, SUMMARIZE, MOVE):
         allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
@@ -96,7 +96,7 @@ def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: se
     elif edit.kind in REWRITES:
         changed = [position for position in allowed if _rewrite(context, wanted, edit, position)]
         if edit.kind == HOIST and allowed and not changed:
-            wanted.held.append(Held(edit, -1, ELSEWHERE))
+            wanted.held.append(HeldEdit(edit, -1, ELSEWHERE))
             return
     elif edit.kind == BREAKPOINT:
         wanted.marks += [(position, edit) for position in here]
@@ -104,17 +104,17 @@ def _want(context: Context, wanted: Wanted, edit: Edit, here: list[int], own: se
         wanted.new += _news(context, edit, allowed)
 
 
-def _is_protected(wanted: Wanted, edit: Edit, position: int, own: set[int]) -> bool:
+def _is_protected(wanted: RequestedFates, edit: Edit, position: int, own: set[int]) -> bool:
     if position not in wanted.pinned or (
         edit.author == USER and (position in own or edit.kind not in (DROP, SUMMARIZE))
     ):
         return False
     why = "pinned" if position in own else "its call or answer is pinned"
-    wanted.held.append(Held(edit, position, why))
+    wanted.held.append(HeldEdit(edit, position, why))
     return True
 
 
-def _is_movable(context: Context, wanted: Wanted, edit: Edit, position: int) -> bool:
+def _is_movable(context: Context, wanted: RequestedFates, edit: Edit, position: int) -> bool:
     item = context.items[position]
     text = item.block.kind in ("text", "input_text") and item.place.role in ("", "user") and _said(context, position)
     message = context.message_at(position)
@@ -122,7 +122,7 @@ def _is_movable(context: Context, wanted: Wanted, edit: Edit, position: int) -> 
     if message is not None and _stands_there(context, message, edit.given.get("to", "system")):
         why = why or "it stands there already"
     if why:
-        wanted.held.append(Held(edit, position, why))
+        wanted.held.append(HeldEdit(edit, position, why))
     return not why
 
 
@@ -130,7 +130,7 @@ def _stands_there(context: Context, message: Message, to: object) -> bool:
     return message == context.messages[-1] if to == "end" else to == "start" and message.start == slot(context, 0)
 
 
-def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> bool:
+def _rewrite(context: Context, wanted: RequestedFates, edit: Edit, position: int) -> bool:
     """Ask for what `edit` makes of the block at `position`; whether that is another one."""
     block = context.items[position].block
     before = wanted.fate[position][0] if position in wanted.fate else block
@@ -140,32 +140,32 @@ def _rewrite(context: Context, wanted: Wanted, edit: Edit, position: int) -> boo
     if before is None:
         return False
     if not changeable(before) and block.kind not in THINKING | {"header"}:
-        wanted.held.append(Held(edit, position, SIGNED))
+        wanted.held.append(HeldEdit(edit, position, SIGNED))
         return False
     after = rewritten(before, edit)
     if after is None or after != before:
         wanted.put(position, after, edit)
         return True
     if block.kind in THINKING:
-        wanted.held.append(Held(edit, position, SIGNED))
+        wanted.held.append(HeldEdit(edit, position, SIGNED))
     return False
 
 
-def _news(context: Context, edit: Edit, here: list[int]) -> list[Wish]:
+def _news(context: Context, edit: Edit, here: list[int]) -> list[Insertion]:
     """What an edit puts in."""
     given = edit.given
     text = given.get("text")
     text = text if isinstance(text, str) else ""
     if edit.kind == SUMMARIZE:
-        return [Wish(min(here), edit, text, "summary", (min(here), max(here)))]
+        return [Insertion(min(here), edit, text, "summary", (min(here), max(here)))]
     if edit.kind == NOTE:
-        return [Wish(_beside(context, here[0], given.get("where")), edit, text, "meta")]
+        return [Insertion(_beside(context, here[0], given.get("where")), edit, text, "meta")]
     if edit.kind == HOIST:
-        return [Wish(_spot(context, given.get("to", "system")), edit, text)]
+        return [Insertion(_spot(context, given.get("to", "system")), edit, text)]
     if edit.kind == MOVE:
         spot = _spot(context, given.get("to", "system"))
         blocks = [context.items[p].block for p in here]
-        return [Wish(spot, edit, _said(context, p), "memory", None, b) for p, b in zip(here, blocks, strict=True)]
+        return [Insertion(spot, edit, _said(context, p), "memory", None, b) for p, b in zip(here, blocks, strict=True)]
     return []
 
 

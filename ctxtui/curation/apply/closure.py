@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message
-from ctxtui.curation.provider_rules import Rules
+from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammars import ANTHROPIC
 
 PAIR: Final = "a call and its answer go together"
@@ -35,7 +35,7 @@ class Closure:
     """Removals with what they take along, for one context. `spoken` are positions in front of which a new message of
     the user's will stand."""
 
-    def __init__(self, context: Context, rules: Rules, spoken: Iterable[int] = ()) -> None:
+    def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
         self._spoken = sorted(spoken)

@@ -16,7 +16,7 @@ SMALLEST: Final = 40
 _OPENING: Final = re.compile(r"[\[{]")
 
 
-class Rules(NamedTuple):
+class CompactionRules(NamedTuple):
     """What is done to every object: members of a name in `drop` go; `rename` gives others another name; a member in
     `flatten` that is an object becomes the text ``key=value, key=value`` of its members."""
 
@@ -25,10 +25,10 @@ class Rules(NamedTuple):
     flatten: frozenset[str] = frozenset()
 
 
-def rules_of(given: Mapping[str, Json]) -> Rules:
+def rules_of(given: Mapping[str, Json]) -> CompactionRules:
     """The rules in a payload: ``{"drop": [...], "rename": {...}, "flatten": [...]}``."""
     drop, rename, flatten = given.get("drop"), given.get("rename"), given.get("flatten")
-    return Rules(
+    return CompactionRules(
         frozenset(str(one) for one in drop) if isinstance(drop, list) else frozenset(),
         {str(k): str(v) for k, v in rename.items()} if isinstance(rename, dict) else {},
         frozenset(str(one) for one in flatten) if isinstance(flatten, list) else frozenset(),
@@ -66,7 +66,7 @@ def _found(text: str) -> Iterator[tuple[int, int, Json]]:
         at = stop
 
 
-def _apply(value: Json, rules: Rules) -> Json:
+def _apply(value: Json, rules: CompactionRules) -> Json:
     if isinstance(value, list):
         return [_apply(item, rules) for item in value]
     if not isinstance(value, dict):
@@ -76,7 +76,7 @@ def _apply(value: Json, rules: Rules) -> Json:
     }
 
 
-def _member(key: str, item: Json, rules: Rules) -> Json:
+def _member(key: str, item: Json, rules: CompactionRules) -> Json:
     return _flat(item) if key in rules.flatten and isinstance(item, dict) else _apply(item, rules)
 
 

@@ -20,7 +20,7 @@ SYSTEM = -2
 """At the end of the system prompt."""
 
 
-class Wish(NamedTuple):
+class Insertion(NamedTuple):
     """Something new: `text`, or a `block` that is moved, to stand in front of the raw position `at` (or at `FRONT`,
     `SYSTEM`). `inside` are the positions that it stands for: where they lie in one message of which something is left,
     it goes into that message."""
@@ -33,7 +33,7 @@ class Wish(NamedTuple):
     block: Block | None = None
 
 
-def placed(context: Context, wish: Wish, gone: Container[int]) -> Insert:
+def placed(context: Context, wish: Insertion, gone: Container[int]) -> Insert:
     """The insertion that `wish` is, with the positions in `gone` taken out."""
     if wish.at == SYSTEM:
         return _system(context, wish, gone)
@@ -78,7 +78,7 @@ def _free(context: Context, index: int) -> bool:
     )
 
 
-def _message(context: Context, wish: Wish, role: str) -> tuple[Item, ...]:
+def _message(context: Context, wish: Insertion, role: str) -> tuple[Item, ...]:
     made = message(wish.text, role, context.dialect, wish.mark)
     if wish.block is None:
         return made
@@ -86,7 +86,7 @@ def _message(context: Context, wish: Wish, role: str) -> tuple[Item, ...]:
     return head, Item(wish.block, Place("messages", role, wish.mark))
 
 
-def _within(context: Context, wish: Wish, within: Message, gone: Container[int]) -> Insert:
+def _within(context: Context, wish: Insertion, within: Message, gone: Container[int]) -> Insert:
     kept = [p for p in range(within.start + 1, within.stop) if p not in gone]
     kinds = {p: context.items[p].block.kind for p in kept}
     assert wish.inside is not None
@@ -101,7 +101,7 @@ def _within(context: Context, wish: Wish, within: Message, gone: Container[int])
     return Insert(at, (Item(block, Place("messages", within.role, wish.mark)),), wish.edit)
 
 
-def _system(context: Context, wish: Wish, gone: Container[int]) -> Insert:
+def _system(context: Context, wish: Insertion, gone: Container[int]) -> Insert:
     text = wish.text
     first = next((p for p, item in enumerate(context.items) if item.place.section == "messages"), len(context))
     lead = context.messages[0] if context.messages else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.apply.applied import Held
+from ctxtui.curation.apply.applied import HeldEdit
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import MOST_MARKERS
 from ctxtui.wire.cache_markers import takes_marker
@@ -20,11 +20,11 @@ LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 
 def chosen(
     context: Context, wanted: Iterable[tuple[int, Edit]], gone: Container[int]
-) -> tuple[dict[int, Edit], list[Held]]:
+) -> tuple[dict[int, Edit], list[HeldEdit]]:
     """The breakpoint edits that count, by position, and those that are held: later ones give way to earlier ones."""
     standing = {p: ttl for p, ttl in context.markers.items() if p not in gone}
     marks: dict[int, Edit] = {}
-    held: list[Held] = []
+    held: list[HeldEdit] = []
     for position, edit in wanted:
         if position in gone:
             continue
@@ -34,7 +34,7 @@ def chosen(
             continue
         why = _against(context, standing, position, edit)
         if why:
-            held.append(Held(edit, position, why))
+            held.append(HeldEdit(edit, position, why))
         else:
             standing[position] = str(edit.given.get("ttl") or "")
             marks[position] = edit

@@ -17,7 +17,7 @@ REFERENCE: Final = re.compile(r"\{\{REF:([A-Za-z0-9_.-]+)\}\}")
 _NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-class Piece(NamedTuple):
+class OutsidePart(NamedTuple):
     """A stretch of a block's words that stands outside: characters `start` to `stop`, its `name`, and one `line` that
     tells what it is ("" for none)."""
 
@@ -32,19 +32,19 @@ def safe_name(words: str) -> str:
     return _NAME.sub("_", words).strip("_")[:80] or "artifact"
 
 
-def pieces(text: str, given: Mapping[str, Json]) -> list[Piece]:
+def pieces(text: str, given: Mapping[str, Json]) -> list[OutsidePart]:
     """The stretches that a payload takes out of `text`, in order: ``parts`` of it, or the whole under ``name``."""
     listed = given.get("parts")
     if not isinstance(listed, list):
         listed = [given]
-    found: list[Piece] = []
+    found: list[OutsidePart] = []
     at = 0
     for one in listed:
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             continue
         start, stop = one.get("start", 0), one.get("stop", len(text))
         if isinstance(start, int) and isinstance(stop, int) and at <= start < stop <= len(text):
-            found.append(Piece(start, stop, safe_name(one["name"]), str(one.get("line") or "")))
+            found.append(OutsidePart(start, stop, safe_name(one["name"]), str(one.get("line") or "")))
             at = stop
     return found
 

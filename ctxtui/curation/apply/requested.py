@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import MOVE, SUMMARIZE, Edit
-from ctxtui.curation.apply.applied import Asleep, Held
-from ctxtui.curation.apply.insertion import Wish
+from ctxtui.curation.apply.applied import Asleep, HeldEdit
+from ctxtui.curation.apply.insertion import Insertion
 from ctxtui.curation.context import Context
 
 FORCED = "tool_choice names this tool"
@@ -16,15 +16,15 @@ LAST_TOOL = "calls are in the context: one tool must stay defined"
 
 
 @dataclass(slots=True)
-class Wanted:
+class RequestedFates:
     """What edits ask for, by position: `fate` is the block that shall stand there (None: none) and the edit."""
 
     fate: dict[int, tuple[Block | None, Edit]] = field(default_factory=dict)
-    new: list[Wish] = field(default_factory=list)
+    new: list[Insertion] = field(default_factory=list)
     marks: list[tuple[int, Edit]] = field(default_factory=list)
     pinned: set[int] = field(default_factory=set)
     asleep: list[Asleep] = field(default_factory=list)
-    held: list[Held] = field(default_factory=list)
+    held: list[HeldEdit] = field(default_factory=list)
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
         """Ask for `block` at `position`."""
@@ -41,7 +41,7 @@ class Wanted:
     def hold(self, position: int, why: str) -> None:
         """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""
         _, edit = self.fate.pop(position)
-        self.held.append(Held(edit, position, why))
+        self.held.append(HeldEdit(edit, position, why))
         if edit.kind in (SUMMARIZE, MOVE):
             self.forget(edit)
 
@@ -51,7 +51,7 @@ class Wanted:
         self.new = [wish for wish in self.new if wish.edit.id != edit.id]
 
 
-def keep_tools(context: Context, wanted: Wanted) -> None:
+def keep_tools(context: Context, wanted: RequestedFates) -> None:
     """Hold what would take out a tool that the request forces, or the last one while there are calls."""
     tools = context.tools
     out = [p for p in tools if p in wanted.fate and wanted.fate[p][0] is None]

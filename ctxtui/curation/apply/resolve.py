@@ -8,12 +8,12 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import DROP, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, make
 from ctxtui.curation.apply import marker_limits, thinking
-from ctxtui.curation.apply.applied import Applied, Change, Held, Insert
+from ctxtui.curation.apply.applied import Applied, BlockChange, HeldEdit, Insert
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
-from ctxtui.curation.apply.insertion import FRONT, Wish, placed
-from ctxtui.curation.apply.requested import Wanted, keep_tools
+from ctxtui.curation.apply.insertion import FRONT, Insertion, placed
+from ctxtui.curation.apply.requested import RequestedFates, keep_tools
 from ctxtui.curation.context import THINKING, Context
-from ctxtui.curation.provider_rules import Rules
+from ctxtui.curation.provider_rules import ProviderRules
 
 OPENING = "(Earlier messages were removed.)"
 """Put in front where the assistant would speak first, which the provider refuses."""
@@ -25,7 +25,7 @@ _ROUNDS = 4
 """How often closing and placing may disagree; they nearly always settle at the second time."""
 
 
-def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[int]) -> Applied:
+def settled(context: Context, wanted: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
     """What is done of `wanted`."""
     keep_tools(context, wanted)
     _let_covered_go(wanted)
@@ -50,7 +50,7 @@ def settled(context: Context, wanted: Wanted, rules: Rules, pinned: frozenset[in
             )
 
 
-def _let_covered_go(wanted: Wanted) -> None:
+def _let_covered_go(wanted: RequestedFates) -> None:
     """A summary whose blocks all went into a later edit (a summary of summaries) is not said any more."""
     standing = {edit.id for _, edit in wanted.fate.values()}
     wanted.new = [wish for wish in wanted.new if wish.edit.kind != SUMMARIZE or wish.edit.id in standing]
@@ -63,7 +63,7 @@ class _Closed(NamedTuple):
     unsettled: Gone | None = None
 
 
-def _closed(context: Context, wanted: Wanted, rules: Rules) -> _Closed:
+def _closed(context: Context, wanted: RequestedFates, rules: ProviderRules) -> _Closed:
     """Removals closed and news placed. Each depends on the other: a message that goes makes room for what is new, and
     what is new may keep the end of the request the user's."""
     out = sorted(position for position, (block, _) in wanted.fate.items() if block is None)
@@ -89,28 +89,30 @@ def _speaks(one: Insert) -> bool:
     return one.items[0].block.kind == HEADER and one.items[0].place.role == "user"
 
 
-def _hold_new(wanted: Wanted, inserts: list[Insert], clash: Gone) -> bool:
+def _hold_new(wanted: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
     """Hold the edit of the insertion that a clash comes from; whether there is one."""
     guilty = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
     if guilty is None:
         return False
-    wanted.held.append(Held(guilty, -1, clash.why))
+    wanted.held.append(HeldEdit(guilty, -1, clash.why))
     wanted.forget(guilty)
     return True
 
 
-def _inserts(context: Context, new: list[Wish], closure: Closure, rules: Rules) -> list[Insert]:
+def _inserts(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
     made = [placed(context, wish, closure.removed) for wish in new]
     if rules.starts_with_user and (wish := _opening(context, closure)) is not None:
         first = placed(context, wish, closure.removed)
         made = made if any(one.position <= first.position and _speaks(one) for one in made) else [first, *made]
     if rules.keeps_last_thinking and (parted := thinking.joined(context, closure, made)) is not None:
-        made.append(placed(context, Wish(parted.cause, _repair(NOTE, context, [], "", PARTED), PARTED, "meta"), ()))
+        made.append(
+            placed(context, Insertion(parted.cause, _repair(NOTE, context, [], "", PARTED), PARTED, "meta"), ())
+        )
     # What goes into a message comes before a new message at the same place.
     return sorted(made, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
 
 
-def _opening(context: Context, closure: Closure) -> Wish | None:
+def _opening(context: Context, closure: Closure) -> Insertion | None:
     """The message that opens the conversation where the user's first ones are out."""
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
@@ -120,7 +122,7 @@ def _opening(context: Context, closure: Closure) -> Wish | None:
     if first is None or messages[first].role == "user" or _is_compaction(context, first):
         return None
     cause = next(iter(closure.removed.values())).cause
-    return Wish(FRONT, _repair(NOTE, context, [], cause, OPENING), OPENING, "meta")
+    return Insertion(FRONT, _repair(NOTE, context, [], cause, OPENING), OPENING, "meta")
 
 
 def _is_compaction(context: Context, index: int) -> bool:
@@ -128,7 +130,7 @@ def _is_compaction(context: Context, index: int) -> bool:
     return message.headed and context.items[message.start + 1].block.kind == "compaction"
 
 
-def _clash(wanted: Wanted, closure: Closure, pinned: frozenset[int]) -> Gone | None:
+def _clash(wanted: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
     """A pinned block that something else would take along: the position whose edit must be held, and why. All but the
     last such edit are held at once."""
     found: list[Gone] = []
@@ -142,17 +144,19 @@ def _clash(wanted: Wanted, closure: Closure, pinned: frozenset[int]) -> Gone | N
     return found[-1] if found else None
 
 
-def _all_held(wanted: Wanted, why: str) -> tuple[Held, ...]:
+def _all_held(wanted: RequestedFates, why: str) -> tuple[HeldEdit, ...]:
     edits = {edit.id: edit for _, edit in wanted.fate.values()} | {wish.edit.id: wish.edit for wish in wanted.new}
-    return (*wanted.held, *(Held(edit, -1, why) for edit in edits.values()))
+    return (*wanted.held, *(HeldEdit(edit, -1, why) for edit in edits.values()))
 
 
-def _applied(context: Context, wanted: Wanted, closed: _Closed, rules: Rules, pinned: frozenset[int]) -> Applied:
+def _applied(
+    context: Context, wanted: RequestedFates, closed: _Closed, rules: ProviderRules, pinned: frozenset[int]
+) -> Applied:
     closure, inserts = closed.closure, closed.inserts
-    changes: dict[int, Change] = {}
+    changes: dict[int, BlockChange] = {}
     groups: dict[tuple[str, str], list[int]] = {}
     for position, (block, edit) in wanted.fate.items():
-        changes[position] = Change(position, context.nodes[position], context.items[position].block, block, edit)
+        changes[position] = BlockChange(position, context.nodes[position], context.items[position].block, block, edit)
     for position, gone in closure.removed.items():
         if position not in changes or changes[position].after is not None:
             groups.setdefault((_cause(wanted, inserts, gone), gone.why), []).append(position)
@@ -162,7 +166,7 @@ def _applied(context: Context, wanted: Wanted, closed: _Closed, rules: Rules, pi
         edit = _repair(DROP, context, positions, cause, why) if why else _edit(wanted, closure, positions[0])
         repairs += [edit] if why else []
         for p in positions:
-            changes[p] = Change(p, context.nodes[p], context.items[p].block, None, edit, why)
+            changes[p] = BlockChange(p, context.nodes[p], context.items[p].block, None, edit, why)
     repairs += [one.edit for one in inserts if one.edit.author == REPAIR]
     marks, refused_marks = marker_limits.chosen(context, wanted.marks, closure.removed)
     nothing = bool(closure.removed) and bool(context.messages) and all(closure.gone(m) for m in context.messages)
@@ -182,18 +186,18 @@ def _applied(context: Context, wanted: Wanted, closed: _Closed, rules: Rules, pi
     )
 
 
-def _withheld(context: Context, closed: _Closed, rules: Rules) -> tuple[int, ...]:
+def _withheld(context: Context, closed: _Closed, rules: ProviderRules) -> tuple[int, ...]:
     if closed.broken is None or not rules.drops_blocks:
         return ()
     later = (p for p in context.thinking if closed.broken is not None and p >= closed.broken)
     return tuple(p for p in later if p not in closed.closure.removed)
 
 
-def _edit(wanted: Wanted, closure: Closure, position: int) -> Edit:
+def _edit(wanted: RequestedFates, closure: Closure, position: int) -> Edit:
     return wanted.fate[closure.removed[position].cause][1]
 
 
-def _cause(wanted: Wanted, inserts: list[Insert], gone: Gone) -> str:
+def _cause(wanted: RequestedFates, inserts: list[Insert], gone: Gone) -> str:
     if gone.cause in wanted.fate:
         return wanted.fate[gone.cause][1].id
     return inserts[0].edit.id if inserts else ""

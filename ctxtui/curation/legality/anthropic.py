@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.curation.legality import tool_pairs
-from ctxtui.curation.legality.tool_pairs import Run, runs_of
+from ctxtui.curation.legality.tool_pairs import RoleRun, runs_of
 from ctxtui.curation.legality.violation import (
     EMPTY,
     FIRST,
@@ -69,7 +69,7 @@ def _ending(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation(path, "the last answer must not end with white space", LAST)
 
 
-def _turns(runs: Sequence[Run]) -> Iterator[Violation]:
+def _turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Thinking: signed, and never the end of a message; compaction: the first thing of all."""
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
@@ -86,7 +86,7 @@ def _turns(runs: Sequence[Run]) -> Iterator[Violation]:
                 yield Violation(path, "the last block of an assistant message must not be thinking", THINKING)
 
 
-def _systems(body: dict[str, Json], runs: Sequence[Run]) -> Iterator[Violation]:
+def _systems(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """System messages: behind the user, and before the assistant or last."""
     paths = {id(run): path for run, path in zip(runs, _first_paths(body, runs), strict=False)}
     for n, run in enumerate(runs):
@@ -100,12 +100,12 @@ def _systems(body: dict[str, Json], runs: Sequence[Run]) -> Iterator[Violation]:
             yield Violation(path, "a system message must be last or be followed by the assistant", SYSTEM)
 
 
-def _ends_with_server_result(run: Run) -> bool:
+def _ends_with_server_result(run: RoleRun) -> bool:
     last = str(run.parts[-1][1].get("type")) if run.parts else ""
     return run.role == "assistant" and last.endswith("_tool_result")
 
 
-def _first_paths(body: dict[str, Json], runs: Sequence[Run]) -> Iterator[str]:
+def _first_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
     role: Json = None
     for n, message in enumerate(listed(body.get("messages"))):
         if isinstance(message, dict) and (n == 0 or message.get("role") != role):

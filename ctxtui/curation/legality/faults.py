@@ -20,14 +20,14 @@ _PATH: Final = re.compile(r"^\$\.(messages|input|tools|system)(?:\[(\d+)\](?:\.c
 _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
 
 
-class Fault(NamedTuple):
+class PlacedViolation(NamedTuple):
     """A `violation` and the raw position that it is about; -1 where it is about the whole."""
 
     violation: Violation
     position: int = -1
 
 
-def faults(applied: Applied, *, prefill: bool = True) -> list[Fault]:
+def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:
     """What the provider would refuse in the context under its edits, message for message as it was recorded."""
     dialect = applied.context.dialect
     kept = [one for one in applied.items if one.item.block.kind not in (NOT_RECORDED, UNREADABLE)]
@@ -39,7 +39,7 @@ def faults(applied: Applied, *, prefill: bool = True) -> list[Fault]:
         value["tool_choice"] = choice
     found = [v for v in check(dialect, value, prefill=prefill) if not v.message.startswith("at least one")]
     places = _places(applied, kept)
-    return [Fault(one, _position(one.path, places)) for one in found]
+    return [PlacedViolation(one, _position(one.path, places)) for one in found]
 
 
 def _marked(plain: Request, applied: Applied, kept: Sequence[AppliedItem]) -> Request:

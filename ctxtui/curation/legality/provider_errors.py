@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.core.block import HEADER
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.legality import violation as rule
-from ctxtui.curation.legality.faults import Fault
+from ctxtui.curation.legality.faults import PlacedViolation
 from ctxtui.curation.legality.violation import Violation
 
 BOUND: Final = "bound thinking"
@@ -37,13 +37,13 @@ _SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
 
 
-def told(context: Context, text: str) -> Fault | None:
+def told(context: Context, text: str) -> PlacedViolation | None:
     """The fault that an error's `text` is about, with its rule and position in `context`; None where it names none
     that is known here."""
     found = rule_of(text)
     if not found:
         return None
-    return Fault(Violation(_path(text), " ".join(text.split())[:300], found), _position(context, text))
+    return PlacedViolation(Violation(_path(text), " ".join(text.split())[:300], found), _position(context, text))
 
 
 def rule_of(text: str) -> str:

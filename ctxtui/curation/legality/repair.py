@@ -13,8 +13,8 @@ from ctxtui.curation.apply.block_text import clean, has_words
 from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
 from ctxtui.curation.legality import violation as rule
-from ctxtui.curation.legality.faults import Fault, faults
-from ctxtui.curation.provider_rules import MOST_MARKERS, Rules
+from ctxtui.curation.legality.faults import PlacedViolation, faults
+from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
 
 GO_ON: Final = "Please continue."
 ROUNDS: Final = 12
@@ -25,16 +25,21 @@ class Mended(NamedTuple):
     """The `edits` that mend a context, the `faults` they mend, and those that are `left`."""
 
     edits: tuple[Edit, ...]
-    faults: tuple[Fault, ...]
-    left: tuple[Fault, ...]
+    faults: tuple[PlacedViolation, ...]
+    left: tuple[PlacedViolation, ...]
 
 
 def repair(
-    context: Context, rules: Rules, log: Sequence[Edit] = (), *, prefill: bool = True, told: Sequence[Fault] = ()
+    context: Context,
+    rules: ProviderRules,
+    log: Sequence[Edit] = (),
+    *,
+    prefill: bool = True,
+    told: Sequence[PlacedViolation] = (),
 ) -> Mended:
     """Mends for what the provider would refuse in `context` under `log`, and for the faults that it has `told`."""
     made: list[Edit] = []
-    first: list[Fault] = list(told)
+    first: list[PlacedViolation] = list(told)
     for fault in told:
         made += [edit for edit in _mend(apply(context, log, rules), fault) if edit.id not in {e.id for e in made}]
     for number in range(ROUNDS):
@@ -58,7 +63,7 @@ def _not_both(mends: Sequence[Edit]) -> Iterator[Edit]:
             yield edit
 
 
-def _mend(applied: Applied, fault: Fault) -> Iterator[Edit]:
+def _mend(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     mend = _MENDS.get(fault.violation.rule)
     if mend is not None:
         yield from mend(applied, fault.position)

@@ -21,7 +21,7 @@ DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
 """What a request says so that thinking which does not fit is dropped instead of refused (facts §1)."""
 
 
-class Refused(CtxtuiError):
+class RequestRefused(CtxtuiError):
     """The provider would answer the request with an error; `message` says with which."""
 
 
@@ -43,10 +43,10 @@ def outgoing(
     prefill: bool = True,
 ) -> Outgoing:
     """What leaves: with the call's own `skeleton` where it is of `dialect` (so that nothing that no edit touched is
-    spelled otherwise), else a fresh body of `model` with `params`. Raises `Refused` where the edits cannot be
+    spelled otherwise), else a fresh body of `model` with `params`. Raises `RequestRefused` where the edits cannot be
     applied."""
     if applied.refused:
-        raise Refused(applied.refused, way_out="revert the edit")
+        raise RequestRefused(applied.refused, way_out="revert the edit")
     lost: list[str] = []
     if skeleton is not None and skeleton.dialect == dialect:
         request = _with_its_markers(Request(tuple(applied.context.items), skeleton), applied)

@@ -18,10 +18,10 @@ _ELSEWHERE: Final = frozenset({"tool_result", "mcp_tool_result"})
 """Results whose calls are not the provider's own tools."""
 
 
-def anthropic(runs: Sequence[Run]) -> Iterator[Violation]:
+def anthropic(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Every call answered in the next message, every answer first in its message and asked for in the one before."""
     seen: set[str] = set()
-    nothing = Run("")
+    nothing = RoleRun("")
     for before, run, after in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
         answered = after.ids("tool_result", "tool_use_id") if after.role == "user" else set()
         asked = before.ids("tool_use", "id") if before.role == "assistant" else set()
@@ -35,7 +35,7 @@ def anthropic(runs: Sequence[Run]) -> Iterator[Violation]:
             other = other or part.get("type") != "tool_result"
 
 
-def _call(run: Run, path: str, id_: str, answered: set[Json], seen: set[str]) -> Iterator[Violation]:
+def _call(run: RoleRun, path: str, id_: str, answered: set[Json], seen: set[str]) -> Iterator[Violation]:
     if run.role != "assistant":
         yield Violation(path, "only the assistant calls tools", PAIR)
     elif id_ not in answered:
@@ -45,7 +45,7 @@ def _call(run: Run, path: str, id_: str, answered: set[Json], seen: set[str]) ->
     seen.add(id_)
 
 
-def _answer(run: Run, path: str, id_: str, asked: set[Json], told: set[str], other: bool) -> Iterator[Violation]:
+def _answer(run: RoleRun, path: str, id_: str, asked: set[Json], told: set[str], other: bool) -> Iterator[Violation]:
     if run.role != "user":
         yield Violation(path, "tool results belong into user messages", PAIR)
     elif id_ not in asked:
@@ -57,7 +57,7 @@ def _answer(run: Run, path: str, id_: str, asked: set[Json], told: set[str], oth
     told.add(id_)
 
 
-def _served(run: Run, after: Run) -> Iterator[Violation]:
+def _served(run: RoleRun, after: RoleRun) -> Iterator[Violation]:
     """The provider's own calls: answered behind them in the same message, or, where it paused, still open with
     nothing but results behind."""
     open_: dict[str, str] = {}
@@ -75,7 +75,7 @@ def _served(run: Run, after: Run) -> Iterator[Violation]:
             yield Violation(path, f"the provider's call {id_!r} has no result in its message", PAIR)
 
 
-def result_violations(runs: Sequence[Run]) -> Iterator[Violation]:
+def result_violations(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Empty texts inside a result, and an error that holds more than text."""
     for path, part in (found for run in runs for found in run.parts):
         if part.get("type") == "tool_result":
@@ -97,7 +97,7 @@ def _error(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
 
 
 @dataclass(slots=True)
-class Run:
+class RoleRun:
     """Neighbouring messages of one role: their parts with their JSON paths."""
 
     role: Json
@@ -108,14 +108,14 @@ class Run:
         return {str(part.get(key)) for _, part in self.parts if part.get("type") == kind}
 
 
-def runs_of(body: dict[str, Json]) -> list[Run]:
+def runs_of(body: dict[str, Json]) -> list[RoleRun]:
     """The runs of an Anthropic `body`, in order."""
-    runs: list[Run] = []
+    runs: list[RoleRun] = []
     for n, message in enumerate(listed(body.get("messages"))):
         if not isinstance(message, dict):
             continue
         if not runs or runs[-1].role != message.get("role"):
-            runs.append(Run(message.get("role")))
+            runs.append(RoleRun(message.get("role")))
         content = message.get("content")
         parts = [{"type": "text"}] if isinstance(content, str) else listed(content)
         runs[-1].parts += [(f"$.messages[{n}].content[{m}]", p) for m, p in enumerate(parts) if isinstance(p, dict)]

@@ -11,7 +11,7 @@ from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.clear_tool_results import CLEARED
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results
 
 NAME = "budget"
@@ -27,7 +27,7 @@ class _Choice(NamedTuple):
     quoted: int
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `target` (0: the usable window), choose edits until the context is below: first by cutting results, then
     by clearing them and stripping images, then by summarising rounds; each step only where the one before is not
     enough. Of the sets that suffice it takes the one that breaks the prefix latest (all are equal when the cache is
@@ -36,7 +36,7 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
     need = situation.total - target
     if not target or need <= 0:
         return
-    offers: tuple[Callable[[Situation, Settings, int], Iterator[_Choice]], ...] = (_cuts, _clears, _summaries)
+    offers: tuple[Callable[[PolicyContext, Settings, int], Iterator[_Choice]], ...] = (_cuts, _clears, _summaries)
     made: list[Edit] = []
     for offer in offers:
         here = situation.under(made)
@@ -47,7 +47,7 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
     yield from made
 
 
-def _limit(situation: Situation, keep: int) -> int:
+def _limit(situation: PolicyContext, keep: int) -> int:
     """The position from which on nothing is changed."""
     rounds = situation.rounds
     if keep == 0:
@@ -55,7 +55,7 @@ def _limit(situation: Situation, keep: int) -> int:
     return rounds[-keep].start if len(rounds) >= keep else 0
 
 
-def _chosen(choices: Sequence[_Choice], need: int, situation: Situation) -> list[_Choice]:
+def _chosen(choices: Sequence[_Choice], need: int, situation: PolicyContext) -> list[_Choice]:
     """The set that breaks the prefix latest and reaches `need`; all of them where none does."""
     if sum(one.saves for one in choices) < need:
         return list(choices)
@@ -81,7 +81,7 @@ def _chosen(choices: Sequence[_Choice], need: int, situation: Situation) -> list
     return sorted(picked, key=lambda one: one.position)
 
 
-def _quoted(situation: Situation, position: int) -> int:
+def _quoted(situation: PolicyContext, position: int) -> int:
     literals = situation.literals
     if literals is None:
         return 0
@@ -89,21 +89,21 @@ def _quoted(situation: Situation, position: int) -> int:
     return sum(literals.is_quoted(one, position) and next(literals.before(one, position), None) is None for one in here)
 
 
-def _offer(situation: Situation, made: Edit, position: int) -> Iterator[_Choice]:
+def _offer(situation: PolicyContext, made: Edit, position: int) -> Iterator[_Choice]:
     after = rewritten(situation.context.items[position].block, made)
     saves = situation.size(position) - (situation.count(after) if after is not None else 0)
     if saves > 0:
         yield _Choice(made, saves, position, _quoted(situation, position))
 
 
-def _cuts(situation: Situation, settings: Settings, limit: int) -> Iterator[_Choice]:
+def _cuts(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     given = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
     for position in results(situation):
         if position < limit and situation.free(position, NAME):
             yield from _offer(situation, edit(situation, NAME, TRUNCATE, [position], given), position)
 
 
-def _clears(situation: Situation, settings: Settings, limit: int) -> Iterator[_Choice]:
+def _clears(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     mine = situation.touched.get(NAME, frozenset()) - situation.released(NAME)
     for position in results(situation):
         may = position in mine or situation.free(position, NAME)
@@ -117,7 +117,7 @@ def _clears(situation: Situation, settings: Settings, limit: int) -> Iterator[_C
             yield from _offer(situation, edit(situation, NAME, STRIP, [position], {"what": "images"}), position)
 
 
-def _summaries(situation: Situation, settings: Settings, limit: int) -> Iterator[_Choice]:
+def _summaries(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     released = situation.released(NAME)
     for number, one in enumerate(situation.rounds, 1):
         if one.stop > limit:

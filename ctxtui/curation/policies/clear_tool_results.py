@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from ctxtui.core.edit import REPLACE, Edit
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results, tool_of
 
 NAME = "clear_tool_results"
 CLEARED = "[Old tool result content cleared]"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `trigger` tokens, replace all results but the last `keep` by a line, if that frees `at_least` tokens."""
     if situation.total <= settings["trigger"]:
         return

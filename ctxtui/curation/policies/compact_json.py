@@ -8,12 +8,12 @@ from ctxtui.core.edit import COMPACT_JSON, Edit
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "compact_json"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Compact every text that gets `least` per cent smaller by it."""
     rules = {key: settings[key] for key in ("drop", "rename", "flatten")}
     for position, item in enumerate(situation.context.items):

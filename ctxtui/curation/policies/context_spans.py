@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ctxtui.core import block
 from ctxtui.core.edit import SUMMARIZE, Edit
 from ctxtui.curation.extractive_summary import facts, told
-from ctxtui.curation.policies.situation import Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, edit
 
 
-def free_runs(situation: Situation, author: str, start: int, stop: int) -> list[list[int]]:
+def free_runs(situation: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
     """The stretches of blocks between two positions that the policy may summarise, cut where one may not be: there, and
     in a pair whose other half lies outside."""
     runs: list[list[int]] = [[]]
@@ -24,7 +24,9 @@ def free_runs(situation: Situation, author: str, start: int, stop: int) -> list[
     return [run for run in runs if run]
 
 
-def summarised(situation: Situation, author: str, start: int, stop: int, what: str, text: str = "") -> Iterator[Edit]:
+def summarised(
+    situation: PolicyContext, author: str, start: int, stop: int, what: str, text: str = ""
+) -> Iterator[Edit]:
     """One summary for each stretch between two positions that is larger than its summary."""
     for run in free_runs(situation, author, start, stop):
         words = text or told(facts(situation.context, run), what)
@@ -32,7 +34,7 @@ def summarised(situation: Situation, author: str, start: int, stop: int, what: s
             yield edit(situation, author, SUMMARIZE, run, {"text": words})
 
 
-def tokens_of(situation: Situation, words: str) -> int:
+def tokens_of(situation: PolicyContext, words: str) -> int:
     """Tokens of new text."""
     return situation.count(block.text(words))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ctxtui.core.edit import DEDUPLICATE, Edit
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 
 NAME = "dedupe_reads"
@@ -32,7 +32,7 @@ class _Read(NamedTuple):
         return f"{self.tool} {self.path}".strip()
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` tokens together."""
     found = [one for one in repeats(situation, settings["minimum"]) if situation.free(one.position, NAME)]
     freed = sum(situation.size(one.position) - tokens_of(situation, one.text) for one in found)
@@ -41,7 +41,7 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
             yield edit(situation, NAME, DEDUPLICATE, [one.position], {"text": one.text})
 
 
-def repeats(situation: Situation, minimum: int, chosen: Container[int] | None = None) -> Iterator[Twice]:
+def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Twice]:
     """The results of `minimum` tokens or more that need not stand: a later whole read of the same thing says something
     else by now, or another one says the same. Of equal ones the first stays; where only `chosen` ones may go, the first
     that is not among them."""
@@ -64,16 +64,16 @@ def repeats(situation: Situation, minimum: int, chosen: Container[int] | None = 
             yield Twice(one.position, f"[The same as the {when} result of {stays.what}, unchanged.]")
 
 
-def _read(situation: Situation, position: int) -> _Read:
+def _read(situation: PolicyContext, position: int) -> _Read:
     text = situation.context.reading(position).text
     return _Read(position, text, tool_of(situation, position), path_of(situation, position))
 
 
-def _counts(situation: Situation, position: int, minimum: int) -> bool:
+def _counts(situation: PolicyContext, position: int, minimum: int) -> bool:
     return situation.stands(position) and situation.size(position) >= minimum
 
 
-def _outdated(situation: Situation, reads: Sequence[_Read]) -> set[int]:
+def _outdated(situation: PolicyContext, reads: Sequence[_Read]) -> set[int]:
     """The reads of a file behind which a whole read of it says something else."""
     found: set[int] = set()
     latest: dict[tuple[str, str], list[_Read]] = {}
@@ -89,7 +89,7 @@ def _outdated(situation: Situation, reads: Sequence[_Read]) -> set[int]:
     return found
 
 
-def _is_whole(situation: Situation, before: int, later: int) -> bool:
+def _is_whole(situation: PolicyContext, before: int, later: int) -> bool:
     """Whether the later read is no smaller part of the file than the earlier one."""
     return situation.tokens(later) * 2 >= situation.tokens(before)
 

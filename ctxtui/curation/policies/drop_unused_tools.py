@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ctxtui.core.edit import DROP, Edit
 from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "drop_unused_tools"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """After `rounds` rounds, drop every tool that no call in the record names, at once: tools stand in front of
     everything. What was decided once stays, so that the prefix does."""
     if len(situation.rounds) < settings["rounds"] or situation.touched.get(NAME):

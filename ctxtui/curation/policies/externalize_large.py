@@ -12,7 +12,7 @@ from ctxtui.curation.apply.block_text import has_words
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 
 NAME = "externalize_large"
@@ -22,14 +22,14 @@ _FENCE: Final = re.compile(r"^(```+)[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | 
 _HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MULTILINE)
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Externalise code blocks of `code` characters or more, and what of the words around them is longer than `rest`
     (0: all of it stays); results of `size` characters or more as a whole. The last `keep_last` of them stay for now."""
     found = list(_candidates(situation, settings))
     yield from found[: len(found) - settings["keep_last"]] if settings["keep_last"] else found
 
 
-def _candidates(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def _candidates(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     whole = set(results(situation))
     for position, item in enumerate(situation.context.items):
         own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
@@ -45,7 +45,7 @@ def _candidates(situation: Situation, settings: Settings) -> Iterator[Edit]:
             yield edit(situation, NAME, EXTERNALIZE, [position], _named(situation, position, text))
 
 
-def _named(situation: Situation, position: int, text: str) -> dict[str, Json]:
+def _named(situation: PolicyContext, position: int, text: str) -> dict[str, Json]:
     path, tool = path_of(situation, position), tool_of(situation, position)
     digest = situation.context.items[position].block.digest[:6]
     what = " ".join(word for word in (tool, path) if word) or "result"

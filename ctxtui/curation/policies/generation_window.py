@@ -11,7 +11,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import free_runs, summarised
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, Stretch
+from ctxtui.curation.policies.situation import PolicyContext, Settings, Stretch
 
 NAME = "generation_window"
 
@@ -22,7 +22,7 @@ _SELECTED: Final = re.compile(
 )
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Once `slack` generations more than `n` are there, put one summary in the place of each stretch of older ones.
     A message belongs to the generation that the next of the user's messages names by `boundary`: its first group is the
     number, without a group each such message closes one."""
@@ -35,13 +35,13 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
         yield from summarised(situation, NAME, *one, "", _told(situation, number, one))
 
 
-def _begin(situation: Situation, keep_first: int) -> int:
+def _begin(situation: PolicyContext, keep_first: int) -> int:
     messages = situation.context.messages
     index = situation.lead + keep_first
     return messages[index].start if index < len(messages) else len(situation.context)
 
 
-def _generations(situation: Situation, boundary: str, begin: int) -> list[Stretch]:
+def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[Stretch]:
     """The stretches of one generation each, from the position `begin` on."""
     pattern = re.compile(boundary, re.IGNORECASE)
     found: list[Stretch] = []
@@ -62,7 +62,7 @@ def _generations(situation: Situation, boundary: str, begin: int) -> list[Stretc
     return [one for one in found if one.start < one.stop]
 
 
-def _name(situation: Situation, message: Message, pattern: re.Pattern[str]) -> str | None:
+def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
     """The generation that a message names; "" where it names one without a number, None where it names none."""
     for position in situation.blocks(message.start, message.stop):
         match = pattern.search(situation.context.reading(position).text[:2_000])
@@ -71,7 +71,7 @@ def _name(situation: Situation, message: Message, pattern: re.Pattern[str]) -> s
     return None
 
 
-def _told(situation: Situation, number: int, one: Stretch) -> str:
+def _told(situation: PolicyContext, number: int, one: Stretch) -> str:
     texts = [situation.context.reading(p).text for p in situation.blocks(*one)]
     trials, scores = _trials(texts)
     selected = [found[1] or found[2] for text in texts for found in _SELECTED.finditer(text)]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies import sliding_window, truncate_results
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "hybrid"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """What `sliding_window` proposes, then on what is left what `truncate_results` does; by their names."""
     window = list(sliding_window.propose(situation, {key: settings[key] for key in ("n", "keep_first", "slack")}))
     yield from window

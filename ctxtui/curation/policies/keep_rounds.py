@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from ctxtui.core.edit import DROP, TRUNCATE, Edit
 from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results
 
 NAME = "keep_rounds"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Once there are `slack` rounds more than `n`, put facts in the place of the older ones. Where that is not enough
     for `limit` tokens (0: the usable window), the results that are left are cut, then all but the last round goes."""
     made = list(_facts(situation, settings["n"], settings["slack"]))
@@ -29,7 +29,7 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
         yield from _only_recent(after)
 
 
-def _facts(situation: Situation, n: int, slack: int) -> Iterator[Edit]:
+def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
     rounds = situation.rounds
     old = [one for one in rounds if any(map(situation.stands, situation.blocks(*one)))]
     if len(old) <= n + slack:
@@ -39,13 +39,13 @@ def _facts(situation: Situation, n: int, slack: int) -> Iterator[Edit]:
     yield from summarised(situation, NAME, gone[0].start, gone[-1].stop, numbered("round", first, last))
 
 
-def _cuts(situation: Situation, limit: int) -> Iterator[Edit]:
+def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
     for position in results(situation):
         if situation.free(position, NAME) and len(situation.context.reading(position).text) > limit:
             yield edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
-def _only_recent(situation: Situation) -> Iterator[Edit]:
+def _only_recent(situation: PolicyContext) -> Iterator[Edit]:
     asked = {situation.context.find(t) for e in situation.log if (e.author, e.kind) == (NAME, DROP) for t in e.targets}
     kept = situation.pinned | situation.released(NAME) | asked
     for one in situation.rounds[:-1]:

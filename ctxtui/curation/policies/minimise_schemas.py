@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ctxtui.core.edit import MINIMISE, Edit
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "minimise_schemas"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Minimise every tool that gets smaller by it."""
     given = {"description": settings["description"], "properties": settings["properties"]}
     for position in situation.context.tools:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
-from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.situation import PolicyContext, Settings
 
-Propose = Callable[[Situation, Settings], Iterable[Edit]]
+Propose = Callable[[PolicyContext, Settings], Iterable[Edit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ MOST_ROUNDS = 20
 """How often a policy is asked again on its own result; it nearly always has nothing to add at the second time."""
 
 
-def run(step: Step, situation: Situation) -> list[Edit]:
+def run(step: Step, situation: PolicyContext) -> list[Edit]:
     """The new edits that a policy proposes, until it has nothing to add to its own result (law 10): none that is in
     the log already, be it reverted; none of a pinned block."""
     settings = step.policy.settings(step.settings)
@@ -73,7 +73,7 @@ def run(step: Step, situation: Situation) -> list[Edit]:
     return made
 
 
-def _once(policy: Policy, settings: Settings, situation: Situation) -> list[Edit]:
+def _once(policy: Policy, settings: Settings, situation: PolicyContext) -> list[Edit]:
     known = {edit.id for edit in situation.log}
     found: dict[str, Edit] = {}
     for edit in policy.propose(situation, settings):
@@ -82,7 +82,7 @@ def _once(policy: Policy, settings: Settings, situation: Situation) -> list[Edit
     return list(found.values())
 
 
-def run_all(steps: Sequence[Step], situation: Situation) -> list[Edit]:
+def run_all(steps: Sequence[Step], situation: PolicyContext) -> list[Edit]:
     """The new edits of several policies, each working on what those before it made."""
     made: list[Edit] = []
     for step in steps:

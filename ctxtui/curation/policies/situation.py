@@ -15,7 +15,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_result
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.curation.provider_rules import Rules
+from ctxtui.curation.provider_rules import ProviderRules
 
 Settings = Mapping[str, Json]
 
@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Situation:
+class PolicyContext:
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
@@ -40,13 +40,13 @@ class Situation:
     tokens: Callable[[int], int]
     count: Callable[[Block], int]
     usable: int = 0
-    rules: Rules | None = None
+    rules: ProviderRules | None = None
     literals: Literals | None = None
     cold: bool = False
     hidden: int = 0
     known: Applied | None = None
 
-    def under(self, edits: Iterable[Edit]) -> Situation:
+    def under(self, edits: Iterable[Edit]) -> PolicyContext:
         """The same with further edits."""
         return replace(self, log=(*self.log, *edits), known=None)
 
@@ -170,6 +170,8 @@ class Situation:
         return next((n for n, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
 
 
-def edit(situation: Situation, author: str, kind: str, positions: Iterable[int], given: Settings | None = None) -> Edit:
+def edit(
+    situation: PolicyContext, author: str, kind: str, positions: Iterable[int], given: Settings | None = None
+) -> Edit:
     """An edit of a policy's, named after what it does."""
     return make(kind, situation.context.targets(positions), given or {}, author=author)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from ctxtui.core.edit import DROP, Edit
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "sliding_window"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Drop messages from the front once there are `slack` more than wanted, down to `n`: so the prefix is rewritten
     once in `slack` messages. A call is never parted from its answer."""
     messages = situation.context.messages

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "stateless"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Summarise everything between the first messages and the newest turn, turn by turn, so that the context stays the
     same size however many turns there were but for one line each."""
     turns, messages = situation.turns, situation.context.messages

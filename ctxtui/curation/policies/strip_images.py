@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from ctxtui.core.edit import STRIP, Edit
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "strip_images"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Strip the images of all messages but the last `keep` that hold any, once there are `slack` of them."""
     context = situation.context
     holders = list(dict.fromkeys(context.message_of[p] for p in context.images))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from ctxtui.core.edit import STRIP, Edit
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "strip_thinking"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Strip the thinking of all turns but the last `keep`, once that frees `at_least` tokens."""
     turns = situation.turns
     keep = max(1, settings["keep"])

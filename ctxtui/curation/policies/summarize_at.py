@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "summarize_at"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns, or before their last
     rounds where one turn is all there is; memory files stay where they are."""
     limit = settings["tokens"] or situation.usable
@@ -32,13 +32,13 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
         yield from summarised(situation, NAME, first, last, what)
 
 
-def _begin(situation: Situation, keep_first: int) -> int:
+def _begin(situation: PolicyContext, keep_first: int) -> int:
     messages = situation.context.messages
     index = min(situation.lead + keep_first, len(messages) - 1)
     return messages[index].start if messages else 0
 
 
-def _between_memory(situation: Situation, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _between_memory(situation: PolicyContext, start: int, stop: int) -> Iterator[tuple[int, int]]:
     at = start
     for position in range(start, stop):
         if situation.context.items[position].place.mark == "memory":

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "summarize_every"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Summarise each `k` rounds as soon as `keep` younger ones follow them; what was summarised once stays so."""
     rounds, k = situation.rounds, max(1, settings["k"])
     for first in range(0, len(rounds) - settings["keep"] - k + 1, k):

@@ -7,12 +7,12 @@ from typing import Final
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.curation.context import is_call, is_result
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 
 PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri", "url")
 
 
-def results(situation: Situation) -> list[int]:
+def results(situation: PolicyContext) -> list[int]:
     """The positions that hold the words of tool results, in order."""
     found = []
     for position, item in enumerate(situation.context.items):
@@ -22,7 +22,7 @@ def results(situation: Situation) -> list[int]:
     return found
 
 
-def call_of(situation: Situation, position: int) -> int | None:
+def call_of(situation: PolicyContext, position: int) -> int | None:
     """The position of the call that the result at `position` answers."""
     context = situation.context
     partners = context.partners.get(position)
@@ -31,19 +31,19 @@ def call_of(situation: Situation, position: int) -> int | None:
     return partners[0] if partners else None
 
 
-def tool_of(situation: Situation, position: int) -> str:
+def tool_of(situation: PolicyContext, position: int) -> str:
     """The name of the tool whose result stands at `position`; "" where it is not known."""
     call = call_of(situation, position)
     return situation.context.reading(call).name if call is not None else ""
 
 
-def given(situation: Situation, call: int) -> dict[str, Json]:
+def given(situation: PolicyContext, call: int) -> dict[str, Json]:
     """The input of the call at a position; empty where it is no object."""
     value = arguments_value(situation.context.reading(call))
     return value if isinstance(value, dict) else {}
 
 
-def path_of(situation: Situation, position: int) -> str:
+def path_of(situation: PolicyContext, position: int) -> str:
     """The file that the call behind the result at `position` was about; "" where its input names none."""
     call = call_of(situation, position)
     if call is None:

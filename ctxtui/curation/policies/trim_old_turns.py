@@ -13,7 +13,7 @@ from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "trim_old_turns"
 TEMPLATE: Final = "[turn {turn}] {first}"
@@ -24,7 +24,7 @@ LONGEST: Final = 600
 _FIELD: Final = re.compile(r"\{(\w+)\}")
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Write what a person said in messages older than the last `keep` by the `template`, once there are `slack` of
     them: one text for all texts of a message.
 
@@ -46,7 +46,7 @@ def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
                 yield edit(situation, NAME, DROP, texts[1:])
 
 
-def _texts(situation: Situation, message: Message) -> list[int]:
+def _texts(situation: PolicyContext, message: Message) -> list[int]:
     """The person's own texts in a message."""
     items = situation.context.items
     return [

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from ctxtui.core.edit import TRUNCATE, Edit
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import Settings, Situation, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results, tool_of
 
 NAME = "truncate_results"
 
 
-def propose(situation: Situation, settings: Settings) -> Iterator[Edit]:
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
     limit = settings["limit"]
     found = results(situation)

@@ -12,9 +12,9 @@ from functools import cached_property
 from math import ceil
 from typing import Final
 
-from ctxtui.cache.outcome import Outcome
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.edit import SUMMARIZE
 from ctxtui.core.usage import Usage
@@ -39,29 +39,29 @@ Charge = Callable[[Usage, float], float | None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PriceQuestion:
     """The next request without the staged edits: the caches as they are, its `prompt`, what usage costs, and the time
     `now` (Unix seconds; for a recording the time of the call shown). `path` says where the nodes of a prompt under
     edits that are applied already stand (None: it is the raw one), and `raw` is then the request without any edit. Keep
     it for as long as these hold: what is worked out about them is kept with it."""
 
     simulator: Simulator
-    prompt: Prompt
+    prompt: CachedPrompt
     charge: Charge
     now: float
     path: SentPath | None = None
     raw: Front | None = None
-    place: Callable[[int], Spot] | None = None
+    place: Callable[[int], PrefixEnd] | None = None
     """Gives the last place of the request that ends at a node."""
     floors: tuple[int, int] = (0, 0)
     """Tokens at the front that are read anyway: while what was sent is cached, and when it is not any more."""
 
     @cached_property
-    def trail(self) -> list[Spot]:
+    def trail(self) -> list[PrefixEnd]:
         """The places of the prompt, from the front on."""
         return trail_of(self.prompt)
 
-    def earlier(self, node: int) -> list[Spot]:
+    def earlier(self, node: int) -> list[PrefixEnd]:
         """The places of the request that ends at `node`."""
         assert self.place is not None
         return list(self.place(node).back())[::-1]
@@ -90,7 +90,7 @@ class Asked:
     def _reads(self, at: float) -> bool:
         return self.simulator.ask(self.prompt, at).read >= self.read
 
-    def plain(self, name: str, at: float, simulator: Simulator) -> tuple[Outcome, Outcome]:
+    def plain(self, name: str, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
         """The request and one like it a little later, both without edits."""
         found = self._plain.get(name)
         if found is None:
@@ -98,17 +98,17 @@ class Asked:
         return found
 
     @cached_property
-    def _plain(self) -> dict[str, tuple[Outcome, Outcome]]:
+    def _plain(self) -> dict[str, tuple[CacheOutcome, CacheOutcome]]:
         return {}
 
 
-def _two(prompt: Prompt, at: float, simulator: Simulator) -> tuple[Outcome, Outcome]:
+def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
     caches = simulator.copy()
     return caches.send(prompt, at), caches.ask(prompt, at + PAUSE)
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ApplyMoment:
     """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
     saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
     `broken` are cached tokens that can then not be read."""
@@ -130,7 +130,7 @@ class PriceTag:
     before: int
     after: int
     breaks_at: int | None = None
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[ApplyMoment, ...] = ()
     thinking_lost: int = 0
     quotes: tuple[Quote, ...] = ()
     lost: tuple[Lost, ...] = ()
@@ -157,7 +157,7 @@ class PriceTag:
 
 
 def price_tag(
-    before: Applied, after: Applied, asked: Asked, count: Count, literals: Literals | None = None
+    before: Applied, after: Applied, asked: PriceQuestion, count: Count, literals: Literals | None = None
 ) -> PriceTag:
     """The tag of the edits in `after` that `before` does not have; `asked` is the request under `before`. `count` gives
     the tokens of a new block, `literals` are those of the context (None: quotes are left out)."""
@@ -180,7 +180,7 @@ def price_tag(
     )
 
 
-def _moments(asked: Asked, staged: Prompt, shared: int) -> list[Moment]:
+def _moments(asked: PriceQuestion, staged: CachedPrompt, shared: int) -> list[ApplyMoment]:
     found = [_moment(NOW, asked, (staged, shared), asked.now, asked.simulator)]
     if asked.expiry is not None:
         found.append(_moment(EXPIRY, asked, (staged, shared), asked.expiry, asked.simulator))
@@ -188,7 +188,9 @@ def _moments(asked: Asked, staged: Prompt, shared: int) -> list[Moment]:
     return [*found, replace(cold, at=None)]
 
 
-def _moment(name: str, asked: Asked, staged: tuple[Prompt, int], at: float, simulator: Simulator) -> Moment:
+def _moment(
+    name: str, asked: PriceQuestion, staged: tuple[CachedPrompt, int], at: float, simulator: Simulator
+) -> ApplyMoment:
     """`staged` is the request under the edits, and how many tokens at its front are those of the other one."""
     first, second = asked.plain(name, at, simulator)
     floor = asked.floors[0 if first.read else 1]
@@ -196,10 +198,10 @@ def _moment(name: str, asked: Asked, staged: tuple[Prompt, int], at: float, simu
     first, other = first.reading(floor), other.reading(min(floor, staged[1]))
     once = _difference(asked, first.usage(), other.usage(), at)
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
-    return Moment(name, at, once, per_call, pays_back(once, per_call), max(0, first.read - other.read))
+    return ApplyMoment(name, at, once, per_call, pays_back(once, per_call), max(0, first.read - other.read))
 
 
-def _difference(asked: Asked, plain: Usage, changed: Usage, at: float) -> float | None:
+def _difference(asked: PriceQuestion, plain: Usage, changed: Usage, at: float) -> float | None:
     a, b = asked.charge(plain, at), asked.charge(changed, at)
     return None if a is None or b is None else b - a
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ctxtui.cache.prompt import Prompt
+from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply.applied import Applied, Change
+from ctxtui.curation.apply.applied import Applied, BlockChange
 from ctxtui.curation.context import THINKING
 from ctxtui.curation.price.sent_path import RAW, Edge, SentPath
 from ctxtui.wire.grammars import ANTHROPIC
@@ -19,7 +19,7 @@ Count = Callable[[Block], int]
 """Tokens of one block, as the provider reads it."""
 
 
-class Standing(NamedTuple):
+class StandingBlock(NamedTuple):
     """A block under the edits: its raw `position` (-1: an edit put it in), the tokens up to and with it, and where it
     stands."""
 
@@ -36,7 +36,7 @@ class StagedContext:
     From `first` on, a raw position, the prompt is another one (None: it is the same); to be exact, from `edge` on.
     """
 
-    def __init__(self, before: Applied, after: Applied, base: Prompt, count: Count, path: SentPath) -> None:
+    def __init__(self, before: Applied, after: Applied, base: CachedPrompt, count: Count, path: SentPath) -> None:
         self._context = after.context
         self._path = path
         self.before = before
@@ -188,7 +188,7 @@ class StagedContext:
         block = self._context.items[position].block if fate is True else fate
         return 0 if position < spoken and block.kind in THINKING else self._count(block)
 
-    def back(self, start: Edge) -> Iterator[Standing]:
+    def back(self, start: Edge) -> Iterator[StandingBlock]:
         """What stands under the edits, from the end back to `start`."""
         first, ahead = start
         for position in range(len(self._context), first - 1, -1):
@@ -197,13 +197,13 @@ class StagedContext:
                 item = self._context.items[position]
                 if fate is not False:
                     changed = item if fate is True else Item(fate, item.place)
-                    yield Standing(position, changed, self.upto(position), (position, RAW))
+                    yield StandingBlock(position, changed, self.upto(position), (position, RAW))
             new = self._new.get(position)
             if new is None:
                 continue
             end = self.upto(position - 1) + sum(self._count(item.block) for item in new)
             for order in range(len(new) - 1, (ahead if position == first else 0) - 1, -1):
-                yield Standing(-1, new[order], end, (position, order))
+                yield StandingBlock(-1, new[order], end, (position, order))
                 end -= self._count(new[order].block)
 
 
@@ -232,7 +232,7 @@ def _differing(one: dict[int, list[Item]], other: dict[int, list[Item]]) -> list
 
 def _fate(side: Applied, position: int) -> Block | bool:
     """What stands at `position`: True for what was there, False for nothing, else another block."""
-    change: Change | None = side.changes.get(position)
+    change: BlockChange | None = side.changes.get(position)
     if change is None:
         return True
     return False if change.after is None else change.after

@@ -11,12 +11,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.cache.prefix_key import Spot
-from ctxtui.cache.prompt import Mark, Prompt
+from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.core.block import HEADER, Item
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.price.sent_path import END, RAW, Edge, SentPath
-from ctxtui.curation.price.staged_context import Count, StagedContext, Standing
+from ctxtui.curation.price.staged_context import Count, StagedContext, StandingBlock
 from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
 ENDS: Final = 22
@@ -24,7 +24,7 @@ ENDS: Final = 22
 _FRESH: Final = b"\0staged"
 
 
-def trail_of(base: Prompt) -> list[Spot]:
+def trail_of(base: CachedPrompt) -> list[PrefixEnd]:
     """The places of a prompt, from the front on."""
     return list(base.last.back())[::-1]
 
@@ -33,22 +33,22 @@ class Front(NamedTuple):
     """A request that was made before: the edits that it is `under`, its places from the front on, and their path."""
 
     under: Applied
-    trail: Sequence[Spot]
+    trail: Sequence[PrefixEnd]
     path: SentPath
 
 
-Earlier = Callable[[int], Sequence[Spot]]
+Earlier = Callable[[int], Sequence[PrefixEnd]]
 """Gives the places of the request that ended at a node, from the front on."""
 
 
 def staged_prompt(
-    base: Prompt,
+    base: CachedPrompt,
     front: Front,
     after: Applied,
     count: Count,
     other: Front | None = None,
     earlier: Earlier | None = None,
-) -> tuple[Prompt, StagedContext]:
+) -> tuple[CachedPrompt, StagedContext]:
     """The prompt that `base` becomes when `after` is applied instead of the edits that it is under; `front` has its
     places. Where a longer prefix is that of another request, as where a staged edit undoes an applied one, `other`
     gives that request, `earlier` those that ended sooner. `count` gives the tokens of new blocks."""
@@ -75,7 +75,7 @@ def staged_prompt(
     ), staged
 
 
-def _front(spot: Spot) -> Spot:
+def _front(spot: PrefixEnd) -> PrefixEnd:
     while spot.before is not None:
         spot = spot.before
     return spot
@@ -85,13 +85,13 @@ class _Places:
     """The places of a staged prompt: those of `front` before `start`, new ones behind it."""
 
     def __init__(
-        self, base: Prompt, staged: StagedContext, after: Applied, front: Front, start: Edge, had: set[Edge]
+        self, base: CachedPrompt, staged: StagedContext, after: Applied, front: Front, start: Edge, had: set[Edge]
     ) -> None:
         self._base, self._staged, self._after = base, staged, after
         self._front, self._start, self._had = front, start, had
         self._context = after.context
         self._tokens: dict[int, int] = {}
-        self._at: dict[Edge, Spot] = {}
+        self._at: dict[Edge, PrefixEnd] = {}
         self._edges: list[Edge] = []
         self._rereads = front.under is staged.before and staged.edge is not None and staged.edge < start
         self._parted = False
@@ -113,7 +113,7 @@ class _Places:
                 index += 1
             self._resume = (edge[0] + 1, 0) if edge[1] == RAW else (edge[0], edge[1] + 1)
 
-    def _edge(self, spot: Spot) -> Edge:
+    def _edge(self, spot: PrefixEnd) -> Edge:
         return self._front.path.edge(spot.node)
 
     def tokens(self, node: int) -> int:
@@ -124,15 +124,15 @@ class _Places:
         more = self._staged.more_upto(self._front.path.edge(node)[0]) if self._rereads else 0
         return self._base.tokens(node) + more
 
-    def mark(self, edge: Edge, life: float) -> Mark | None:
+    def mark(self, edge: Edge, life: float) -> CacheMark | None:
         """A marker of the base that stood at `edge`, where it is now; None where its block is out."""
         edit = self._after.marks.get(edge[0]) if edge[1] == RAW else None
         if edit is not None and edit.given.get("on") is False:
             return None
         spot = self._spot(edge)
-        return None if spot is None else Mark(spot, life)
+        return None if spot is None else CacheMark(spot, life)
 
-    def at_end(self, mark: Mark) -> Mark | None:
+    def at_end(self, mark: CacheMark) -> CacheMark | None:
         """A marker that stands at the end of a message, where that is now; None where there is no such message."""
         spot = self.last if mark.ends == 1 else self._message_before()
         if spot.before is None:
@@ -141,7 +141,7 @@ class _Places:
         edit = self._after.marks.get(position) if order == RAW else None
         return None if edit is not None and edit.given.get("on") is False else mark._replace(spot=spot)
 
-    def _message_before(self) -> Spot:
+    def _message_before(self) -> PrefixEnd:
         """The place at which the message before the last one ends."""
         if self._end_before is not None:
             return self._at[self._end_before]
@@ -153,7 +153,7 @@ class _Places:
             spot = spot.before
         return spot
 
-    def added(self, before: Applied) -> list[Mark]:
+    def added(self, before: Applied) -> list[CacheMark]:
         """The markers that breakpoint edits add."""
         found = []
         for position, edit in self._after.marks.items():
@@ -162,10 +162,10 @@ class _Places:
                 continue
             spot = self._spot(edge)
             if spot is not None:
-                found.append(Mark(spot, self._base.rules.seconds(str(edit.given.get("ttl") or ""))))
+                found.append(CacheMark(spot, self._base.rules.seconds(str(edit.given.get("ttl") or ""))))
         return found
 
-    def _spot(self, edge: Edge) -> Spot | None:
+    def _spot(self, edge: Edge) -> PrefixEnd | None:
         if edge >= self._start:
             return self._at.get(edge)
         trail = self._front.trail
@@ -181,7 +181,7 @@ class _Places:
         start = self._resume
         marked = self._had | {(at, RAW) for at in self._after.marks}
         wanted = {edge for edge in marked if edge >= start}
-        chosen: list[Standing] = []
+        chosen: list[StandingBlock] = []
         # Where entries stand at markers alone, only their surroundings are looked at.
         most = 0 if self._base.rules.engine == "anthropic" else ENDS
         seeks = any(mark.ends == 2 for mark in self._base.marks)
@@ -203,12 +203,12 @@ class _Places:
         for one in reversed(chosen):
             self._add(one)
 
-    def _is_place(self, one: Standing) -> bool:
+    def _is_place(self, one: StandingBlock) -> bool:
         if one.item.block.kind == HEADER:
             return self._context.dialect != ANTHROPIC
         return one.position < 0 or not self._staged.is_stripped(one.position)
 
-    def _add(self, one: Standing) -> None:
+    def _add(self, one: StandingBlock) -> None:
         node = -1 - len(self._tokens)
         self._tokens[node] = one.tokens
         number = self.last.number + 1
@@ -217,7 +217,7 @@ class _Places:
         section, role, _ = one.item.place
         key = _FRESH + one.item.block.digest.encode() + node.to_bytes(4, "big", signed=True)
         opens = self._context.dialect != ANTHROPIC and self._opens(one.item)
-        self.last = Spot(key, self.last, node, number, section, role, opens)
+        self.last = PrefixEnd(key, self.last, node, number, section, role, opens)
         self._at[one.edge] = self.last
         self._edges.append(one.edge)
 

@@ -28,7 +28,7 @@ _ELSEWHERE: Final = (
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedThinking:
     """What came of checking: refusals, what is reported as ``input_transformations``, which blocks (message, place)
     the model does not read, and the signature of the last one that it does."""
 
@@ -38,7 +38,7 @@ class Checked:
     last: str = ""
 
 
-def check_thinking(body: Mapping[str, Json], model: Claude, betas: Collection[str]) -> Checked:
+def check_thinking(body: Mapping[str, Json], model: Claude, betas: Collection[str]) -> CheckedThinking:
     """Every thinking block of `body` against its signature.
 
     A signature of ours must fit the words, and on models that bind thinking also everything before it and the chain of
@@ -69,7 +69,7 @@ def _blocks(message: Json) -> list[Json]:
 
 class _Walk:
     def __init__(self, model: Claude, drops: bool, messages: Sequence[Json]) -> None:
-        self.checked = Checked()
+        self.checked = CheckedThinking()
         self.messages = messages
         self._model = model
         self._drops = drops

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fault, Fields, Path, faults
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, faults
 
 _EXPECTED: Final = {
     "string": "a valid string",
@@ -24,7 +24,7 @@ def dotted(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-def worded(fault: Fault) -> Refusal:
+def worded(fault: ShapeFault) -> Refusal:
     """A fault of shape in the provider's words."""
     where = dotted(fault.path)
     if fault.kind == "missing":

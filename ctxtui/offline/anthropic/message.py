@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core.block import make, of
 from ctxtui.core.canonical import Json, text_of
-from ctxtui.offline.answer import Answer, Thought, Words
+from ctxtui.offline.answer import ModelAnswer, Thought, Words
 from ctxtui.offline.anthropic.signature import signature
 from ctxtui.offline.counting import output_tokens
-from ctxtui.offline.exchange import Asked, pieces
+from ctxtui.offline.exchange import ApiRequest, pieces
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.provider import Provider
 
 
-def content_of(provider: Provider, asked: Asked, said: Answer, last: str) -> Iterator[dict[str, Json]]:
+def content_of(provider: Provider, asked: ApiRequest, said: ModelAnswer, last: str) -> Iterator[dict[str, Json]]:
     """The blocks of an answer; `last` is the signature of the thinking before it."""
     shown = members(asked.body.get("thinking")).get("display") != "omitted"
     for part in said.parts:
@@ -32,7 +32,7 @@ def content_of(provider: Provider, asked: Asked, said: Answer, last: str) -> Ite
             yield {"type": "tool_use", "id": id_, "name": part.name, "input": part.arguments}
 
 
-def usage_of(asked: Asked, outcome: Outcome, content: list[dict[str, Json]]) -> dict[str, Json]:
+def usage_of(asked: ApiRequest, outcome: CacheOutcome, content: list[dict[str, Json]]) -> dict[str, Json]:
     """The usage of an answer with this `content`, whose input the cache took apart as `outcome`."""
     writes = dict(outcome.writes)
     # Thinking counts as it was thought, however much of it is shown: its signature says how much that was.

@@ -7,19 +7,19 @@ from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, Answer, limited
-from ctxtui.offline.anthropic.bound_thinking import CONTROLS, Checked, check_thinking
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, limited
+from ctxtui.offline.anthropic.bound_thinking import CONTROLS, CheckedThinking, check_thinking
 from ctxtui.offline.anthropic.context_edits import edited
 from ctxtui.offline.anthropic.message import content_of, events, usage_of
 from ctxtui.offline.anthropic.models import OFFLINE, Claude, claude
 from ctxtui.offline.anthropic.validate import NEW_VERSION, VERSIONS, refusals
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import text_counter
-from ctxtui.offline.exchange import Asked, Refusal, Reply, named_event, named_events
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.offline.usage_ledger import WeighedRequest
 from ctxtui.wire.grammars import ANTHROPIC
 
 _REASONS: Final = {END: "end_turn", CALLS: "tool_use", LENGTH: "max_tokens", STOP: "stop_sequence"}
@@ -37,8 +37,8 @@ class Taken(NamedTuple):
     """A request as its `model` reads it: what it weighs, what came of its thinking, which edits were applied, and its
     tokens before those."""
 
-    weighed: Weighed
-    checked: Checked
+    weighed: WeighedRequest
+    checked: CheckedThinking
     model: Claude
     applied: list[Json]
     before: int
@@ -52,12 +52,12 @@ def error(refusal: Refusal, request_id: str) -> Json:
     return {"type": "error", "error": told, "request_id": request_id}
 
 
-def betas_of(asked: Asked) -> tuple[str, ...]:
+def betas_of(asked: ApiRequest) -> tuple[str, ...]:
     """The names in ``anthropic-beta``."""
     return tuple(name.strip() for name in asked.headers.get("anthropic-beta", "").split(",") if name.strip())
 
 
-def refused(asked: Asked, counting: bool) -> list[Refusal]:
+def refused(asked: ApiRequest, counting: bool) -> list[Refusal]:
     """Why the request is not served."""
     version = asked.headers.get("anthropic-version")
     if version is None:
@@ -67,7 +67,7 @@ def refused(asked: Asked, counting: bool) -> list[Refusal]:
     return refusals(asked.body, version=version or NEW_VERSION, betas=betas_of(asked), counting=counting)
 
 
-def count_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
+def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a count."""
     taken = _taken(provider, asked)
     if taken.weighed.tokens > taken.model.window:
@@ -78,7 +78,7 @@ def count_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
     return Reply(body=body)
 
 
-def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
+def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
     taken = _taken(provider, asked)
     weighed, checked, model = taken.weighed, taken.checked, taken.model
@@ -116,13 +116,13 @@ def messages(provider: Provider, asked: Asked) -> Reply | Refusal:
     )
 
 
-def _taken(provider: Provider, asked: Asked) -> Taken:
+def _taken(provider: Provider, asked: ApiRequest) -> Taken:
     model = claude(asked.model)
     assert model is not None
     checked = check_thinking(asked.body, model, betas_of(asked))
     body = _without(asked.body, checked.dropped) if checked.dropped else asked.body
 
-    def weigh(one: dict[str, Json]) -> Weighed:
+    def weigh(one: dict[str, Json]) -> WeighedRequest:
         raw = asked.raw if one is asked.body else canonical.dumps(one)
         return provider.ledger.weigh(provider.ledger.read(ANTHROPIC, raw), asked.model)
 
@@ -143,14 +143,14 @@ def _without(body: dict[str, Json], dropped: Collection[tuple[int, int]]) -> dic
     return {**body, "messages": messages}
 
 
-def _too_long(weighed: Weighed, model: Claude) -> Refusal:
+def _too_long(weighed: WeighedRequest, model: Claude) -> Refusal:
     return Refusal(f"prompt is too long: {weighed.tokens} tokens > {model.window} maximum", rule="context window")
 
 
-def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Claude) -> tuple[Answer, str]:
+def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Claude) -> tuple[ModelAnswer, str]:
     most = int(asked.body["max_tokens"])
     if most == 0:
-        return Answer((), LENGTH), "max_tokens"
+        return ModelAnswer((), LENGTH), "max_tokens"
     room = model.window - weighed.tokens
     talk = listen(weighed.request)
     stops = [stop for stop in rows(asked.body.get("stop_sequences")) if isinstance(stop, str)]
@@ -161,7 +161,7 @@ def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Claude)
     return said, _REASONS[said.ended]
 
 
-def _manner(asked: Asked, model: Claude) -> Manner:
+def _manner(asked: ApiRequest, model: Claude) -> Manner:
     choice, thinking = members(asked.body.get("tool_choice")), members(asked.body.get("thinking"))
     kind = choice.get("type")
     form = members(members(asked.body.get("output_config")).get("format"))
@@ -175,7 +175,7 @@ def _manner(asked: Asked, model: Claude) -> Manner:
     )
 
 
-def _beside(provider: Provider, asked: Asked, taken: Taken) -> dict[str, Json]:
+def _beside(provider: Provider, asked: ApiRequest, taken: Taken) -> dict[str, Json]:
     beside: dict[str, Json] = {}
     if CONTROLS in betas_of(asked):
         beside["input_transformations"] = taken.checked.transformations

@@ -17,18 +17,18 @@ from ctxtui.offline.json_shape import (
     ROWS,
     STRING,
     TEXT,
-    Field,
     Fields,
+    ShapeField,
     needed,
     one_of,
 )
 
 WORDS_OR_BLOCKS: Final = needed(STRING, ARRAY)
 
-COUNTED: Final[dict[str, Field]] = {
+COUNTED: Final[dict[str, ShapeField]] = {
     "model": needed(STRING),
     "messages": needed(ARRAY),
-    "system": Field((STRING, ARRAY)),
+    "system": ShapeField((STRING, ARRAY)),
     "tools": ROWS,
     "tool_choice": MAP,
     "thinking": MAP,
@@ -40,16 +40,16 @@ COUNTED: Final[dict[str, Field]] = {
 }
 """What a request for a count may say."""
 
-SAMPLING: Final[dict[str, Field]] = {"temperature": REAL, "top_p": REAL, "top_k": COUNT}
+SAMPLING: Final[dict[str, ShapeField]] = {"temperature": REAL, "top_p": REAL, "top_k": COUNT}
 
-CREATED: Final[dict[str, Field]] = COUNTED | {
+CREATED: Final[dict[str, ShapeField]] = COUNTED | {
     "max_tokens": needed(INTEGER, at_least=0),
     "stream": FLAG,
     "stop_sequences": ROWS,
     "metadata": MAP,
     "service_tier": one_of("auto", "standard_only"),
     "inference_geo": TEXT,
-    "container": Field((STRING, OBJECT)),
+    "container": ShapeField((STRING, OBJECT)),
     "diagnostics": MAP,
 }
 
@@ -82,8 +82,8 @@ BLOCKS: Final[dict[str, Fields]] = {
     "tool_result": _MARK
     | {
         "tool_use_id": needed(STRING),
-        "content": Field((STRING, ARRAY)),
-        "is_error": Field((BOOLEAN,)),
+        "content": ShapeField((STRING, ARRAY)),
+        "is_error": ShapeField((BOOLEAN,)),
         "toolset_name": TEXT,
     },
     "server_tool_use": _MARK | _USE,
@@ -100,7 +100,8 @@ BLOCKS: Final[dict[str, Fields]] = {
 BETA_BLOCKS: Final[dict[str, Fields]] = {
     "compaction": _MARK | {"content": TEXT, "encrypted_content": TEXT, "signature": TEXT, "tool_changes": ANY},
     "mcp_tool_use": _MARK | _USE | {"server_name": needed(STRING)},
-    "mcp_tool_result": _MARK | {"tool_use_id": needed(STRING), "content": Field((STRING, ARRAY)), "is_error": FLAG},
+    "mcp_tool_result": _MARK
+    | {"tool_use_id": needed(STRING), "content": ShapeField((STRING, ARRAY)), "is_error": FLAG},
     "mcp_tool_listing": _PLAIN | {"server_name": ANY, "tools": ANY},
     "advisor_tool_result": _MARK | _RESULT,
     "fallback": _PLAIN | {"from": ANY, "to": ANY},

@@ -21,7 +21,7 @@ from ctxtui.offline.anthropic.validate_thinking import thinking_refusals
 from ctxtui.offline.anthropic.validate_tools import tool_refusals
 from ctxtui.offline.anthropic.validate_turns import turn_refusals
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import STRING, Field, faults, members, rows
+from ctxtui.offline.json_shape import STRING, ShapeField, faults, members, rows
 
 NEW_VERSION: Final = "2026-10-21"
 OLD_VERSION: Final = "2023-06-01"
@@ -73,8 +73,8 @@ def refusals(
 def _fields(
     body: Mapping[str, Json], version: str, betas: Collection[str], counting: bool, model: Claude | None
 ) -> Iterator[Refusal]:
-    known: dict[str, Field] = dict(COUNTED if counting else CREATED)
-    known |= {key: Field() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)}
+    known: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
+    known |= {key: ShapeField() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)}
     if version == OLD_VERSION:
         known |= SAMPLING
         for key in SAMPLING:
@@ -95,9 +95,9 @@ def _messages(body: Mapping[str, Json], beta: bool) -> Iterator[Refusal]:
         if role not in ROLES:
             told = "Field required" if role is None else "Input should be 'user', 'assistant' or 'system'"
             yield Refusal(f"messages.{n}.role: {told}", rule="role")
-        fields = {"role": Field((STRING,)), "content": WORDS_OR_BLOCKS}
+        fields = {"role": ShapeField((STRING,)), "content": WORDS_OR_BLOCKS}
         if role == "system" and beta:
-            fields |= {"clear_at": Field((STRING,)), "output_config": Field()}
+            fields |= {"clear_at": ShapeField((STRING,)), "output_config": ShapeField()}
         yield from (worded(fault) for fault in faults(message, fields, ("messages", n)))
         content = message.get("content")
         if isinstance(content, str) and content and not content.strip():

@@ -17,7 +17,7 @@ _UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
 _ORDER: Final = "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
 
 
-class Marked(NamedTuple):
+class MarkedPath(NamedTuple):
     """A block that carries a marker: its path and the marker's TTL."""
 
     path: str
@@ -40,14 +40,14 @@ def cache_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
             if len(marks) == MOST:
                 told = f"cache_control: all {MOST} cache breakpoints are used by blocks; none is left for the request"
                 yield Refusal(told, rule="too many markers")
-            marks.append(Marked("cache_control", ttl))
+            marks.append(MarkedPath("cache_control", ttl))
     if len(marks) > MOST and not (len(marks) == MOST + 1 and marks[-1].path == "cache_control"):
         told = f"A maximum of {MOST} blocks with cache_control may be provided. Found {len(marks)}."
         yield Refusal(told, rule="too many markers")
     yield from _order(marks)
 
 
-def _order(marks: list[Marked]) -> Iterator[Refusal]:
+def _order(marks: list[MarkedPath]) -> Iterator[Refusal]:
     short = False
     for mark in marks:
         if mark.ttl == "1h" and short:
@@ -58,7 +58,7 @@ def _order(marks: list[Marked]) -> Iterator[Refusal]:
         short = short or mark.ttl == "5m"
 
 
-def marked(body: Mapping[str, Json]) -> Iterator[Marked]:
+def marked(body: Mapping[str, Json]) -> Iterator[MarkedPath]:
     """The blocks that carry a marker, in prompt order."""
     for n, tool in enumerate(rows(body.get("tools"))):
         yield from _mark(tool, f"tools.{n}")
@@ -73,10 +73,10 @@ def marked(body: Mapping[str, Json]) -> Iterator[Marked]:
             yield from _mark(block, path)
 
 
-def _mark(block: Json, path: str) -> Iterator[Marked]:
+def _mark(block: Json, path: str) -> Iterator[MarkedPath]:
     mark = members(block).get("cache_control")
     if isinstance(mark, dict):
-        yield Marked(path, str(mark.get("ttl") or "5m"))
+        yield MarkedPath(path, str(mark.get("ttl") or "5m"))
 
 
 def _last_block(body: Mapping[str, Json]) -> Mapping[str, Json] | None:

@@ -11,10 +11,10 @@ from ctxtui.offline.anthropic.field_errors import worded
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.anthropic.thinking_chain import blocks
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import INTEGER, MAP, STRING, Field, faults, members, needed, rows
+from ctxtui.offline.json_shape import INTEGER, MAP, STRING, ShapeField, faults, members, needed, rows
 
 _TYPES: Final = ("adaptive", "between_tools", "disabled", "enabled")
-_DISPLAYS: Final = Field((STRING,), choices=("summarized", "omitted", "updates"))
+_DISPLAYS: Final = ShapeField((STRING,), choices=("summarized", "omitted", "updates"))
 _BUDGET: Final = needed(INTEGER, at_least=1024)
 _OFF_EFFORTS: Final = ("xhigh", "max")
 _ENABLED_ELSEWHERE: Final = (
@@ -46,7 +46,7 @@ def thinking_refusals(body: Mapping[str, Json], model: Claude, betas: Collection
         yield Refusal(f"thinking.type: 'disabled' is not supported at effort '{effort}'", rule="thinking off")
 
 
-def _fields(kind: Json, betas: Collection[str]) -> dict[str, Field]:
+def _fields(kind: Json, betas: Collection[str]) -> dict[str, ShapeField]:
     fields = {"type": needed(STRING)}
     if kind in ("enabled", "adaptive"):
         fields["display"] = _DISPLAYS
@@ -99,7 +99,7 @@ def _output(body: Mapping[str, Json], model: Claude) -> Iterator[Refusal]:
     config = body.get("output_config")
     if not isinstance(config, dict):
         return
-    fields = {"effort": Field((STRING,), choices=_LEVELS), "format": MAP, "task_budget": MAP}
+    fields = {"effort": ShapeField((STRING,), choices=_LEVELS), "format": MAP, "task_budget": MAP}
     yield from (worded(fault) for fault in faults(config, fields, ("output_config",)))
     effort = config.get("effort")
     if effort in _LEVELS and not model.efforts:

@@ -17,7 +17,7 @@ _SERVER_RESULT: Final = "_tool_result"
 PREFILL: Final = "This model does not support assistant message prefill. The conversation must end with a user message."
 
 
-class At(NamedTuple):
+class BlockAt(NamedTuple):
     """A block and where it stands: message and place in it, 0-based."""
 
     message: int
@@ -34,29 +34,29 @@ class At(NamedTuple):
 
 
 @dataclass(slots=True)
-class Run:
+class RoleRun:
     """Neighbouring messages of one role, which the provider takes as one."""
 
     role: str
     first: int
     last: int
-    parts: list[At] = field(default_factory=list)
+    parts: list[BlockAt] = field(default_factory=list)
 
-    def of(self, *kinds: str) -> list[At]:
+    def of(self, *kinds: str) -> list[BlockAt]:
         """Its blocks of these types."""
         return [part for part in self.parts if part.kind in kinds]
 
 
-def runs_of(messages: Sequence[Json]) -> list[Run]:
+def runs_of(messages: Sequence[Json]) -> list[RoleRun]:
     """The messages as runs of one role."""
-    runs: list[Run] = []
+    runs: list[RoleRun] = []
     for n, message in enumerate(messages):
         role = str(members(message).get("role"))
         if not runs or runs[-1].role != role:
-            runs.append(Run(role, n, n))
+            runs.append(RoleRun(role, n, n))
         runs[-1].last = n
         content = members(message).get("content")
-        runs[-1].parts += [At(n, m, members(block)) for m, block in enumerate(blocks(content))]
+        runs[-1].parts += [BlockAt(n, m, members(block)) for m, block in enumerate(blocks(content))]
     return runs
 
 
@@ -68,7 +68,7 @@ def turn_refusals(messages: Sequence[Json], model: Claude) -> Iterator[Refusal]:
     yield from _content(messages)
     runs = runs_of(messages)
     yield from _places(runs)
-    nothing = Run("", -1, -1)
+    nothing = RoleRun("", -1, -1)
     for before, run, after in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
         if run.role == "assistant":
             yield from _calls(run, after)
@@ -93,7 +93,7 @@ def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
             yield Refusal(f"messages.{n}: {told}", rule="empty content")
 
 
-def _places(runs: Sequence[Run]) -> Iterator[Refusal]:
+def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
     """Blocks that only one side may say."""
     for run in runs:
         for part in run.parts:
@@ -107,7 +107,7 @@ def _places(runs: Sequence[Run]) -> Iterator[Refusal]:
                 yield Refusal(f"{part}: `system` messages can only hold `text` blocks", rule="wrong side")
 
 
-def _calls(run: Run, after: Run) -> Iterator[Refusal]:
+def _calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
     """Each call answered in the message right behind, by blocks that come first there."""
     asked = [str(part.block.get("id")) for part in run.of("tool_use")]
     answered = set(_leading(after)) if after.role == "user" else set()
@@ -118,14 +118,14 @@ def _calls(run: Run, after: Run) -> Iterator[Refusal]:
         yield Refusal(f"messages.{run.last}: {told}. {each}", rule="call without result")
 
 
-def _leading(run: Run) -> Iterator[str]:
+def _leading(run: RoleRun) -> Iterator[str]:
     for part in run.parts:
         if part.kind != "tool_result":
             return
         yield str(part.block.get("tool_use_id"))
 
 
-def _answers(run: Run, before: Run) -> Iterator[Refusal]:
+def _answers(run: RoleRun, before: RoleRun) -> Iterator[Refusal]:
     asked = {str(part.block.get("id")): part for part in before.of("tool_use")} if before.role == "assistant" else {}
     seen: set[str] = set()
     for part in run.of("tool_result"):
@@ -144,9 +144,9 @@ def _answers(run: Run, before: Run) -> Iterator[Refusal]:
         seen.add(id_)
 
 
-def _server_calls(run: Run, after: Run) -> Iterator[Refusal]:
+def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
     """The provider's own calls: their results stand in the same message, later."""
-    open_: dict[str, At] = {}
+    open_: dict[str, BlockAt] = {}
     for part in run.parts:
         if part.kind == "server_tool_use":
             open_[str(part.block.get("id"))] = part
@@ -167,7 +167,7 @@ def _server_calls(run: Run, after: Run) -> Iterator[Refusal]:
             yield Refusal(f"messages.{after.first}: {told}", rule="open server call")
 
 
-def _system(run: Run, before: Run, after: Run, model: Claude) -> Iterator[Refusal]:
+def _system(run: RoleRun, before: RoleRun, after: RoleRun, model: Claude) -> Iterator[Refusal]:
     if not model.system_role:
         yield Refusal("role 'system' is not supported on this model", rule="system role")
         return
@@ -180,7 +180,7 @@ def _system(run: Run, before: Run, after: Run, model: Claude) -> Iterator[Refusa
         yield Refusal(f"messages.{run.last}: {told}", rule="system place")
 
 
-def _ids(runs: Sequence[Run]) -> Iterator[Refusal]:
+def _ids(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
     seen: set[str] = set()
     for part in (part for run in runs for part in run.of("tool_use", "server_tool_use")):
         id_ = str(part.block.get("id"))
@@ -189,7 +189,7 @@ def _ids(runs: Sequence[Run]) -> Iterator[Refusal]:
         seen.add(id_)
 
 
-def _end(messages: Sequence[Json], last: Run, model: Claude) -> Iterator[Refusal]:
+def _end(messages: Sequence[Json], last: RoleRun, model: Claude) -> Iterator[Refusal]:
     for n, message in enumerate(messages):
         said = rows(members(message).get("content"))
         if members(message).get("role") == "assistant" and said and members(said[-1]).get("type") in _THINKING:

@@ -18,7 +18,7 @@ HOST: Final = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningProvider:
     """An offline provider that serves. `url` is its root, as the Anthropic SDK's ``base_url`` wants it; `server` its
     state."""
 
@@ -32,7 +32,7 @@ class Running:
 
 
 @asynccontextmanager
-async def serving(server: Server | None = None, *, port: int = 0, host: str = HOST) -> AsyncIterator[Running]:
+async def serving(server: Server | None = None, *, port: int = 0, host: str = HOST) -> AsyncIterator[RunningProvider]:
     """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` where it is taken."""
     server = server or Server()
     runner = web.AppRunner(server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
@@ -44,13 +44,13 @@ async def serving(server: Server | None = None, *, port: int = 0, host: str = HO
         except OSError as error:
             raise BadConfig(f"port {port} cannot be opened: {error.strerror}", way_out="name another --port") from error
         taken = runner.addresses[0][1]
-        yield Running(f"http://{host}:{taken}", server)
+        yield RunningProvider(f"http://{host}:{taken}", server)
     finally:
         await runner.cleanup()
 
 
 @contextmanager
-def offline(server: Server | None = None, *, port: int = 0) -> Iterator[Running]:
+def offline(server: Server | None = None, *, port: int = 0) -> Iterator[RunningProvider]:
     """Serve from a thread of its own, for code that runs no event loop: tests, scripts.
 
     Raises `BadConfig` where the port is taken.

@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MOST_BYTES
-from ctxtui.offline.exchange import Asked, Refusal, Reply
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply
 from ctxtui.offline.json_body import NotJson, parse
 from ctxtui.offline.openai import chat_api, errors, responses_api
 from ctxtui.offline.provider import Provider
@@ -19,15 +19,15 @@ REFUSED_KEY: Final = "invalid"
 """A key with this word in it is refused; any other one is taken."""
 
 
-Serve = Callable[[Provider, Asked], Reply | Refusal]
+Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
 """Makes the reply to a request that was let in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Route:
     """One path: whether a request is refused, how it is served, how an error is spelled, where its id is told."""
 
-    refused: Callable[[Provider, Asked], list[Refusal]]
+    refused: Callable[[Provider, ApiRequest], list[Refusal]]
     serve: Serve
     error: Callable[[Refusal, str], Json]
     id_header: str
@@ -54,8 +54,8 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
     return None
 
 
-def _anthropic(serve: Serve, counting: bool) -> Desk:
-    return Desk(
+def _anthropic(serve: Serve, counting: bool) -> Route:
+    return Route(
         lambda provider, asked: messages_api.refused(asked, counting),
         serve,
         messages_api.error,
@@ -64,11 +64,11 @@ def _anthropic(serve: Serve, counting: bool) -> Desk:
     )
 
 
-def _openai(refused: Callable[[Provider, Asked], list[Refusal]], serve: Serve) -> Desk:
-    return Desk(refused, serve, errors.error, "x-request-id", _openai_key)
+def _openai(refused: Callable[[Provider, ApiRequest], list[Refusal]], serve: Serve) -> Route:
+    return Route(refused, serve, errors.error, "x-request-id", _openai_key)
 
 
-DESKS: Final[dict[str, Desk]] = {
+DESKS: Final[dict[str, Route]] = {
     "/v1/messages": _anthropic(messages_api.messages, False),
     "/v1/messages/count_tokens": _anthropic(messages_api.count_tokens, True),
     "/v1/chat/completions": _openai(lambda provider, asked: chat_api.refused(asked, False), chat_api.completions),
@@ -80,7 +80,7 @@ DESKS: Final[dict[str, Desk]] = {
 """What is served with a body, by path."""
 
 
-def serve(desk: Desk, provider: Provider, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
+def serve(desk: Route, provider: Provider, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
     """The reply to a request with body `raw`, or why there is none."""
     if len(raw) > MOST_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")
@@ -91,7 +91,7 @@ def serve(desk: Desk, provider: Provider, raw: bytes, headers: Mapping[str, str]
     if wait is not None:
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:
-        asked = Asked(raw, parse(raw), headers)
+        asked = ApiRequest(raw, parse(raw), headers)
     except NotJson as error:
         if desk.id_header == "request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")

@@ -18,7 +18,7 @@ from ctxtui.offline.exchange import Refusal, Reply
 from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse
 from ctxtui.offline.http.control import add_control
 from ctxtui.offline.http.local_routes import add_listings, local_desks
-from ctxtui.offline.http.routes import DESKS, Desk, serve
+from ctxtui.offline.http.routes import DESKS, Route, serve
 from ctxtui.offline.http.sending import json_response, send
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local.model_list import anthropic_model, anthropic_models, openai_model, openai_models
@@ -93,7 +93,7 @@ class Server:
         app.router.add_delete("/v1/responses/{id}", self._forget)
         app.router.add_get("/v1/responses/{id}/input_items", self._input_items)
 
-    def _posted(self, path: str, desk: Desk) -> Handler:
+    def _posted(self, path: str, desk: Route) -> Handler:
         async def handler(request: web.Request) -> web.StreamResponse:
             raw = await request.read()
             headers = {name.lower(): value for name, value in request.headers.items()}
@@ -112,7 +112,7 @@ class Server:
 
         return handler
 
-    async def _served(self, desk: Desk, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
+    async def _served(self, desk: Route, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
         try:
             # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
             async with self.turn:
@@ -144,7 +144,7 @@ class Server:
             self.told(seen)
 
     def _error(
-        self, desk: Desk, refusal: Refusal, id_: str, headers: dict[str, str], fault: Fault | None
+        self, desk: Route, refusal: Refusal, id_: str, headers: dict[str, str], fault: Fault | None
     ) -> web.StreamResponse:
         if refusal.status == 429:
             wait = fault.seconds if fault is not None else float(refusal.rule.rpartition(" ")[2])
@@ -209,7 +209,7 @@ def _injected(fault: Fault | None) -> Refusal | None:
     return Refusal(STATUSES[fault.kind], int(fault.kind), rule="injected")
 
 
-def _openai_headers(desk: Desk, begun: float) -> dict[str, str]:
+def _openai_headers(desk: Route, begun: float) -> dict[str, str]:
     if desk.id_header != "x-request-id":
         return {"anthropic-organization-id": "00000000-0000-0000-0000-000000000000"}
     spent = f"{(time.monotonic() - begun) * 1000:.0f}"

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.exchange import Asked, Refusal, Reply
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local.servers import LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, rules, serving
 from ctxtui.offline.local.truncation import fitted
 from ctxtui.offline.openai.chat_api import chunks, completed
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.offline.usage_ledger import WeighedRequest
 from ctxtui.wire.grammars import CHAT
 
 
-def completions(local: Local, provider: Provider, asked: Asked) -> Reply | Refusal:
+def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply of a local server."""
     model = serving(local, asked)
     # A server with one model answers with it whatever is named.
     asked = replace(asked, body={**asked.body, "model": model.name})
 
-    def weigh(raw: bytes) -> Weighed:
+    def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(provider.ledger.read(CHAT, raw), asked.model)
 
     weighed = fitted(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
@@ -34,7 +34,7 @@ def completions(local: Local, provider: Provider, asked: Asked) -> Reply | Refus
     return replace(reply, body=body, events=events, headers={})
 
 
-def input_tokens(local: Local, provider: Provider, asked: Asked) -> Reply:
+def input_tokens(local: Local, provider: Provider, asked: ApiRequest) -> Reply:
     """llama.cpp's exact count."""
     request = provider.ledger.read(CHAT, asked.raw)
     return Reply(body={"input_tokens": provider.ledger.weigh(request, serving(local, asked).name).tokens})

@@ -9,17 +9,17 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.block import of
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import LENGTH, Answer, Thought, limited
+from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limited
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import output_tokens, text_counter
-from ctxtui.offline.exchange import Asked, Refusal, Reply, compact, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.local.prompt_template import rendered
 from ctxtui.offline.local.servers import Local, serving
 from ctxtui.offline.local.truncation import fitted
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.offline.usage_ledger import WeighedRequest
 from ctxtui.wire.grammars import OLLAMA
 from ctxtui.wire.ollama_chat import encode_request
 
@@ -27,13 +27,13 @@ _LINES: Final = "application/x-ndjson"
 _NANOSECONDS: Final = 1_000_000
 
 
-def chat(local: Local, provider: Provider, asked: Asked) -> Reply | Refusal:
+def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply of ``/api/chat``: a stream unless that is turned off."""
     model = serving(local, asked)
     options = members(asked.body.get("options"))
     window = int(options.get("num_ctx") or model.window)
 
-    def weigh(raw: bytes) -> Weighed:
+    def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(provider.ledger.read(OLLAMA, raw), asked.model)
 
     if asked.body.get("truncate") is False and weigh(asked.raw).tokens > window:
@@ -69,12 +69,12 @@ def chat(local: Local, provider: Provider, asked: Asked) -> Reply | Refusal:
     )
 
 
-def _shell(provider: Provider, asked: Asked) -> dict[str, Json]:
+def _shell(provider: Provider, asked: ApiRequest) -> dict[str, Json]:
     now = datetime.datetime.fromtimestamp(provider.now(), datetime.UTC)
     return {"model": asked.model, "created_at": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
 
 
-def _answered(provider: Provider, asked: Asked, weighed: Weighed, options: dict[str, Json]) -> Answer:
+def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, options: dict[str, Json]) -> ModelAnswer:
     form = asked.body.get("format")
     manner = Manner(
         thinks=asked.body.get("think") not in (None, False),
@@ -86,7 +86,7 @@ def _answered(provider: Provider, asked: Asked, weighed: Weighed, options: dict[
     return limited(said, stops, most if isinstance(most, int) and most > 0 else None, text_counter(asked.model))
 
 
-def _message(provider: Provider, said: Answer) -> dict[str, Json]:
+def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
     message: dict[str, Json] = {"role": "assistant", "content": said.text}
     thoughts = "".join(part.text for part in said.parts if isinstance(part, Thought))
     if thoughts:
@@ -99,7 +99,7 @@ def _message(provider: Provider, said: Answer) -> dict[str, Json]:
     return message
 
 
-def _output(asked: Asked, said: Answer, message: dict[str, Json]) -> int:
+def _output(asked: ApiRequest, said: ModelAnswer, message: dict[str, Json]) -> int:
     count = text_counter(asked.model)
     thought = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
     blocks = [of({"type": "text", "text": said.text})] if said.text else []

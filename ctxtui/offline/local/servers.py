@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.exchange import Asked, Refusal
+from ctxtui.offline.exchange import ApiRequest, Refusal
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.openai.models import Gpt
 
@@ -47,7 +47,7 @@ class Local:
         return next((one for one in self.models if one.name in names), None)
 
 
-def refused(local: Local, asked: Asked) -> list[Refusal]:
+def refused(local: Local, asked: ApiRequest) -> list[Refusal]:
     """Why a local server does not serve: it takes nearly everything."""
     name = asked.body.get("model")
     if local.kind == OLLAMA and not isinstance(name, str):
@@ -61,7 +61,7 @@ def refused(local: Local, asked: Asked) -> list[Refusal]:
     return []
 
 
-def serving(local: Local, asked: Asked) -> LocalModel:
+def serving(local: Local, asked: ApiRequest) -> LocalModel:
     """The model that answers: the one named, else the first (llama.cpp has but one)."""
     return local.model(str(asked.body.get("model"))) or local.models[0]
 

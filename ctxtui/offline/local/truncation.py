@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.exchange import Asked
+from ctxtui.offline.exchange import ApiRequest
 from ctxtui.offline.json_shape import rows
-from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.offline.usage_ledger import WeighedRequest
 
 
-def fitted(asked: Asked, window: int, weigh: Callable[[bytes], Weighed]) -> Weighed:
+def fitted(asked: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
     """The request as it is evaluated in `window` tokens: without the oldest messages, but with every system message
     and the last one, whatever that takes."""
     whole = weigh(asked.raw)
@@ -25,7 +25,7 @@ def fitted(asked: Asked, window: int, weigh: Callable[[bytes], Weighed]) -> Weig
     return weigh(_without(asked, low))
 
 
-def _without(asked: Asked, first: int) -> bytes:
+def _without(asked: ApiRequest, first: int) -> bytes:
     """The body without the messages before number `first` that are not the system's."""
     messages: list[Json] = rows(asked.body.get("messages"))
     kept = [one for n, one in enumerate(messages) if n >= first or one.get("role") == "system"]

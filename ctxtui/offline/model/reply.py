@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core.canonical import Json, text_of
-from ctxtui.offline.answer import CALLS, Answer, Part, Thought, ToolCall, Words
-from ctxtui.offline.conversation import Conversation, Heard, named
-from ctxtui.offline.model.request_parser import Wish, is_pronoun, wishes
+from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
+from ctxtui.offline.conversation import Task, ToolOutcome, named
+from ctxtui.offline.model.request_parser import Intent, is_pronoun, wishes
 from ctxtui.offline.model.schema_example import instance
 from ctxtui.offline.model.tool_choice import call_for, closest, cut, paths
 
@@ -32,26 +32,26 @@ class Manner:
     stands_for: str = ""
 
 
-def answer(talk: Conversation, manner: Manner) -> Answer:
+def answer(talk: Task, manner: Manner) -> ModelAnswer:
     """What is said to `talk`."""
     asked = wishes(talk.task)
     made = _next_calls(talk, manner, asked)
     if made:
         told = ", ".join(f"{call.name} {text_of(call.arguments)}" for call in made)
         said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
-        return Answer((*_thought(f"To do: {talk.task!r}. {told} fits.", manner), *said, *made), CALLS)
+        return ModelAnswer((*_thought(f"To do: {talk.task!r}. {told} fits.", manner), *said, *made), CALLS)
     if manner.form is not None:
         words = text_of(instance(manner.form, cut(talk.task) or "offline"))
     else:
         words = _said(talk, manner, asked)
-    return Answer((*_thought(f"Nothing left to call for {talk.task!r}; I quote.", manner), Words(words)))
+    return ModelAnswer((*_thought(f"Nothing left to call for {talk.task!r}; I quote.", manner), Words(words)))
 
 
 def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
     return (Thought(f"{SELF}. {text}"),) if manner.thinks else ()
 
 
-def _next_calls(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> list[ToolCall]:
+def _next_calls(talk: Task, manner: Manner, asked: Sequence[Intent]) -> list[AnsweredCall]:
     """The calls of the next step that is not done yet."""
     if not manner.calls or not talk.tools:
         return []
@@ -61,11 +61,11 @@ def _next_calls(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> li
     step = [call for wish, call in left if wish.step == left[0][0].step]
     if not step and manner.forced:
         tool = next(iter(tools), None)
-        step = [ToolCall(tool.name, instance(tool.schema, talk.task))] if tool else []
+        step = [AnsweredCall(tool.name, instance(tool.schema, talk.task))] if tool else []
     return step if manner.parallel else step[:1]
 
 
-def _resolved(wish: Wish, talk: Conversation) -> Wish:
+def _resolved(wish: Intent, talk: Task) -> Intent:
     """A wish about "it": the first path that came back; to look in "it", the last one that was asked for."""
     if not wish.refers:
         return wish
@@ -76,7 +76,7 @@ def _resolved(wish: Wish, talk: Conversation) -> Wish:
     return replace(wish, what=what, where=where)
 
 
-def _said(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> str:
+def _said(talk: Task, manner: Manner, asked: Sequence[Intent]) -> str:
     spoken = next((wish for wish in asked if wish.verb == "say"), None)
     if spoken is not None:
         return _spoken(spoken.what)
@@ -95,7 +95,7 @@ def _said(talk: Conversation, manner: Manner, asked: Sequence[Wish]) -> str:
     return f"{who}. I understand {SKILLS}, one after the other with `then`. Tools offered: {named(talk.tools)}."
 
 
-def _reported(heard: Heard) -> str:
+def _reported(heard: ToolOutcome) -> str:
     if heard.failed:
         return f"- {heard.name} {heard.arguments} failed: {cut(heard.text.strip())}"
     lines = heard.text.splitlines()
@@ -104,7 +104,7 @@ def _reported(heard: Heard) -> str:
     return f"- {heard.name} {heard.arguments}: {count}, `{cut(first)}`"
 
 
-def _quoted(talk: Conversation) -> list[str]:
+def _quoted(talk: Task) -> list[str]:
     sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.heard] or list(talk.earlier)
     found = closest(talk.task, sources)
     return ["Closest to what you ask:", *(f"- {source}: `{line}`" for source, line in found)] if found else []

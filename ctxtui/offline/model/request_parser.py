@@ -41,7 +41,7 @@ _PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Intent:
     """One thing to do: `verb` (read, find in texts, files by name ...), the `word` that said it, `what` and `where`.
     Wishes of one `step` (from 0) can be done at once; `refers` means that one of them is what an earlier step was about
     or returned."""
@@ -54,7 +54,7 @@ class Wish:
     refers: bool = False
 
 
-def wishes(text: str) -> list[Wish]:
+def wishes(text: str) -> list[Intent]:
     """Everything asked for in `text`, in order."""
     held: list[str] = []
 
@@ -63,7 +63,7 @@ def wishes(text: str) -> list[Wish]:
         return f"\x00{len(held) - 1}\x00"
 
     masked = _QUOTED.sub(hold, text)
-    made: list[Wish] = []
+    made: list[Intent] = []
     step = 0
     for sentence in _STEPS.split(masked):
         found = list(_sentence(_PARALLEL.sub(" ", sentence).strip()))
@@ -74,12 +74,12 @@ def wishes(text: str) -> list[Wish]:
     return made or _asked(text)
 
 
-def _asked(text: str) -> list[Wish]:
+def _asked(text: str) -> list[Intent]:
     """A question about a file asks for the file to be read."""
-    return [Wish("read", "read", path) for path in dict.fromkeys(_FILE.findall(text))] if "?" in text else []
+    return [Intent("read", "read", path) for path in dict.fromkeys(_FILE.findall(text))] if "?" in text else []
 
 
-def _sentence(text: str) -> Iterator[Wish]:
+def _sentence(text: str) -> Iterator[Intent]:
     first = _VERB.search(text)
     if first is None:
         return
@@ -87,7 +87,7 @@ def _sentence(text: str) -> Iterator[Wish]:
     if verb in ("remember", "write", "call", "say"):
         yield _wish(verb, first[1], text[first.end() :])
         return
-    last: Wish | None = None
+    last: Intent | None = None
     for clause in _CLAUSES.split(text[first.start() :]):
         found = _VERB.match(clause.strip())
         if found is not None:
@@ -98,15 +98,15 @@ def _sentence(text: str) -> Iterator[Wish]:
             yield last
 
 
-def _wish(verb: str, word: str, rest: str) -> Wish:
+def _wish(verb: str, word: str, rest: str) -> Intent:
     rest = rest.strip(" :")
     if verb == "remember":
-        return Wish(verb, word, re.sub(r"^that\s+", "", rest))
+        return Intent(verb, word, re.sub(r"^that\s+", "", rest))
     if verb in ("run", "say"):
-        return Wish(verb, word, re.sub(r"^(?:the )?(?:command|tests?:)\s+", "", rest))
+        return Intent(verb, word, re.sub(r"^(?:the )?(?:command|tests?:)\s+", "", rest))
     if verb == "call":
         name, _, more = re.sub(r"^the\s+(?:tool\s+)?", "", rest).partition(" ")
-        return Wish(verb, word, name, re.sub(r"^(?:tool\s+)?(?:with|for|on)?\s*", "", more))
+        return Intent(verb, word, name, re.sub(r"^(?:tool\s+)?(?:with|for|on)?\s*", "", more))
     parted = _WHERE.match(rest)
     what, where = (parted[1], parted[2]) if parted and verb in ("find", "write", "list") else (rest, "")
     by_name = bool(_FILES.match(what))
@@ -115,7 +115,7 @@ def _wish(verb: str, word: str, rest: str) -> Wish:
         what, where = where or what, ""
     elif verb == "find" and (by_name or _GLOB.search(what)):
         verb = "files"
-    return Wish(verb, word, what, where, refers=bool(_PRONOUN.match(what) or _PRONOUN.match(where)))
+    return Intent(verb, word, what, where, refers=bool(_PRONOUN.match(what) or _PRONOUN.match(where)))
 
 
 def is_pronoun(text: str) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import ToolCall
+from ctxtui.offline.answer import AnsweredCall
 from ctxtui.offline.json_shape import members
-from ctxtui.offline.model.request_parser import Wish
+from ctxtui.offline.model.request_parser import Intent
 from ctxtui.offline.model.schema_example import instance, required, type_name
 from ctxtui.wire.definitions import Definition
 
@@ -43,13 +43,13 @@ _MEMORY: Final = "/memories/notes.md"
 _PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
 
 
-def call_for(wish: Wish, tools: Sequence[Definition]) -> ToolCall | None:
+def call_for(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
     """The call that fulfils `wish`; None where no tool fits."""
     tool = fitting(wish, tools)
-    return ToolCall(tool.name, arguments(wish, tool)) if tool is not None else None
+    return AnsweredCall(tool.name, arguments(wish, tool)) if tool is not None else None
 
 
-def fitting(wish: Wish, tools: Sequence[Definition]) -> Definition | None:
+def fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
     """The tool that fits `wish` best: by its name, its description and the names of its arguments."""
     if wish.verb == "call":
         return next((tool for tool in tools if tool.name == wish.what.strip("`'\"()")), None)
@@ -58,7 +58,7 @@ def fitting(wish: Wish, tools: Sequence[Definition]) -> Definition | None:
     return best[2] if best is not None and best[0] > 0 else None
 
 
-def _score(wish: Wish, tool: Definition) -> int:
+def _score(wish: Intent, tool: Definition) -> int:
     names = _NAMES.get(wish.verb)
     if names is None:
         return 0
@@ -74,7 +74,7 @@ def _score(wish: Wish, tool: Definition) -> int:
     return score + 2 * any(name in properties for name in _MAIN[wish.verb])
 
 
-def arguments(wish: Wish, tool: Definition) -> Json:
+def arguments(wish: Intent, tool: Definition) -> Json:
     """The arguments with which `tool` fulfils `wish`."""
     properties = members(tool.schema.get("properties"))
     if wish.verb == "call":
@@ -93,7 +93,7 @@ def arguments(wish: Wish, tool: Definition) -> Json:
     return {name: made[name] for name in properties if name in made} | made
 
 
-def _what(wish: Wish) -> str:
+def _what(wish: Intent) -> str:
     return wish.what or ("." if wish.verb == "list" else "")
 
 

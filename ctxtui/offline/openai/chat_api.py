@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import of
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, Answer, Thought, ToolCall, limited
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limited
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import output_tokens, text_counter
-from ctxtui.offline.exchange import Asked, Refusal, Reply, data_event, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.offline.usage_ledger import WeighedRequest
 from ctxtui.wire.grammars import CHAT
 
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
@@ -29,12 +29,12 @@ _BROKEN: Final = {
 }
 
 
-def refused(asked: Asked, _counting: bool) -> list[Refusal]:
+def refused(asked: ApiRequest, _counting: bool) -> list[Refusal]:
     """Why the request is not served."""
     return refusals(asked.body)
 
 
-def completions(provider: Provider, asked: Asked) -> Reply | Refusal:
+def completions(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a completion."""
     model = gpt(asked.model)
     assert model is not None
@@ -44,7 +44,7 @@ def completions(provider: Provider, asked: Asked) -> Reply | Refusal:
     return completed(provider, asked, weighed, model, "openai")
 
 
-def completed(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt, host: str) -> Reply:
+def completed(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
     """The reply to a request that fits the window; `host` says whose caching rules hold."""
     now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider=host)
@@ -76,7 +76,7 @@ def completed(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt, ho
     )
 
 
-def _too_long(weighed: Weighed, model: Gpt) -> Refusal:
+def _too_long(weighed: WeighedRequest, model: Gpt) -> Refusal:
     told = (
         f"This model's maximum context length is {model.window} tokens. However, your messages resulted in "
         f"{weighed.tokens} tokens. Please reduce the length of the messages."
@@ -84,7 +84,7 @@ def _too_long(weighed: Weighed, model: Gpt) -> Refusal:
     return Refusal(told, param="messages", code="context_length_exceeded", rule="context window")
 
 
-def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt) -> Answer:
+def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt) -> ModelAnswer:
     body = asked.body
     wanted = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = body.get("stop") or []
@@ -93,7 +93,7 @@ def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt) ->
     return limited(said, [stops] if isinstance(stops, str) else stops, most, text_counter(asked.model))
 
 
-def _manner(asked: Asked, model: Gpt) -> Manner:
+def _manner(asked: ApiRequest, model: Gpt) -> Manner:
     body, choice = asked.body, asked.body.get("tool_choice")
     named = members(members(choice).get("function")).get("name")
     form = members(members(body.get("response_format")).get("json_schema")).get("schema")
@@ -109,7 +109,7 @@ def _manner(asked: Asked, model: Gpt) -> Manner:
     )
 
 
-def _message(provider: Provider, said: Answer) -> dict[str, Json]:
+def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
     message: dict[str, Json] = {"role": "assistant", "content": said.text or None, "refusal": None, "annotations": []}
     if not said.text and not said.calls:
         message["content"] = ""
@@ -118,13 +118,13 @@ def _message(provider: Provider, said: Answer) -> dict[str, Json]:
     return message
 
 
-def _call(provider: Provider, call: ToolCall) -> dict[str, Json]:
+def _call(provider: Provider, call: AnsweredCall) -> dict[str, Json]:
     inner = {"name": call.name, "arguments": canonical.text_of(call.arguments)}
     return {"id": provider.names.new("call_"), "type": "function", "function": inner}
 
 
 def _usage(
-    asked: Asked, outcome: Outcome, choices: list[Answer], messages: list[dict[str, Json]], model: Gpt
+    asked: ApiRequest, outcome: CacheOutcome, choices: list[ModelAnswer], messages: list[dict[str, Json]], model: Gpt
 ) -> dict[str, Json]:
     count = text_counter(asked.model)
     reasoning = sum(count(p.text) for said in choices for p in said.parts if isinstance(p, Thought))

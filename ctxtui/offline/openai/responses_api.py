@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.cache.outcome import Outcome
+from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import of
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import LENGTH, Answer, Thought, Words, limited
+from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import output_tokens, text_counter
-from ctxtui.offline.exchange import Asked, Refusal, Reply, named_event, named_events
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.openai.cipher import close
@@ -21,8 +21,8 @@ from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.responses_events import events
 from ctxtui.offline.openai.responses_input import read_input
 from ctxtui.offline.openai.validate_responses import items_of, refusals
-from ctxtui.offline.provider import Kept, Provider
-from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.offline.provider import KeptResponse, Provider
+from ctxtui.offline.usage_ledger import WeighedRequest
 
 _ECHOED: Final[dict[str, Json]] = {
     "instructions": None,
@@ -52,7 +52,7 @@ _BROKEN: Final = {
 }
 
 
-def refused(provider: Provider, asked: Asked, counting: bool) -> list[Refusal]:
+def refused(provider: Provider, asked: ApiRequest, counting: bool) -> list[Refusal]:
     """Why the request is not served."""
     kept = provider.kept.get(str(asked.body.get("previous_response_id")))
     if asked.body.get("conversation") is not None:
@@ -61,18 +61,18 @@ def refused(provider: Provider, asked: Asked, counting: bool) -> list[Refusal]:
     return refusals(asked.body, before=kept.items if kept else None, stored=provider.items, counting=counting)
 
 
-def _conversation(asked: Asked) -> str:
+def _conversation(asked: ApiRequest) -> str:
     given = asked.body["conversation"]
     return str(members(given).get("id") or given)
 
 
-def input_tokens(provider: Provider, asked: Asked) -> Reply | Refusal:
+def input_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a count."""
     weighed, _ = read_input(provider, asked, _model(asked))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
 
-def create(provider: Provider, asked: Asked) -> Reply | Refusal:
+def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a response."""
     model = _model(asked)
     weighed, removed = read_input(provider, asked, model)
@@ -99,19 +99,19 @@ def create(provider: Provider, asked: Asked) -> Reply | Refusal:
     )
 
 
-def _model(asked: Asked) -> Gpt:
+def _model(asked: ApiRequest) -> Gpt:
     model = gpt(asked.model)
     assert model is not None
     return model
 
 
-def _answered(provider: Provider, asked: Asked, weighed: Weighed, model: Gpt) -> Answer:
+def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt) -> ModelAnswer:
     most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
     said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
     return limited(said, (), most, text_counter(asked.model))
 
 
-def _manner(asked: Asked, model: Gpt) -> Manner:
+def _manner(asked: ApiRequest, model: Gpt) -> Manner:
     body, choice = asked.body, asked.body.get("tool_choice")
     form = members(members(body.get("text")).get("format"))
     return Manner(
@@ -124,7 +124,7 @@ def _manner(asked: Asked, model: Gpt) -> Manner:
     )
 
 
-def _output(provider: Provider, asked: Asked, said: Answer) -> Iterator[dict[str, Json]]:
+def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer) -> Iterator[dict[str, Json]]:
     summed = members(asked.body.get("reasoning")).get("summary")
     status = "incomplete" if said.ended == LENGTH else "completed"
     for part in said.parts:
@@ -148,7 +148,7 @@ def _output(provider: Provider, asked: Asked, said: Answer) -> Iterator[dict[str
 
 
 def _response(
-    provider: Provider, asked: Asked, now: float, said: Answer, output: list[dict[str, Json]]
+    provider: Provider, asked: ApiRequest, now: float, said: ModelAnswer, output: list[dict[str, Json]]
 ) -> dict[str, Json]:
     echoed = {key: asked.body.get(key) if asked.body.get(key) is not None else usual for key, usual in _ECHOED.items()}
     cut = said.ended == LENGTH
@@ -169,7 +169,9 @@ def _response(
     }
 
 
-def _usage(asked: Asked, outcome: Outcome, said: Answer, output: list[dict[str, Json]]) -> dict[str, Json]:
+def _usage(
+    asked: ApiRequest, outcome: CacheOutcome, said: ModelAnswer, output: list[dict[str, Json]]
+) -> dict[str, Json]:
     count = text_counter(asked.model)
     reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
     blocks = [of(part) for item in output for part in rows(item.get("content"))]
@@ -189,9 +191,9 @@ def _usage(asked: Asked, outcome: Outcome, said: Answer, output: list[dict[str, 
     }
 
 
-def _keep(provider: Provider, asked: Asked, response: dict[str, Json]) -> None:
+def _keep(provider: Provider, asked: ApiRequest, response: dict[str, Json]) -> None:
     if asked.body.get("store") is False:
         return
     before = provider.kept.get(str(asked.body.get("previous_response_id")))
     items = [*(before.items if before else ()), *items_of(asked.body), *response["output"]]
-    provider.keep(response["id"], Kept(items, response, len(asked.raw)))
+    provider.keep(response["id"], KeptResponse(items, response, len(asked.raw)))

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.exchange import Asked
+from ctxtui.offline.exchange import ApiRequest
 from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.openai.validate_items import kind_of
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.usage_ledger import Weighed
+from ctxtui.offline.usage_ledger import WeighedRequest
 from ctxtui.wire.grammars import RESPONSES
 
 
-def read_input(provider: Provider, asked: Asked, model: Gpt) -> tuple[Weighed, list[Json]]:
+def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
     """The request as `model` reads it and the ``input_transformations`` that tell what was taken out. Where truncation
     is automatic, the oldest items of one that is too long are gone."""
     kept = provider.kept.get(str(asked.body.get("previous_response_id")))
@@ -32,7 +32,7 @@ def _referred(provider: Provider, item: dict[str, Json]) -> dict[str, Json]:
     return provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
 
 
-def _weigh(provider: Provider, asked: Asked, items: Sequence[Json]) -> Weighed:
+def _weigh(provider: Provider, asked: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
     raw = asked.raw
     if items != asked.body.get("input"):
         raw = canonical.dumps({**asked.body, "input": list(items)})

@@ -20,7 +20,7 @@ from ctxtui.offline.json_shape import (
     ROWS,
     STRING,
     TEXT,
-    Field,
+    ShapeField,
     faults,
     members,
     needed,
@@ -44,30 +44,30 @@ from ctxtui.offline.openai.validate_fields import (
 )
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_TOKENS: Final = Field(("integer",), at_least=1)
-_FIELDS: Final[dict[str, Field]] = {
+_TOKENS: Final = ShapeField(("integer",), at_least=1)
+_FIELDS: Final[dict[str, ShapeField]] = {
     "model": needed(STRING),
     "messages": needed(ARRAY),
     "max_completion_tokens": _TOKENS,
     "max_tokens": _TOKENS,
     "tools": ROWS,
-    "tool_choice": Field((STRING, OBJECT)),
+    "tool_choice": ShapeField((STRING, OBJECT)),
     "functions": ROWS,
-    "function_call": Field((STRING, OBJECT)),
+    "function_call": ShapeField((STRING, OBJECT)),
     "parallel_tool_calls": FLAG,
     "response_format": MAP,
     "reasoning_effort": one_of(*EFFORTS),
     "verbosity": one_of("low", "medium", "high"),
-    "stop": Field((STRING, ARRAY)),
-    "n": Field(("integer",), at_least=1),
+    "stop": ShapeField((STRING, ARRAY)),
+    "n": ShapeField(("integer",), at_least=1),
     "temperature": REAL,
     "top_p": REAL,
     "frequency_penalty": REAL,
     "presence_penalty": REAL,
     "logit_bias": MAP,
     "logprobs": FLAG,
-    "top_logprobs": Field(("integer",), at_least=0),
-    "seed": Field(("integer",)),
+    "top_logprobs": ShapeField(("integer",), at_least=0),
+    "seed": ShapeField(("integer",)),
     "store": FLAG,
     "metadata": MAP,
     "service_tier": one_of("auto", "default", "flex", "scale", "priority", "fast"),
@@ -138,7 +138,7 @@ def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:
     for n, tool in enumerate(rows(body.get("tools"))):
         kind = members(tool).get("type")
         inner = {"function": needed(OBJECT)} if kind == "function" else {"custom": needed(OBJECT)}
-        fields = {"type": Field((STRING,), required=True, null=False, choices=("function", "custom"))}
+        fields = {"type": ShapeField((STRING,), required=True, null=False, choices=("function", "custom"))}
         yield from object_refusals(tool, fields | inner, ("tools", n))
         if isinstance(members(tool).get("function"), dict):
             yield from object_refusals(tool["function"], FUNCTION, ("tools", n, "function"))

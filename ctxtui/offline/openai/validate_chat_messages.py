@@ -14,10 +14,10 @@ from ctxtui.offline.json_shape import (
     ROWS,
     STRING,
     TEXT,
-    Fault,
-    Field,
     Fields,
     Path,
+    ShapeFault,
+    ShapeField,
     members,
     needed,
     rows,
@@ -26,7 +26,7 @@ from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.openai.validate_fields import empty_array, object_refusals, spelled, worded, wrong_value
 
 ROLES: Final = ("system", "assistant", "user", "function", "tool", "developer")
-_WORDS: Final = Field((STRING, ARRAY))
+_WORDS: Final = ShapeField((STRING, ARRAY))
 _SAID: Final = {"role": needed(STRING), "content": _WORDS, "name": TEXT}
 _ASSISTANT: Final = {
     "refusal": TEXT,
@@ -98,7 +98,7 @@ def _content(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
 def _part(part: Json, path: Path, known: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
     kind = members(part).get("type")
     if not isinstance(part, dict):
-        yield worded(Fault("type", path, Field((OBJECT,)), part))
+        yield worded(ShapeFault("type", path, ShapeField((OBJECT,)), part))
     elif kind == "image_url" and role != "user":
         told = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
         where = spelled(path[:2])
@@ -115,7 +115,7 @@ def _call(call: Json, path: Path) -> Iterator[Refusal]:
     kind = members(call).get("type")
     if not isinstance(kind, str) or kind not in _CALL:
         if not isinstance(call, dict) or kind is None:
-            yield worded(Fault("missing", (*path, "type"), Field(), None))
+            yield worded(ShapeFault("missing", (*path, "type"), ShapeField(), None))
         else:
             yield wrong_value(str(kind), tuple(_CALL), f"{spelled(path)}.type")
         return

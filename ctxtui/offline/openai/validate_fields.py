@@ -13,9 +13,9 @@ from ctxtui.offline.json_shape import (
     MAP,
     STRING,
     TEXT,
-    Fault,
-    Field,
     Path,
+    ShapeFault,
+    ShapeField,
     faults,
     members,
     needed,
@@ -47,7 +47,7 @@ def spelled(path: Path) -> str:
     return text
 
 
-def worded(fault: Fault) -> Refusal:
+def worded(fault: ShapeFault) -> Refusal:
     """A fault of shape in the provider's words."""
     where = spelled(fault.path)
     if fault.kind == "missing":
@@ -66,7 +66,7 @@ def worded(fault: Fault) -> Refusal:
     return Refusal(told, param=where, code=code, rule=code.replace("_", " "))
 
 
-def _expected(field: Field) -> str:
+def _expected(field: ShapeField) -> str:
     nouns = [_NOUNS[name] for name in field.types]
     return nouns[0] if len(nouns) == 1 else f"one of {' or '.join(nouns)}"
 
@@ -139,10 +139,10 @@ def unknown_choice(name: Json, named: list[Json]) -> Iterator[Refusal]:
         yield Refusal(told, param="tool_choice", rule="unknown tool")
 
 
-def object_refusals(value: Json, fields: Mapping[str, Field], path: Path) -> Iterator[Refusal]:
+def object_refusals(value: Json, fields: Mapping[str, ShapeField], path: Path) -> Iterator[Refusal]:
     """What is wrong with the members of an object at `path`, or that it is none."""
     if not isinstance(value, dict):
-        yield worded(Fault("type", path, Field(("object",)), value))
+        yield worded(ShapeFault("type", path, ShapeField(("object",)), value))
         return
     yield from (worded(fault) for fault in faults(value, fields, path))
 

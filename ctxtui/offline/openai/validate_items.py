@@ -15,10 +15,10 @@ from ctxtui.offline.json_shape import (
     ROWS,
     STRING,
     TEXT,
-    Fault,
-    Field,
     Fields,
     Path,
+    ShapeFault,
+    ShapeField,
     members,
     needed,
     one_of,
@@ -83,7 +83,7 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
     """What is wrong with input item `n` by itself."""
     path: Path = ("input", n)
     if not isinstance(item, dict):
-        yield worded(Fault("type", path, Field((OBJECT,)), item))
+        yield worded(ShapeFault("type", path, ShapeField((OBJECT,)), item))
         return
     kind = kind_of(item)
     if kind not in KINDS:

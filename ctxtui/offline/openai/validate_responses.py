@@ -20,7 +20,7 @@ from ctxtui.offline.json_shape import (
     ROWS,
     STRING,
     TEXT,
-    Field,
+    ShapeField,
     faults,
     members,
     needed,
@@ -40,30 +40,30 @@ from ctxtui.offline.openai.validate_fields import (
 from ctxtui.offline.openai.validate_items import item_refusals
 from ctxtui.offline.openai.validate_order import order_refusals
 
-_COUNTED: Final[dict[str, Field]] = {
+_COUNTED: Final[dict[str, ShapeField]] = {
     "model": needed(STRING),
-    "input": Field((STRING, ARRAY)),
+    "input": ShapeField((STRING, ARRAY)),
     "instructions": TEXT,
     "previous_response_id": TEXT,
-    "conversation": Field((STRING, OBJECT)),
+    "conversation": ShapeField((STRING, OBJECT)),
     "tools": ROWS,
-    "tool_choice": Field((STRING, OBJECT)),
+    "tool_choice": ShapeField((STRING, OBJECT)),
     "parallel_tool_calls": FLAG,
     "reasoning": MAP,
     "text": MAP,
     "truncation": one_of("auto", "disabled"),
     "personality": ANY,
 }
-_FIELDS: Final[dict[str, Field]] = _COUNTED | {
+_FIELDS: Final[dict[str, ShapeField]] = _COUNTED | {
     "include": ROWS,
     "store": FLAG,
     "stream": FLAG,
     "stream_options": MAP,
-    "max_output_tokens": Field(("integer",), at_least=16),
-    "max_tool_calls": Field(("integer",), at_least=1),
+    "max_output_tokens": ShapeField(("integer",), at_least=16),
+    "max_tool_calls": ShapeField(("integer",), at_least=1),
     "temperature": REAL,
     "top_p": REAL,
-    "top_logprobs": Field(("integer",), at_least=0),
+    "top_logprobs": ShapeField(("integer",), at_least=0),
     "metadata": MAP,
     "background": FLAG,
     "context_management": ROWS,

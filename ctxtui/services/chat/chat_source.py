@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ctxtui.services.chat.host import Host
-from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import Inspection
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.core.session import Session
     from ctxtui.pricing.price import Cost
-    from ctxtui.services.chat.model_choice import Partner
+    from ctxtui.services.chat.model_choice import ChatModel
     from ctxtui.services.chat.request_forecast import Foreteller
     from ctxtui.services.counting.live_count import LiveCount
     from ctxtui.services.study.study import Study
@@ -28,7 +28,7 @@ class ChatSource(Inspection):
         super().__init__(host.wish.name or "chat", host.config.settings)
         self.host = host
 
-    def open(self) -> tuple[Loaded, Iterator[News]]:
+    def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The session, which is there at once. Raises what opening a recording raises."""
         self._helpers.ready()
         session = self.host.open()
@@ -69,7 +69,7 @@ class ChatSource(Inspection):
 
         return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))
 
-    def foreteller(self, study: Study, partner: Partner) -> Foreteller:
+    def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:
         """What foretells the requests of the chat."""
         from ctxtui.services.chat.request_forecast import Foreteller
         from ctxtui.services.config.package_data import cache_rules

@@ -12,7 +12,7 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.models import plain_id
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.model_choice import Partner
+    from ctxtui.services.chat.model_choice import ChatModel
     from ctxtui.services.config.config import Config
 
 ASSUMED: Final = 4096
@@ -26,7 +26,7 @@ _TOLD: Final = re.compile(
 _ASKED: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d+)", re.IGNORECASE)
 
 
-def windowed(partner: Partner, config: Config) -> Partner:
+def windowed(partner: ChatModel, config: Config) -> ChatModel:
     """`partner` with the window in force: the user's, else the running server's, else the model table's. Raises
     `BadConfig` where the user's is larger than the model takes."""
     settings = config.settings
@@ -60,7 +60,7 @@ def _place(config: Config, name: str) -> str:
     return origin.place or origin.kind if origin is not None else "settings"
 
 
-def told_by(partner: Partner, error: str, config: Config) -> tuple[Partner, str]:
+def told_by(partner: ChatModel, error: str, config: Config) -> tuple[ChatModel, str]:
     """What a refusal of a local server says of its window: `partner` with it, and the `error` with the way out. Both as
     they were where it says nothing, or the server is not one of the user's own."""
     found = _TOLD.search(error)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.growth.forks import Origin
+from ctxtui.analysis.growth.forks import ForkOrigin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
@@ -21,7 +21,7 @@ CHAT: str = "ctxtui chat"
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class Continuation:
     """What a chat goes on from. `stored` is set where the same stored session goes on, in the dialect of its `last`
     call; otherwise `before` is what was said, for a session of its own that says in `title` and
     `origin` where it comes from."""
@@ -33,10 +33,10 @@ class Past:
     system: str = ""
     title: str = ""
     model: str = ""
-    origin: Origin | None = None
+    origin: ForkOrigin | None = None
 
 
-def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) -> Past:
+def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) -> Continuation:
     """What is on record under `name`: call `number` of `thread` (0: its end). Raises what opening raises, `NotFound`
     for a call or thread that is not there."""
     from ctxtui.services.library.session_actions import stored_name
@@ -48,14 +48,14 @@ def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) 
     chosen = choose(session, thread, number)
     if found.stored and session.about.client == CHAT and not number:
         last = next(reversed(session.calls.values()), None)
-        return Past(session, stored=found.stored, last=last, model=chosen.call.model)
+        return Continuation(session, stored=found.stored, last=last, model=chosen.call.model)
     head = _end(session, chosen.thread, chosen.call, number)
     items = session.tree.items(head)
     title = session.about.title or session.about.id or name
     where = f"{title} @{chosen.number}" if number else title
     opens = os.path.abspath(loaded.path) if loaded.path is not None else found.stored
-    origin = Origin(stored_name(loaded), opens, chosen.thread, chosen.number)
-    return Past(session, "", None, _talk(items), _system(items), where, chosen.call.model, origin)
+    origin = ForkOrigin(stored_name(loaded), opens, chosen.thread, chosen.number)
+    return Continuation(session, "", None, _talk(items), _system(items), where, chosen.call.model, origin)
 
 
 def _end(session: Session, thread: str, call: Call, number: int) -> int:

@@ -18,34 +18,34 @@ from typing import TYPE_CHECKING, Final
 from ctxtui import __version__
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
-from ctxtui.agent.conversation import Conversation, Draft, Opening, begin, go_on
-from ctxtui.agent.exchange import Exchange
+from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on
+from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.tools.registry import Toolbox
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.agent.turn import State
+from ctxtui.agent.turn import TurnState
 from ctxtui.analysis.growth.forks import CONTINUED
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.services.chat.context_window import told_by, windowed
-from ctxtui.services.chat.continue_from import CHAT, Past, past_of
-from ctxtui.services.chat.model_choice import OFFLINE, Partner, Wish, choose, params_for, refined
+from ctxtui.services.chat.continue_from import CHAT, Continuation, past_of
+from ctxtui.services.chat.model_choice import OFFLINE, ChatModel, ModelChoice, choose, params_for, refined
 from ctxtui.services.chat.recorder import Recording
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, recover
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
 from ctxtui.store.in_flight import in_flight
-from ctxtui.store.writer import Began, Ended, Resumed, Writer
+from ctxtui.store.writer import Ended, SessionBegun, SessionResumed, Writer
 from ctxtui.wire.registry import DIALECTS
 
 if TYPE_CHECKING:
     from ctxtui.providers.rate_limits import Headroom
     from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.services.config.config import Config
-    from ctxtui.services.editing.overlay import Overlay
+    from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.store.rows import Price
     from ctxtui.tokens.models import ModelCard
 
@@ -56,14 +56,14 @@ SYSTEM: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class ChatNews:
     """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session."""
 
     moment: mo.Moment | None
     events: tuple[Event, ...] = ()
 
 
-Tell = Callable[[News], None]
+Tell = Callable[[ChatNews], None]
 Judge = Callable[[Draft], Awaitable[str]]
 
 
@@ -75,26 +75,26 @@ class Host:
     """One chat. `open` in a worker thread, then `begin` in the event loop; from then on `feed` takes what the user
     does, and `tell` hears what happens. `session` is the one that was opened; whoever shows it folds in the events."""
 
-    def __init__(self, wish: Wish, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, wish: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> None:
         self.wish = wish
         self.config = config
         self.cwd = cwd
-        self.partner: Partner | None = None
+        self.partner: ChatModel | None = None
         self.runner: Runner | None = None
         self.recovered = Recovered()
         self.lost: list[str] = []
         self.writer: Writer | None = None
         self.session = Session(Tree())
         self.judge: Judge = _no_rule
-        self.overlay: Callable[[], Overlay | None] = lambda: None
+        self.overlay: Callable[[], ThreadEdits | None] = lambda: None
         """Gives the edits under which requests leave."""
         self._clock = clock
-        self._past: Past | None = None
+        self._past: Continuation | None = None
         self._record: Recording | None = None
         self._line: SdkLine | None = None
         self._tell: Tell = lambda news: None
         self._epoch = Epoch()
-        self._learned: Partner | None = None
+        self._learned: ChatModel | None = None
         """The partner as its refusal tells of it, for the next turn."""
         self._close_partner: Callable[[], Awaitable[None]] | None = None
 
@@ -130,10 +130,10 @@ class Host:
         around = Surroundings(self._moment, self._judged, self._exchange, self._clock)
         assert self._line is not None
         self.runner = Runner(conversation, Toolbox(Workspace(self.cwd), known=self._outside), self._line, around)
-        self.runner.state = State(most=self.config.settings.max_rounds, queue=self.recovered.queue)
-        self._tell(News(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
+        self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self.recovered.queue)
+        self._tell(ChatNews(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
 
-    async def meet(self, partner: Partner) -> None:
+    async def meet(self, partner: ChatModel) -> None:
         """Open the line to `partner`; the embedded provider is started."""
         from ctxtui.providers.sdk_client import SdkLine
 
@@ -147,7 +147,7 @@ class Host:
             partner = await refined(partner, self._line, self.config)
         self.partner = partner
 
-    async def _chosen(self) -> Partner:
+    async def _chosen(self) -> ChatModel:
         """A chat that goes on keeps its model where nothing else is asked for and the model is at hand."""
         wish, past = self.wish, self._past
         if past is not None and past.model not in ("", OFFLINE) and not (wish.model or wish.provider or wish.base_url):
@@ -155,7 +155,7 @@ class Host:
                 return await choose(replace(wish, model=past.model), self.config, os.environ)
         return await choose(wish, self.config, os.environ)
 
-    def _conversation(self, partner: Partner) -> Conversation:
+    def _conversation(self, partner: ChatModel) -> Conversation:
         past, session = self._past, self.session
         dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings.answer_tokens)
         before = past.before if past is not None else ()
@@ -171,7 +171,7 @@ class Host:
             before = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
         tools = [tool.definition() for tool in Toolbox(Workspace(self.cwd)).tools.values()]
         system = (past.system if past is not None else "") or SYSTEM
-        made = begin(session.tree, Opening(dialect, params, tools, system, before))
+        made = begin(session.tree, ConversationStart(dialect, params, tools, system, before))
         self.lost = made.lost
         return made
 
@@ -195,18 +195,18 @@ class Host:
         )
         self._record = Recording(self.session, writer.put, self._clock)
         if self._past is not None and self._past.stored:
-            writer.put(Resumed(self._past.stored))
+            writer.put(SessionResumed(self._past.stored))
         else:
             first = (self.session.about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
-            writer.put(Began(Session(self.session.tree).fold(first)))
+            writer.put(SessionBegun(Session(self.session.tree).fold(first)))
             if self._past is not None and self._past.origin is not None:
                 events = self._record.take(mo.Noted(CONTINUED, self._past.origin.text))
-                self._tell(News(None, tuple(events)))
+                self._tell(ChatNews(None, tuple(events)))
             self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         found = self.recovered
         if found.partial is not None:
             writer.put(Ended(found.partial, found.head))
-            self._tell(News(None, (CallSeen(found.partial),)))
+            self._tell(ChatNews(None, (CallSeen(found.partial),)))
         if found.stopped:
             self._record.take(mo.ResultsCame(found.stopped, talk.head))
 
@@ -244,7 +244,7 @@ class Host:
         self._go_on_with(windowed(other, self.config))
         self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
 
-    def _go_on_with(self, partner: Partner) -> None:
+    def _go_on_with(self, partner: ChatModel) -> None:
         """The next request goes to `partner` (another model, another window) with what fits it."""
         if self.runner is None:
             return
@@ -253,7 +253,7 @@ class Host:
         made = go_on(self.session.tree, talk.head, talk.dialect, params)
         made.shape = self._shape(model_table().card(partner.model))
         self.runner.conversation = made
-        self._tell(News(None, (Described(window=partner.window),)))
+        self._tell(ChatNews(None, (Described(window=partner.window),)))
 
     def keep_draft(self, text: str) -> None:
         """Keep what stands in the prompt."""
@@ -265,7 +265,7 @@ class Host:
         if self.runner is not None and self._record is not None and not self.runner.state.running:
             self.runner.conversation.back_to(head)
             events = self._record.moved(head, self.session.tree[head].depth)
-            self._tell(News(None, tuple(events)))
+            self._tell(ChatNews(None, tuple(events)))
 
     def _moment(self, moment: mo.Moment) -> None:
         if isinstance(moment, mo.Noted) and moment.kind == "error" and self.partner is not None:
@@ -276,7 +276,7 @@ class Host:
             self._go_on_with(self._learned)
             self._learned = None
         events = self._record.take(moment) if self._record is not None else []
-        self._tell(News(moment, tuple(events)))
+        self._tell(ChatNews(moment, tuple(events)))
 
     async def _judged(self, draft: Draft) -> str:
         return await self.judge(draft)
@@ -284,10 +284,10 @@ class Host:
     def _own_id(self) -> str:
         return f"{self.session.about.id}.{len(self.session.calls) + 1}"
 
-    def _exchange(self, draft: Draft, attempt: int) -> Exchange:
+    def _exchange(self, draft: Draft, attempt: int) -> AnswerReader:
         partner = self.partner
         assert partner is not None
-        return Exchange(
+        return AnswerReader(
             draft,
             DIALECTS[partner.endpoint.dialect].stream_reader(),
             MAIN,

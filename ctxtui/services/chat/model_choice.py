@@ -17,7 +17,7 @@ from ctxtui.providers.endpoint import ANTHROPIC, CHAT, KEYS, OLLAMA, RESPONSES, 
 from ctxtui.services.config.package_data import model_table
 
 if TYPE_CHECKING:
-    from ctxtui.providers.local_servers import ServedModel, Server
+    from ctxtui.providers.local_servers import LocalServer, ServedModel
     from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.services.config.config import Config
 
@@ -31,7 +31,7 @@ NAMES: Final = ("anthropic", "openai", "openai-chat", *(name.replace(" ", "-") f
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ModelChoice:
     """What the user asked for; "" leaves it to the settings, then to what there is."""
 
     provider: str = ""
@@ -44,7 +44,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Partner:
+class ChatModel:
     """Whom a chat talks to. `window` is that of the running model in tokens (0: unknown), `origin` who said so;
     `models` are the ids that the endpoint lists, as far as asked; `why` says how it was chosen."""
 
@@ -62,7 +62,7 @@ class Partner:
         return self.endpoint.kind == OFFLINE
 
 
-async def choose(wish: Wish, config: Config, env: Mapping[str, str]) -> Partner:
+async def choose(wish: ModelChoice, config: Config, env: Mapping[str, str]) -> ChatModel:
     """The partner for `wish`. Raises `NotFound` for a provider or server that is not there, `BadConfig` for a window
     above the model's own."""
     from ctxtui.services.chat.context_window import windowed
@@ -86,7 +86,7 @@ async def choose(wish: Wish, config: Config, env: Mapping[str, str]) -> Partner:
     return windowed(found, config)
 
 
-def _hosted(provider: str, model: str, env: Mapping[str, str]) -> Partner:
+def _hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
     name = provider.partition("-")[0]
     key = key_for(name, env)
     if not key:
@@ -95,10 +95,10 @@ def _hosted(provider: str, model: str, env: Mapping[str, str]) -> Partner:
             way_out=f"set {KEYS[name]}, or keep it in your keyring: `keyring set ctxtui {name}`",
         )
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}[provider]
-    return Partner(Endpoint(name, dialect, key=key), model or USUAL[name], why=f"key of {name}")
+    return ChatModel(Endpoint(name, dialect, key=key), model or USUAL[name], why=f"key of {name}")
 
 
-async def _compatible(base_url: str, provider: str, model: str, env: Mapping[str, str]) -> Partner:
+async def _compatible(base_url: str, provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
     """A server of any make at an address: what it tells of itself, else the dialect that `provider` names."""
     from ctxtui.providers.local_servers import look_at
 
@@ -118,42 +118,42 @@ async def _compatible(base_url: str, provider: str, model: str, env: Mapping[str
         return _served(endpoint, server.models, model, f"{kind} at {url}")
     if not model:
         raise NotFound(f"{url} does not list its models", way_out="name one with --model")
-    return Partner(endpoint, model, why=f"server at {url}")
+    return ChatModel(endpoint, model, why=f"server at {url}")
 
 
 def _is_near(url: str) -> bool:
     return any(f"//{host}" in url for host in ("127.0.0.1", "localhost", "[::1]", "0.0.0.0"))
 
 
-async def _running(kind: str, model: str, env: Mapping[str, str]) -> Partner:
+async def _running(kind: str, model: str, env: Mapping[str, str]) -> ChatModel:
     servers = [server for server in await _servers(env) if server.endpoint.kind == kind]
     if not servers:
         raise NotFound(f"{kind} does not answer on its port", way_out="start it, or give its address with --base-url")
     return _of(servers[0], model)
 
 
-async def _servers(env: Mapping[str, str]) -> list[Server]:
+async def _servers(env: Mapping[str, str]) -> list[LocalServer]:
     from ctxtui.providers.local_servers import find_servers
 
     return await find_servers(env)
 
 
-def _of(server: Server, model: str) -> Partner:
+def _of(server: LocalServer, model: str) -> ChatModel:
     if not server.models and not model:
         raise NotFound(f"{server.endpoint.name} has no model", way_out="load one, or name one with --model")
     return _served(server.endpoint, server.models, model, f"{server.endpoint.kind} runs here")
 
 
-def _served(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why: str) -> Partner:
+def _served(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why: str) -> ChatModel:
     chosen = next((one for one in models if one.id == model), None) or (models[0] if models and not model else None)
     names = tuple(one.id for one in models)
     if chosen is None:
-        return Partner(endpoint, model, models=names, why=why)
+        return ChatModel(endpoint, model, models=names, why=why)
     window = chosen.window or chosen.maximum
-    return Partner(endpoint, chosen.id, window, endpoint.name if window else "", names, why)
+    return ChatModel(endpoint, chosen.id, window, endpoint.name if window else "", names, why)
 
 
-async def _whatever(model: str, env: Mapping[str, str]) -> Partner:
+async def _whatever(model: str, env: Mapping[str, str]) -> ChatModel:
     """Without a wish: a key, else a server that runs here, else the embedded provider."""
     for provider in makers(model):
         if key_for(provider, env):
@@ -177,12 +177,12 @@ def makers(model: str) -> list[str]:
     return [maker for start, maker in own.items() if model.startswith(start) and "oss" not in model]
 
 
-def _offline(model: str) -> Partner:
+def _offline(model: str) -> ChatModel:
     # Its address is known once it runs.
-    return Partner(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
+    return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
 
 
-async def refined(partner: Partner, line: SdkLine, config: Config) -> Partner:
+async def refined(partner: ChatModel, line: SdkLine, config: Config) -> ChatModel:
     """`partner` with what its own models list tells: ids, and for Anthropic window and longest answer. A provider that
     does not answer changes nothing."""
     from ctxtui.services.chat.context_window import windowed
@@ -201,7 +201,7 @@ async def refined(partner: Partner, line: SdkLine, config: Config) -> Partner:
     return replace(partner, models=ids or partner.models, most_output=output if isinstance(output, int) else 0)
 
 
-def params_for(partner: Partner, answer_tokens: int) -> dict[str, Json]:
+def params_for(partner: ChatModel, answer_tokens: int) -> dict[str, Json]:
     """The top-level parameters of a chat's requests. An answer gets `answer_tokens`, at most what the model can give
     and a quarter of its window."""
     most = min(answer_tokens, partner.most_output or answer_tokens, partner.window // 4 or answer_tokens)
@@ -230,14 +230,14 @@ class Offer(NamedTuple):
     listed: bool
 
 
-def offers(partner: Partner, table: PriceTable) -> list[Offer]:
+def offers(partner: ChatModel, table: PriceTable) -> list[Offer]:
     """What `partner` can go on with, its present model first. Takes a moment: the price library is loaded."""
     known = {} if partner.endpoint.local else dict(models_of(partner.endpoint.name))
     own = dict.fromkeys((partner.model, *partner.models))
     return [_offer(name, partner, known, table, listed=name in own) for name in dict.fromkeys((*own, *known))]
 
 
-def _offer(name: str, partner: Partner, known: dict[str, int], table: PriceTable, *, listed: bool) -> Offer:
+def _offer(name: str, partner: ChatModel, known: dict[str, int], table: PriceTable, *, listed: bool) -> Offer:
     own = partner.window if name == partner.model else 0
     window = own or model_table().card(name).window or known.get(name, 0)
     found = None if partner.endpoint.local else rates(name, partner.endpoint.name, table=table)

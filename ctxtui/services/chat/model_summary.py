@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.agent.conversation import Opening, begin, go_on
+from ctxtui.agent.conversation import ConversationStart, begin, go_on
 from ctxtui.agent.runner import answered
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -16,10 +16,10 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.request_check import Refused
+from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.price.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
-from ctxtui.services.chat.model_choice import NAMES, Partner, Wish, choose, makers, params_for
+from ctxtui.services.chat.model_choice import NAMES, ChatModel, ModelChoice, choose, makers, params_for
 from ctxtui.services.config.config import Config
 from ctxtui.services.editing.edited_context import Ready
 
@@ -27,7 +27,7 @@ _WORDS: Final = frozenset({"text", "output_text"})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SummaryPart:
     """What is to be summarized: the blocks at `positions` of `context`, under the headings `sections`, with the
     literals `keep` word for word."""
 
@@ -46,21 +46,21 @@ class Summary:
     usage: Usage | None = None
 
 
-def wish_for(name: str) -> Wish:
+def wish_for(name: str) -> ModelChoice:
     """The wish for a model as a user names it: ``MODEL``, or ``PROVIDER:MODEL``. Its maker is asked where that is
     plain from the name, whatever provider the settings name for chats."""
     provider, colon, model = name.partition(":")
     if colon and provider in NAMES:
-        return Wish(provider, model)
-    return Wish(next(iter(makers(name)), "") if name else "", name)
+        return ModelChoice(provider, model)
+    return ModelChoice(next(iter(makers(name)), "") if name else "", name)
 
 
-async def partner_for(wish: Wish, config: Config) -> Partner:
+async def partner_for(wish: ModelChoice, config: Config) -> ChatModel:
     """Whom the summary is asked of. Raises `NotFound` where there is neither key nor server."""
     return await choose(wish, config, os.environ)
 
 
-def request(partner: Partner, config: Config, part: Part, own: Ready | None = None) -> bytes:
+def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | None = None) -> bytes:
     """The body that asks `partner` for a summary of `part`: of it alone, or (with `own`, the context as it would leave)
     as the agent itself is asked, behind everything that it knows.
 
@@ -69,11 +69,11 @@ def request(partner: Partner, config: Config, part: Part, own: Ready | None = No
     if own is None:
         # Nothing of it is read again: writing it to the cache would only cost.
         bare = {key: value for key, value in params.items() if key != "cache_control"}
-        talk = begin(Tree(), Opening(dialect, bare, (), SYSTEM))
+        talk = begin(Tree(), ConversationStart(dialect, bare, (), SYSTEM))
         talk.say(outside(part.context, part.positions, part.sections, part.keep))
         return talk.draft().body
     if own.applied.refused:
-        raise Refused(own.applied.refused, way_out="revert the edit")
+        raise RequestRefused(own.applied.refused, way_out="revert the edit")
     if own.context.dialect != dialect:
         raise CtxtuiError(f"the context is in {own.form}, {partner.endpoint.name} speaks another dialect")
     tree = Tree()
@@ -85,11 +85,11 @@ def request(partner: Partner, config: Config, part: Part, own: Ready | None = No
     violations = check(dialect, body)
     if violations:
         first = violations[0]
-        raise Refused(f"the provider would refuse the context: {first.message}", place=first.path)
+        raise RequestRefused(f"the provider would refuse the context: {first.message}", place=first.path)
     return body
 
 
-async def written(partner: Partner, body: bytes) -> Summary:
+async def written(partner: ChatModel, body: bytes) -> Summary:
     """Send the request; what the model wrote. Raises `ProviderError`."""
     from ctxtui.providers.sdk_client import SdkLine
 

@@ -13,19 +13,19 @@ from typing import Final
 from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline.playback import Playback
-from ctxtui.services.chat.model_choice import Partner
-from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.chat.model_choice import ChatModel
+from ctxtui.services.child_process import ChildGone, ChildProcess
 
 PACE: Final = 300.0
 """Tokens a second: as quick as a model is, so that a chat can be watched and interrupted."""
 
 
-async def start(partner: Partner) -> tuple[Partner, Callable[[], Awaitable[None]]]:
+async def start(partner: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
     """The partner at the address where the provider listens now, and what ends it. Raises `ProviderError`.
 
     It runs in a process of its own: its tokenizer would stop the screen for a moment.
     """
-    child = Child("ctxtui.offline.http.child:starter")
+    child = ChildProcess("ctxtui.offline.http.child:starter")
     try:
         url = await asyncio.to_thread(child.ask, PACE)
     except ChildGone as error:

@@ -10,9 +10,9 @@ from ctxtui.core.errors import NotFound
 from ctxtui.curation.context import IMAGES, Context
 from ctxtui.curation.policies.policy import run_all
 from ctxtui.curation.policies.profile import Profile, parse_profile
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.editing.overlay import Overlay
+from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.tokens.models import ModelCard
 
 IMAGE: Final = 1_500
@@ -29,13 +29,13 @@ def profile_at(path: str, cwd: Path) -> Profile | None:
     return parse_profile(file.read_text(encoding="utf-8", errors="replace"), str(file))
 
 
-def act(profile: Profile, context: Context, overlay: Overlay, card: ModelCard, usable_share: float) -> None:
+def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable_share: float) -> None:
     """Stage what the policies propose for `context`, and apply it where they are armed. What the user has staged stays
     staged; what a policy did and the user took back stays back."""
     sizes = {n: about(item.block) for n, item in enumerate(context.items)}
     usable = round((card.window or 0) * usable_share)
     rules = rules_for(context.dialect, card)
-    made = run_all(profile.steps, Situation(context, tuple(overlay.log), sizes.__getitem__, about, usable, rules))
+    made = run_all(profile.steps, PolicyContext(context, tuple(overlay.log), sizes.__getitem__, about, usable, rules))
     if made:
         staged = overlay.stage_all(made)
         if profile.armed:

@@ -35,11 +35,11 @@ class Recording:
             case mo.ResultsCame(results, head):
                 self._flight("results", results_json(results))
                 return [TipMoved(MAIN, head)]
-            case mo.Sent(draft, at, attempt):
+            case mo.RequestSent(draft, at, attempt):
                 self._flight("sent", json.dumps({"at": at, "attempt": attempt, "dialect": draft.skeleton.dialect}))
             case mo.CallBegan(call):
                 return [CallSeen(call)]
-            case mo.Heard(data, _) if data:
+            case mo.PieceReceived(data, _) if data:
                 self._flight("heard", data)
             case mo.CallEnded(call, head, _):
                 self._last = call.id

@@ -12,7 +12,7 @@ from ctxtui.tokens.models import ModelCard
 if TYPE_CHECKING:
     from ctxtui.curation.context import Context
     from ctxtui.curation.policies.profile import Profile
-    from ctxtui.services.editing.overlay import Overlay
+    from ctxtui.services.editing.overlay import ThreadEdits
 
 
 class Edited:
@@ -22,7 +22,7 @@ class Edited:
     def __init__(
         self,
         tree: Tree,
-        overlay: Callable[[], Overlay | None],
+        overlay: Callable[[], ThreadEdits | None],
         card: ModelCard,
         profile: Profile | None = None,
         usable_share: float = 0.75,
@@ -51,7 +51,7 @@ class Edited:
         # Imported here: most chats have no edits.
         from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.context import Context
-        from ctxtui.curation.legality.request_check import Refused, outgoing
+        from ctxtui.curation.legality.request_check import RequestRefused, outgoing
         from ctxtui.curation.provider_rules import rules_for
         from ctxtui.wire.request import Request
 
@@ -70,5 +70,5 @@ class Edited:
         made = outgoing(applied, skeleton, dialect=skeleton.dialect, model=model, prefill=self._card.prefill)
         if made.violations:
             first = made.violations[0]
-            raise Refused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
+            raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
         return made.body

@@ -19,16 +19,16 @@ from ctxtui.wire.request import Request
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.cache.outcome import Outcome
-    from ctxtui.cache.rules import Rules
-    from ctxtui.services.chat.model_choice import Partner
+    from ctxtui.cache.outcome import CacheOutcome
+    from ctxtui.cache.rules import CacheRules
+    from ctxtui.services.chat.model_choice import ChatModel
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.workers.pricing_worker import Pricer
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class RequestForecast:
     """The next request: its input in tokens by what the cache does with it, the USD that this input costs (None where
     no price is known), and why it would miss ("" where it would not)."""
 
@@ -44,7 +44,7 @@ class Foreteller:
     """Foretells the requests to `partner`, whose cache is simulated as `rules` say. `foretell` is for a worker thread;
     `began` tells that a request's answer began, so that the cache now holds it."""
 
-    def __init__(self, book: Book, counter: Counter, rules: Rules, partner: Partner, price: Pricer) -> None:
+    def __init__(self, book: Book, counter: Counter, rules: CacheRules, partner: ChatModel, price: Pricer) -> None:
         self._book = book
         self._counter = counter
         self._rules = rules
@@ -54,14 +54,14 @@ class Foreteller:
         self._summed = Summed(self._prefixes.tree, self._count)
         self._simulator = Simulator()
         self._lock = threading.Lock()
-        self._last: tuple[Draft, Outcome] | None = None
+        self._last: tuple[Draft, CacheOutcome] | None = None
         self._before = 0
 
     def _count(self, block: Block) -> int:
         card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
         return round(tokens(self._counter(card)(block), weights))
 
-    def foretell(self, draft: Draft, at: float) -> Foretold | None:
+    def foretell(self, draft: Draft, at: float) -> RequestForecast | None:
         """What `draft` will come to if it is sent at Unix time `at`; None where the provider would refuse it."""
         partner = self.partner
         request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
@@ -75,7 +75,7 @@ class Foreteller:
             outcome = self._simulator.ask(made, at)
             self._last = draft, outcome
             usage = outcome.usage()
-            return Foretold(
+            return RequestForecast(
                 outcome.total, outcome.read, outcome.written, outcome.fresh, self._usd(usage, at), self._miss(outcome)
             )
 
@@ -84,7 +84,7 @@ class Foreteller:
         cost = self._price([asked])[0][0]
         return cost.usd if cost is not None else None
 
-    def _miss(self, outcome: Outcome) -> str:
+    def _miss(self, outcome: CacheOutcome) -> str:
         if not self._before or outcome.read * 2 > self._before:
             return ""
         reason = next(iter(outcome.reasons), None)
@@ -99,7 +99,7 @@ class Foreteller:
                 self._last = None
 
 
-def held_because(found: Foretold | None, settings: Settings) -> str:
+def held_because(found: RequestForecast | None, settings: Settings) -> str:
     """Why a rule of `settings` wants the request held; "" where none does."""
     if found is None:
         return ""

@@ -13,7 +13,7 @@ from typing import Final
 
 from ctxtui.agent.conversation import Conversation, Draft
 from ctxtui.agent.events import ToolResult
-from ctxtui.agent.exchange import Exchange
+from ctxtui.agent.exchange import AnswerReader
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
@@ -50,7 +50,7 @@ class _Replay:
     def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:
         self.talk = conversation
         self._provider, self._known, self._own_id = provider, known, own_id
-        self.exchange: Exchange | None = None
+        self.exchange: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
         self.draft = ""
         self.replayed = 0
@@ -88,7 +88,7 @@ class _Replay:
         reader = DIALECTS[str(about["dialect"])].stream_reader()
         at, attempt = about["at"], about["attempt"]
         assert isinstance(at, float | int) and isinstance(attempt, int)
-        self.exchange = Exchange(draft, reader, MAIN, self._provider, talk.model, self._own_id, float(at))
+        self.exchange = AnswerReader(draft, reader, MAIN, self._provider, talk.model, self._own_id, float(at))
         self.exchange.attempt, self.exchange.known = attempt, self._known
 
     def settle(self) -> Call | None:

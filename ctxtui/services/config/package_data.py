@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ctxtui.cache.rules import RuleTable
-    from ctxtui.curation.masking import Rule
+    from ctxtui.curation.masking import MaskingRule
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
 
@@ -45,7 +45,7 @@ def cache_rules() -> RuleTable:
 
 
 @cache
-def mask_rules() -> tuple[Rule, ...]:
+def mask_rules() -> tuple[MaskingRule, ...]:
     """What is masked in copies that leave a person's hands."""
     from ctxtui.curation.masking import parse_masks
 

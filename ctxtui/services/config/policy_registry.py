@@ -9,7 +9,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.situation import Settings, Situation
+from ctxtui.curation.policies.situation import PolicyContext, Settings
 from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
 
@@ -36,7 +36,7 @@ def policy_of(part: Plugin) -> Policy | None:
     return replace(value, propose=lambda situation, settings: _proposed(part, value, situation, settings))
 
 
-def _proposed(part: Plugin, policy: Policy, situation: Situation, settings: Settings) -> list[Edit]:
+def _proposed(part: Plugin, policy: Policy, situation: PolicyContext, settings: Settings) -> list[Edit]:
     try:
         edits = list(policy.propose(situation, settings))
     except CtxtuiError:

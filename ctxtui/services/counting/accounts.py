@@ -10,9 +10,9 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import NOT_IN_RECORD
 from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.money.bill import Rewrite, bill
-from ctxtui.analysis.money.block_costs import Heavy, ThreadCosts, heaviest, thread_costs
+from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
 from ctxtui.analysis.money.savings import cures
-from ctxtui.analysis.money.spending import Row, by_tool
+from ctxtui.analysis.money.spending import SpendingRow, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.analysis.session_events import SHORTEST_CACHED
 from ctxtui.core.call import Call
@@ -80,7 +80,7 @@ class Account:
         causes = {(one.thread, one.number): one.cause for one in missed if one.cause != NOT_IN_RECORD}
         return [one if one.cause else replace(one, cause=causes.get((one.thread, one.number), "")) for one in rewrites]
 
-    def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[Row]:
+    def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[SpendingRow]:
         if only is None:
             return by_tool(threads, self.costs, self.book.names)
         own = {id_: cost if id_ in only else None for id_, cost in self.costs.items()}
@@ -120,7 +120,7 @@ def _slim(call: Call) -> Call:
     return replace(essence(call), first_byte=call.first_byte, ended=call.ended)
 
 
-def _dear(session: Session, readings: Readings, heavy: Heavy) -> Dear:
+def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
     node = session.tree[heavy.node]
     line, got = readings.preview(heavy.node), readings.reading(heavy.node)
     call = readings.call_of(node, got)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
-from ctxtui.cache.rules import Rules
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.services.config.package_data import cache_rules
 from ctxtui.services.config.settings import Settings
@@ -42,7 +42,7 @@ def audit(loaded: Loaded, counter: Counter, settings: Settings, estimator: str =
     return Audit(audited(book), cache_audited(book, cached_by(book)))
 
 
-def cached_by(book: Book) -> Callable[[Call], Rules]:
+def cached_by(book: Book) -> Callable[[Call], CacheRules]:
     """How each call of a session is cached."""
     table = cache_rules()
     return lambda call: table.rules(book.card(call.model), call.provider)

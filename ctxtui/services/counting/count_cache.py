@@ -16,7 +16,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.counting import Bench, Counter, Here
+from ctxtui.services.counting.counting import Bench, Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
 from ctxtui.tokens.features import Features
 
@@ -91,7 +91,7 @@ class Memory:
 def counter_with_memory(settings: Settings, bench: Bench | None = None) -> Iterator[Counter]:
     """A counter that remembers in the database, if there is one; what is new is kept when the block is left."""
     memory = Memory(database(settings.data_dir), create=False)
-    here = Here()
+    here = LocalCounts()
     counter = Counter(bench or here, memory.counts, Labels(settings.labels, here, memory.numbers))
     try:
         yield counter

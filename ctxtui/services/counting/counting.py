@@ -32,7 +32,7 @@ class Bench(Protocol):
         """The features of each of `blocks` as the model of `card` is counted."""
 
 
-class Here:
+class LocalCounts:
     """Counts in this process. Building an encoding holds the GIL for about 0.13 s: not for a process with a screen."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Counter:
         recall: Callable[[str, list[str]], Mapping[str, Features]] | None = None,
         labels: Labels | None = None,
     ):
-        self._bench: Bench = bench or Here()
+        self._bench: Bench = bench or LocalCounts()
         self._recall = recall
         self.labels = labels
         self._known: dict[str, dict[str, Features]] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import Weigh
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -19,10 +19,10 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.curation.price.price_tag import Asked, PriceTag, price_tag
-from ctxtui.curation.provider_rules import Rules, rules_for
+from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag
+from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.counting.auditing import cached_by
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.tokens.cumulate import is_read
@@ -38,7 +38,7 @@ class Curation(Ready):
     """A context under edits with its price. `log` holds the given edits and what the policies made, `made` only
     these."""
 
-    rules: Rules
+    rules: ProviderRules
     log: tuple[Edit, ...]
     made: tuple[Edit, ...]
     tag: PriceTag
@@ -71,7 +71,7 @@ class Sizes:
 def curated(
     book: Book,
     counter: Counter,
-    chosen: Chosen,
+    chosen: ChosenCall,
     *,
     steps: Sequence[Step] = (),
     edits: Sequence[Edit] = (),
@@ -96,7 +96,7 @@ def curated(
     usable = round((card.window or 0) * usable_share)
     asked, weigh = _asked(book, call, head, prices, after=after)
     hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
-    situation = Situation(context, tuple(edits), sizes.at, sizes.of, usable, rules, literals, hidden=hidden)
+    situation = PolicyContext(context, tuple(edits), sizes.at, sizes.of, usable, rules, literals, hidden=hidden)
     made = run_all(steps, situation)
     log = (*edits, *made)
     applied = apply(context, log, rules)
@@ -116,7 +116,7 @@ def curated(
     )
 
 
-def next_head(session: Session, chosen: Chosen) -> int:
+def next_head(session: Session, chosen: ChosenCall) -> int:
     """The context behind the call's answer: up to the thread's tip where it is the last call."""
     calls = session.thread_calls(chosen.thread)
     tip = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
@@ -125,7 +125,7 @@ def next_head(session: Session, chosen: Chosen) -> int:
     return chosen.call.response_head or chosen.call.raw_head
 
 
-def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool) -> tuple[Asked, Weigh]:
+def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool) -> tuple[PriceQuestion, Weigh]:
     from ctxtui.pricing.price import price
 
     rules = cached_by(book)
@@ -135,5 +135,5 @@ def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool
         cost = price(usage, call.model, call.provider, at or None, prices)
         return None if cost is None else cost.usd
 
-    asked = Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors)
+    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors)
     return asked, found.weigh

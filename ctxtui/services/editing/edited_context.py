@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Described, Session, TipMoved
@@ -29,7 +29,7 @@ class Ready:
     call's answer, `prefill` that its model goes on with an answer that is begun."""
 
     session: Session
-    chosen: Chosen
+    chosen: ChosenCall
     context: Context
     applied: Applied
     prefill: bool

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ctxtui.analysis.cache.what_if import Asking
-from ctxtui.cache.prompt import Prompt
+from ctxtui.analysis.cache.what_if import NextRequest
+from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.price.price_tag import Asked, Charge
+from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
@@ -33,16 +33,16 @@ class UnderEdits:
         """Where its blocks stand."""
         return SentPath(self.applied.context, self.applied, self.applied.context.tree.path(self.head))
 
-    def asked(self, call: Call, raw: Asking, found: Asking, charge: Charge, count: Count) -> Asked:
+    def asked(self, call: Call, raw: NextRequest, found: NextRequest, charge: Charge, count: Count) -> PriceQuestion:
         """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
         edits. `count` gives the tokens of a new block."""
         prompt = found.prompt if _was_edited(call) else self._as_raw(raw.prompt, found.prompt, count)
         unmarked = Front(replace(self.applied, marks={}), trail_of(prompt), self.path)
         marked, _ = staged_prompt(prompt, unmarked, self.applied, count)
         front = Front(self._plain, trail_of(raw.prompt), SentPath(self._plain.context))
-        return Asked(found.simulator, marked, charge, found.at, self.path, front, found.place, found.floors)
+        return PriceQuestion(found.simulator, marked, charge, found.at, self.path, front, found.place, found.floors)
 
-    def _as_raw(self, raw: Prompt, made: Prompt, count: Count) -> Prompt:
+    def _as_raw(self, raw: CachedPrompt, made: CachedPrompt, count: Count) -> CachedPrompt:
         """`made` with lengths that are those of the raw request less what goes: reports tell of that one alone."""
         context, path = self.applied.context, self.path
         staged = StagedContext(self._plain, self.applied, raw, count, SentPath(context))
@@ -57,7 +57,7 @@ class UnderEdits:
     def _plain(self) -> Applied:
         return Applied(self.applied.context, length=self.applied.length)
 
-    def parts_at(self, call: Call, raw: Prompt, count: Count) -> int | None:
+    def parts_at(self, call: Call, raw: CachedPrompt, count: Count) -> int | None:
         """The raw position from which this is another request than what `call` sent, its answer being there; None
         where it only goes on. `raw` and `count` are as in `asked`."""
         context = self.applied.context

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Fidelity
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -33,7 +33,7 @@ class Exported:
     lost: tuple[str, ...] = ()
 
 
-def exported(session: Session, form: str, chosen: Chosen) -> Exported:
+def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
     """`session` in ctxtui's own format, or the context of the `chosen` call as a body of another dialect.
 
     Where the recording holds the request itself and `form` is its dialect, the body is byte for byte what was sent.
@@ -62,7 +62,7 @@ def exported(session: Session, form: str, chosen: Chosen) -> Exported:
     return Exported(data, tuple(dict.fromkeys([*missing, *lost])))
 
 
-def own_form(chosen: Chosen) -> str:
+def own_form(chosen: ChosenCall) -> str:
     """The form that is the call's own dialect; where none is recorded, the one that its model's maker speaks."""
     call = chosen.call
     dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""

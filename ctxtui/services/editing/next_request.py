@@ -17,7 +17,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.price.price_tag import Asked
+from ctxtui.curation.price.price_tag import PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.auditing import cached_by
@@ -77,7 +77,7 @@ class Next:
     which it is another one than what was sent last, because edits were applied or taken back (None: it goes on).
     `weigh` gives the tokens of features, as the lengths of the request have it."""
 
-    asked: Asked
+    asked: PriceQuestion
     coming: Coming
     weigh: Weigh
     parts_at: int | None = None
@@ -100,7 +100,7 @@ def next_of(
     found = replay.following(call, head, at)
     charge = Charges(pricer, call, found.prompt.total)
     asked, parts = (
-        Asked(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors),
+        PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors),
         _parted(book.session.tree, call, head),
     )
     measure, weigh = book.measure(call.model), found.weigh

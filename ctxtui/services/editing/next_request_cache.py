@@ -33,7 +33,7 @@ class _Asked:
     found: Next | None = None
 
 
-class NextDesk:
+class NextRequestCache:
     """What would follow the call shown of `study`, without edits and under those that are applied."""
 
     def __init__(self, study: Study) -> None:

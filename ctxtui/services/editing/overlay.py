@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import USER, Edit, Target, make
 from ctxtui.core.edit_log import (
+    EditsInForce,
     Stamp,
-    Standing,
     applying,
     discarding,
     redoing,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ctxtui.store.store import Store
 
 
-class Overlay:
+class ThreadEdits:
     """The overlay of a thread, as far as this program knows it.
 
     `log` are its entries so far. `version` grows with every change, so that screens know when to paint again.
@@ -64,7 +64,7 @@ class Overlay:
         self._now = now
         self._new_id = new_id
         self._lock = threading.Lock()
-        self._standing: tuple[int, Standing] | None = None
+        self._standing: tuple[int, EditsInForce] | None = None
 
     @property
     def version(self) -> int:
@@ -77,7 +77,7 @@ class Overlay:
         return tuple(self._log)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> EditsInForce:
         """The edits in force: `applied` and `staged`."""
         if self._standing is None or self._standing[0] != len(self._log):
             self._standing = len(self._log), standing(self._log)
@@ -146,9 +146,9 @@ class Overlay:
         """Keep an artifact with the session: the content that an ``externalize`` edit takes out."""
         self._artifacts[name] = data
 
-    def fork(self, branch: str) -> Overlay:
+    def fork(self, branch: str) -> ThreadEdits:
         """A copy of this log under another name, to go on with apart; nothing of it is saved yet."""
-        other = Overlay((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
+        other = ThreadEdits((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
         other._log = list(self._log)
         return other
 
@@ -174,7 +174,7 @@ class Overlay:
         return entries
 
 
-class Overlays:
+class SessionEdits:
     """The edits of every thread of the session that `loaded` reads.
 
     A session that was only opened is imported by the first `save` that has something to write (reading writes nothing).
@@ -183,16 +183,16 @@ class Overlays:
     def __init__(self, loaded: Loaded, settings: Settings) -> None:
         self._loaded = loaded
         self._settings = settings
-        self._known: dict[str, Overlay] = {}
+        self._known: dict[str, ThreadEdits] = {}
         self._lock = threading.Lock()
         self._id = ""
 
-    def of(self, thread: str) -> Overlay:
+    def of(self, thread: str) -> ThreadEdits:
         """The overlay of `thread`. Raises `CtxtuiError` where the database cannot be read."""
         with self._lock:
             found = self._known.get(thread)
             if found is None:
-                found = self._known[thread] = Overlay(self._read(thread), thread=thread)
+                found = self._known[thread] = ThreadEdits(self._read(thread), thread=thread)
             return found
 
     @property

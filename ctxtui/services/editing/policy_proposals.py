@@ -14,7 +14,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.settings_text import settings_of
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag, pays_back, price_tag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.policy_registry import every_policy
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation.apply.applied import Applied
     from ctxtui.services.editing.next_request import Next
-    from ctxtui.services.editing.staging import StagingDesk
+    from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
 
 
@@ -41,7 +41,7 @@ class Proposals:
     `coming` asks for the next request without staged edits (None: prices are not known). Made at once; `rows` and `row`
     are for a worker."""
 
-    def __init__(self, desk: StagingDesk, scene: Scene, coming: Callable[[], Next | None]) -> None:
+    def __init__(self, desk: StagingArea, scene: Scene, coming: Callable[[], Next | None]) -> None:
         self._desk = desk
         self._study = desk.study
         self._model = scene.call.model
@@ -53,7 +53,7 @@ class Proposals:
         self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
         self._policies = tuple(every_policy().values())
         self._given: dict[str, dict[str, Json]] = {}
-        self._worked: tuple[Situation, PriceTag | None] | None = None
+        self._worked: tuple[PolicyContext, PriceTag | None] | None = None
 
     @property
     def empty(self) -> list[Proposed]:
@@ -90,11 +90,11 @@ class Proposals:
             time.sleep(0.02)
             self._coming = self._ask()
 
-    def _situation(self) -> Situation:
+    def _situation(self) -> PolicyContext:
         staging, coming = self._staging, self._coming
         context = staging.applied.context
         sizes = [self._size(position) for position in range(len(context))]
-        return Situation(
+        return PolicyContext(
             context,
             tuple(self._overlay.log),
             sizes.__getitem__,
@@ -120,7 +120,7 @@ class Proposals:
     def _count(self, block: Block) -> int:
         return round(tokens(self._study.measured(self._model, block), self._study.book.weights(self._model)))
 
-    def _tried(self, policy: Policy, row: Proposed, situation: Situation, tag: PriceTag | None) -> Proposed:
+    def _tried(self, policy: Policy, row: Proposed, situation: PolicyContext, tag: PriceTag | None) -> Proposed:
         made = run(Step(policy, dict(self._given.get(policy.name, {}))), situation)
         own = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
         row = replace(row, freed=0, stands=own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxtui.analysis.call_choice import Chosen, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
@@ -12,7 +12,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, rule_of, told
 from ctxtui.curation.legality.repair import Mended, all_thinking, repair
-from ctxtui.curation.provider_rules import Rules, rules_for
+from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.tokens.models import ModelCard
 
 
@@ -21,9 +21,9 @@ class Diagnosis:
     """A session's next request: its `context`, the `rules` of its model, and what mends it. `too_long` says that an
     error told so: no mend but fewer tokens helps."""
 
-    chosen: Chosen
+    chosen: ChosenCall
     context: Context
-    rules: Rules
+    rules: ProviderRules
     mended: Mended
     too_long: bool = False
 
@@ -47,7 +47,7 @@ def diagnosed(session: Session, card: ModelCard, *, thread: str = "", error: str
     return Diagnosis(chosen, context, rules, found, fault is not None and fault.violation.rule == TOO_LONG)
 
 
-def next_context(session: Session, chosen: Chosen) -> Context:
+def next_context(session: Session, chosen: ChosenCall) -> Context:
     """The context that the next request of a thread begins with: up to where its record ends."""
     call, tip = chosen.call, session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
     head = tip if session.tree.holds(tip, call.response_head) else call.response_head or call.raw_head

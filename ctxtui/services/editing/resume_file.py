@@ -12,7 +12,7 @@ from pathlib import Path
 from ctxtui.core.block import Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.edited_context import Ready
-from ctxtui.transcripts.kit.resume import Kept, Resumed
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,9 @@ def to_resume(ready: Ready, source: Path, form: str) -> ToResume:
             way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
         )
     path = list(ready.context.items)
-    kept = [Kept(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items]
+    kept = [
+        KeptBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
+    ]
     session_id = str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
     made = _resumed(form, source.read_bytes(), (path, kept), session_id, _until(ready))
     name = f"{session_id}.jsonl"
@@ -48,7 +50,9 @@ def to_resume(ready: Ready, source: Path, form: str) -> ToResume:
     return ToResume(name, made.data, tuple(made.lost))
 
 
-def _resumed(form: str, data: bytes, both: tuple[list[Item], list[Kept]], session_id: str, until: int) -> Resumed:
+def _resumed(
+    form: str, data: bytes, both: tuple[list[Item], list[KeptBlock]], session_id: str, until: int
+) -> ResumedFile:
     path, kept = both
     if form == "codex":
         from ctxtui.transcripts.formats.codex import resume as codex

@@ -12,18 +12,18 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, PriceTag, price_tag
-from ctxtui.curation.price.price_tag import Moment as Priced
+from ctxtui.curation.price.price_tag import ApplyMoment as Priced
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
-from ctxtui.services.editing.next_request_cache import Later, NextDesk
+from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.views.model.staging import Staging, is_unsent, parted
-from ctxtui.views.transcript.staged_pane import Moment, StagedPane
+from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
     from ctxtui.core.edit import Edit
     from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.services.editing.overlay import Overlay
+    from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.study.study import Study
     from ctxtui.views.model.scene import Scene
 
@@ -34,10 +34,10 @@ MANY: Final = 20_000
 """Blocks that are read at once where the user waits for it (a third of a second)."""
 
 
-class Kept(Protocol):
-    """Where overlays come from and are saved (`services.editing.overlay.Overlays`)."""
+class EditKeeper(Protocol):
+    """Where overlays come from and are saved (`services.editing.overlay.SessionEdits`)."""
 
-    def of(self, thread: str) -> Overlay:
+    def of(self, thread: str) -> ThreadEdits:
         """The overlay of `thread`."""
 
     @property
@@ -48,10 +48,10 @@ class Kept(Protocol):
         """Write what is new."""
 
 
-class StagingDesk:
+class StagingArea:
     """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
 
-    def __init__(self, study: Study, overlays: Kept) -> None:
+    def __init__(self, study: Study, overlays: EditKeeper) -> None:
         self.study = study
         self._overlays = overlays
         self._context: Context | None = None
@@ -60,7 +60,7 @@ class StagingDesk:
         self._base: tuple[object, Applied] | None = None
         self._plain: tuple[object, Applied] | None = None
         self._under: Staging | None = None
-        self._next = NextDesk(study)
+        self._next = NextRequestCache(study)
         self._tag: tuple[object, PriceTag] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
@@ -76,7 +76,7 @@ class StagingDesk:
     def _following(self, scene: Scene, under: Applied, later: Later, *, live: bool) -> Next | None:
         return self._next.of(scene, self.context(scene), under, later, live=live)
 
-    def overlay(self, thread: str) -> Overlay:
+    def overlay(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` where the database cannot be read."""
         return self._overlays.of(thread)
 
@@ -143,7 +143,8 @@ class StagingDesk:
             return StagedPane(staging, usable, applied.context.dialect, asleep=len(applied.asleep))
         assert coming is not None
         moments = tuple(
-            Moment(one.name, _hint(one, coming.asked.now), one.once, one.per_call, one.pays_back) for one in tag.moments
+            MomentPrice(one.name, _hint(one, coming.asked.now), one.once, one.per_call, one.pays_back)
+            for one in tag.moments
         )
         chosen = tag.cheapest if moment is None else moment % max(1, len(moments))
         return StagedPane(
@@ -225,12 +226,12 @@ class StagingDesk:
     def leaving(self, scene: Scene) -> Ready:
         """The context that the next request would have, under the edits that are applied."""
         # Imported here: most contexts are only looked at.
-        from ctxtui.analysis.call_choice import Chosen
+        from ctxtui.analysis.call_choice import ChosenCall
         from ctxtui.services.editing.edited_context import Ready
 
         card = self.study.book.card(scene.call.model)
         number = scene.number if scene.call.id else 0
-        chosen = Chosen(scene.thread, number, scene.call)
+        chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.applied(scene)
         return Ready(
             session=self.study.session,

@@ -16,19 +16,19 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.summarize import glimpse
-from ctxtui.services.recordings.discover import Found, claude_root, codex_root, find, placed, seen_at
+from ctxtui.services.recordings.discover import FoundRecording, claude_root, codex_root, find, placed, seen_at
 from ctxtui.services.recordings.live_clients import clients, owned
 from ctxtui.views.home.summary import SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
-    from ctxtui.services.child_process import Child
+    from ctxtui.services.child_process import ChildProcess
     from ctxtui.store.rows import SessionRow
 
 _LEVELS: Final = 4
 """Folders above a recording in which a new one may appear: Codex has a folder for year, month and day."""
 
 
-class Shelf:
+class SessionLibrary:
     """The sessions of this user. `glimpses` is fast; the rest is for worker threads."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
@@ -36,9 +36,9 @@ class Shelf:
         self._cwd = cwd
         self._rows: list[SessionRow] = []
         self._by_path: dict[str, SessionRow] = {}
-        self._children: list[Child] = []
+        self._children: list[ChildProcess] = []
         self._folders: dict[Path, float] = {}
-        self._last: list[Found] = []
+        self._last: list[FoundRecording] = []
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
 
@@ -51,7 +51,7 @@ class Shelf:
         around = related(self._cwd, os.environ)
         return self._seen(placed(self._found(), around))
 
-    def _found(self) -> list[Found]:
+    def _found(self) -> list[FoundRecording]:
         found = find(self._cwd, samples=sample_paths())
         folders = {folder for one in found for folder in one.path.parents[:_LEVELS]}
         self._folders = dict.fromkeys(folders | {claude_root(os.environ), codex_root(os.environ) / "sessions"}, 0.0)
@@ -79,7 +79,7 @@ class Shelf:
                 found.append(replace(one, size=status.st_size, mtime=status.st_mtime, live=live))
         return found
 
-    def _seen(self, found: Iterable[Found]) -> list[SessionSummary]:
+    def _seen(self, found: Iterable[FoundRecording]) -> list[SessionSummary]:
         self._last = list(found)
         now, owned_now = time.time(), owned(self._last, clients())
         return [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]

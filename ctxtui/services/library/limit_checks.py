@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, Verdict, against, figures_of, verdicts
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, LimitVerdict, against, figures_of, verdicts
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
@@ -25,12 +25,12 @@ from ctxtui.services.recordings.open import load
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
 
 
-class Checked(NamedTuple):
+class CheckedRecording(NamedTuple):
     """A recording's figures and what the limits say of them."""
 
     name: str
     figures: Figures
-    verdicts: list[Verdict]
+    verdicts: list[LimitVerdict]
 
     @property
     def passed(self) -> bool:
@@ -46,15 +46,17 @@ def check(
     limits: Limits,
     baseline: Mapping[str, Any] | None = None,
     tolerance: float = TOLERANCE,
-) -> Checked:
+) -> CheckedRecording:
     """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
     one = account(session, counter, settings)
     found = figures_of(session, bill(one.book, one.costs), _largest(one))
     further = against(found, baseline, tolerance) if baseline is not None else []
-    return Checked(name, found, [*verdicts(found, limits), *further])
+    return CheckedRecording(name, found, [*verdicts(found, limits), *further])
 
 
-def check_file(path: Path, limits: Limits, baseline: Path | None = None, tolerance: float = TOLERANCE) -> Checked:
+def check_file(
+    path: Path, limits: Limits, baseline: Path | None = None, tolerance: float = TOLERANCE
+) -> CheckedRecording:
     """As `check`, for the recording in `path`, with the settings of the current directory. Raises what `load` and
     `read_baseline` raise."""
     settings = load_settings().settings

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.figures import block_figures
 from ctxtui.analysis.growth.projection import Limit, Outlook, compacts_at, limit, outlook
 from ctxtui.analysis.short_names import first_words
-from ctxtui.cache.optimal_markers import Rates
+from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -37,7 +37,7 @@ _STAYS = frozenset({"system", "tools", "not_recorded"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Instruction:
     """Something a person said that a compaction would put into other words: the `turn` it opened, tokens, first words,
     and the block's digest."""
 
@@ -58,10 +58,10 @@ class Preflight:
     usable: Limit | None
     compaction: Limit | None
     eaten: dict[str, int]
-    asked: tuple[Asked, ...]
+    asked: tuple[Instruction, ...]
 
 
-def preflight(book: Book, chosen: Chosen, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
+def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
     """The next `turns` turns of the thread of `chosen`; everything in `book` must be counted."""
     call, thread = chosen.call, chosen.thread
     window = book.session.about.window or book.card(call.model).window or 0
@@ -87,7 +87,7 @@ def _like(call: Call, usage: Usage) -> Call:
     return replace(call, usage=usage, stop_reason="")
 
 
-def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Asked, ...]]:
+def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, ...]]:
     tree = book.session.tree
     eaten: dict[str, int] = {}
     asked = []
@@ -97,7 +97,9 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Asked, ...]]:
         eaten[figure.category] = eaten.get(figure.category, 0) + figure.tokens
         node = tree[figure.node]
         if figure.category == "user" and node.place.mark == "":
-            asked.append(Asked(node.turn, figure.tokens, first_words(read(figure.block).text), figure.block.digest))
+            asked.append(
+                Instruction(node.turn, figure.tokens, first_words(read(figure.block).text), figure.block.digest)
+            )
     order = {name: n for n, name in enumerate(CATEGORIES)}
     return dict(sorted(eaten.items(), key=lambda one: order.get(one[0], len(order)))), tuple(asked)
 
@@ -110,11 +112,11 @@ def placings(session: Session, counter: Counter, settings: Settings) -> list[Pla
     count_all(book, counter)
     table, rules = prices_for(settings), cached_by(book)
 
-    def rates(call: Call) -> Rates | None:
+    def rates(call: Call) -> MarkerRates | None:
         known = call_rates(call, table)
         if known is None:
             return None
-        return Rates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
+        return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
 
     found = (placing(book, rules, rates, thread) for thread in session.order)
     return [one for one in found if one is not None]
@@ -145,7 +147,7 @@ class Smallest:
 
 
 def smallest(
-    book: Book, counter: Counter, chosen: Chosen, seen: Outlook, usable: int, prices: PriceTable
+    book: Book, counter: Counter, chosen: ChosenCall, seen: Outlook, usable: int, prices: PriceTable
 ) -> Smallest | None:
     """What to take out now so that the turns of `seen` stay below `usable` tokens; None where nothing need be done,
     nothing tells how the context grows, or little is there to take out. Everything in `book` must be counted."""

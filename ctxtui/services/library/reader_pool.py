@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
 
-from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.home.summary import SessionSummary
 
@@ -17,16 +17,16 @@ WORKERS = max(1, min(3, (os.cpu_count() or 2) - 1))
 
 
 def figured(
-    wanted: Iterator[SessionSummary], settings: Settings, stop: Event, children: list[Child]
+    wanted: Iterator[SessionSummary], settings: Settings, stop: Event, children: list[ChildProcess]
 ) -> Iterator[SessionSummary]:
     """Each of `wanted` with its figures, as they come; what is wanted next is asked for as a process is free.
 
     The processes are put into `children`: closing them ends the work at once. Ends early when `stop` is set.
     """
     with ThreadPoolExecutor(WORKERS, "figures") as pool:
-        idle = [Child("ctxtui.services.workers.summary_worker:make") for _ in range(WORKERS)]
+        idle = [ChildProcess("ctxtui.services.workers.summary_worker:make") for _ in range(WORKERS)]
         children += idle
-        running: dict[Future[SessionSummary], Child] = {}
+        running: dict[Future[SessionSummary], ChildProcess] = {}
         try:
             while not stop.is_set():
                 while idle and (one := next(wanted, None)) is not None:
@@ -43,7 +43,7 @@ def figured(
                 child.close()
 
 
-def _figures(child: Child, seen: SessionSummary, settings: Settings) -> SessionSummary:
+def _figures(child: ChildProcess, seen: SessionSummary, settings: Settings) -> SessionSummary:
     try:
         answer: SessionSummary = child.ask((seen, settings))
     except ChildGone:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ctxtui.store.store import Store
 
 
-class Keeper:
+class SessionActions:
     """The user's changes to the database, each on a connection of its own: call them in a worker thread.
 
     Every method raises `CtxtuiError`; a session that is not stored yet is imported first. The answer is what to tell

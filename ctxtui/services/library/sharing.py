@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import Chosen
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.figures import BlockFigure, block_figures, figures
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
@@ -17,7 +17,7 @@ from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.views.lists.share_page import SharedBlock, SharedCall, index_of
 
 
-def shared(book: Book, chosen: Chosen, masker: Masker, name: str, source: str) -> SharedCall:
+def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: str) -> SharedCall:
     """The `chosen` call as a page shows it; everything in `book` must be counted. `name` and `source` are what the
     recording is called and what wrote it."""
     call, session = chosen.call, book.session

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
-from ctxtui.analysis.money.spending import Row, merged
+from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.views.home.summary import CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
@@ -19,9 +19,9 @@ def day_of(started: float | None) -> str:
     return datetime.fromtimestamp(started).astimezone().date().isoformat() if started else UNKNOWN
 
 
-def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[Row]:
+def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
     """Rows by one of `WAYS` ("": one row) over sessions whose figures are known, dearest first."""
-    rows: list[Row] = []
+    rows: list[SpendingRow] = []
     for one, own in once(sessions):
         if by in (CATEGORY, TOOL):
             rows += _shared_out(one, own, one.by_category if by == CATEGORY else one.by_tool)
@@ -40,8 +40,8 @@ def once(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, l
         yield one, own
 
 
-def _row(call: CallSpent, name: str) -> Row:
-    return Row(name, call.cost, call.tokens, 1, int(call.cost is None and call.tokens > 0))
+def _row(call: CallSpent, name: str) -> SpendingRow:
+    return SpendingRow(name, call.cost, call.tokens, 1, int(call.cost is None and call.tokens > 0))
 
 
 def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:
@@ -55,12 +55,12 @@ def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:
     return lambda call: name
 
 
-def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]) -> list[Row]:
+def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]) -> list[SpendingRow]:
     """A session's money by category or tool; where other sessions have some of its calls, its own calls' share of
     it."""
     whole = sum(call.cost or 0.0 for call in one.spent)
     mine = sum(call.cost or 0.0 for call in own)
     factor = mine / whole if whole else 0.0
-    rows = [Row(name, usd * factor) for name, usd in shares]
+    rows = [SpendingRow(name, usd * factor) for name, usd in shares]
     unpriced = [call for call in own if call.cost is None and call.tokens]
-    return [*rows, Row(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows
+    return [*rows, SpendingRow(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows

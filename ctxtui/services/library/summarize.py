@@ -14,7 +14,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import Row, by_category, by_tool
+from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -23,7 +23,7 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.services.editing.repair import refusal
-from ctxtui.services.recordings.discover import Found
+from ctxtui.services.recordings.discover import FoundRecording
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.home.summary import COMPACTION, MISS, MODEL, SAMPLES, TURN, CallSpent, GrowthColumn, SessionSummary
 
@@ -108,7 +108,7 @@ def _spent(seen: SessionSummary, book: Book, price: Price) -> SessionSummary:
     )
 
 
-def _shares(rows: list[Row]) -> tuple[tuple[str, float], ...]:
+def _shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
     return tuple((row.name, row.usd) for row in rows if row.usd)
 
 
@@ -176,7 +176,9 @@ def _last_answer(session: Session, head: int) -> str:
     return ""
 
 
-def glimpse(found: Found, now: float, live_seconds: float, owned: frozenset[str] = frozenset()) -> SessionSummary:
+def glimpse(
+    found: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
+) -> SessionSummary:
     """A session as its name and file times show it; `owned` are the paths that a running client owns."""
     return SessionSummary(
         key=str(found.path),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ctxtui.analysis.content.duplicates import WORKSPACE, Repeat, Repeats, standing
+from ctxtui.analysis.content.duplicates import WORKSPACE, DuplicateFinder, Repeat, standing
 from ctxtui.analysis.content.file_accesses import Touch
 from ctxtui.analysis.content.near_duplicates import LEAST, contained
 from ctxtui.analysis.short_names import Names
@@ -23,7 +23,7 @@ _HOLDS: Final = 0.98
 def repeats_of(session: Session, names: Names, head: int) -> list[Repeat]:
     """What of the context `head` stands elsewhere too: in it, or in the files of the session's directory. Those in the
     context come first, in prompt order. Time grows with the context: for a worker."""
-    found = Repeats(session.tree, names, session.about.cwd)
+    found = DuplicateFinder(session.tree, names, session.about.cwd)
     found.show(head)
     files = in_workspace(session.tree, found.files(), session.about.cwd)
     return [*standing(found.found, session.tree, head), *files]

@@ -20,7 +20,7 @@ _TICK_NS: Final = 50_000_000
 
 
 @dataclass(slots=True)
-class Part:
+class CompanionPart:
     """A companion file (a subagent's) and the reader that takes it."""
 
     tail: Tail

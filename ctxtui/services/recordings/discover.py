@@ -23,7 +23,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGN
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecording:
     """A recording as its name and file status tell it.
 
     `id` is what `ctxtui show` accepts: the session's uuid where the name holds one, else the file's stem. `cwd` is
@@ -63,7 +63,7 @@ def _home(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or os.path.expanduser("~"))
 
 
-def find(cwd: Path, env: Mapping[str, str] | None = None, samples: tuple[Path, ...] = ()) -> list[Found]:
+def find(cwd: Path, env: Mapping[str, str] | None = None, samples: tuple[Path, ...] = ()) -> list[FoundRecording]:
     """Every recording of the clients we know, and `samples`, newest first.
 
     A folder that is absent or may not be read is passed over; so is a file that vanishes meanwhile.
@@ -74,7 +74,7 @@ def find(cwd: Path, env: Mapping[str, str] | None = None, samples: tuple[Path, .
     return found
 
 
-def _claude(root: Path, around: tuple[Path, ...]) -> Iterator[Found]:
+def _claude(root: Path, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
     for folder in _entries(root):
         if not _is_dir(folder):
             continue
@@ -86,34 +86,36 @@ def _claude(root: Path, around: tuple[Path, ...]) -> Iterator[Found]:
                 yield from _seen(entry, CLAUDE_CODE, group, str(home or ""), folder.name)
 
 
-def _codex(root: Path) -> Iterator[Found]:
+def _codex(root: Path) -> Iterator[FoundRecording]:
     for name in ("sessions", "archived_sessions"):
         for entry in _walk(root / name, 4):
             if entry.name.startswith("rollout-") and entry.name.endswith(".jsonl"):
                 yield from _seen(entry, CODEX)
 
 
-def _samples(paths: tuple[Path, ...]) -> Iterator[Found]:
+def _samples(paths: tuple[Path, ...]) -> Iterator[FoundRecording]:
     return filter(None, (seen_at(path, "samples") for path in paths))
 
 
-def seen_at(path: Path, group: str = "elsewhere") -> Found | None:
+def seen_at(path: Path, group: str = "elsewhere") -> FoundRecording | None:
     """The recording at `path`; None where there is no file."""
     try:
         status = path.stat()
     except OSError:
         return None
-    return Found(path, "", id_of(path.name), status.st_size, status.st_mtime, group)
+    return FoundRecording(path, "", id_of(path.name), status.st_size, status.st_mtime, group)
 
 
 def _seen(
     entry: os.DirEntry[str], source: str, group: str = "elsewhere", cwd: str = "", project: str = ""
-) -> Iterator[Found]:
+) -> Iterator[FoundRecording]:
     try:
         status = entry.stat()
     except OSError:
         return
-    yield Found(Path(entry.path), source, id_of(entry.name), status.st_size, status.st_mtime, group, cwd, project)
+    yield FoundRecording(
+        Path(entry.path), source, id_of(entry.name), status.st_size, status.st_mtime, group, cwd, project
+    )
 
 
 def id_of(name: str) -> str:
@@ -165,7 +167,7 @@ def ran_in(path: Path) -> str:
         return ""
 
 
-def placed(found: Iterable[Found], around: Iterable[Path]) -> Iterator[Found]:
+def placed(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
     """`found` in the same order, those of Codex with their directory and, in or below one of `around`, as ``here``.
 
     Each rollout's first line is read when it is asked for: take no more than needed.
@@ -179,13 +181,13 @@ def placed(found: Iterable[Found], around: Iterable[Path]) -> Iterator[Found]:
         yield one
 
 
-def newest_here(found: Iterable[Found], around: Iterable[Path]) -> Found | None:
+def newest_here(found: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
     """The first of `found` (newest first) that ran in one of the directories `around` and holds a context; where none
     does, the first that ran there: opening it says what it is instead."""
     # Imported here: Home asks this module where sessions ran before anything is read.
     from ctxtui.services.recordings.open import holds_context
 
-    bare: Found | None = None
+    bare: FoundRecording | None = None
     for one in placed(found, around):
         if one.group == "here":
             if holds_context(one.path):

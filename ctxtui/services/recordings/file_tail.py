@@ -21,7 +21,7 @@ _TICK_NS: Final = 50_000_000
 """File times move in steps of up to a few milliseconds: two writes within one step leave one time."""
 
 
-class Change(Enum):
+class FileChange(Enum):
     """What became of a file since it was last read."""
 
     NONE = "none"
@@ -50,30 +50,30 @@ class Tail:
         self._probes: dict[int, bytes] = {}
         self._last = b""
 
-    def look(self) -> Change:
+    def look(self) -> FileChange:
         """What became of the file, from its status and, where that changed, from the probes."""
         try:
             now = os.stat(self._name)
         except (FileNotFoundError, NotADirectoryError):
-            return Change.GONE
+            return FileChange.GONE
         if self._id is None:
-            return Change.GREW
+            return FileChange.GREW
         if (now.st_dev, now.st_ino) != self._id or now.st_size < self.offset:
-            return Change.REWRITTEN
+            return FileChange.REWRITTEN
         same_size = now.st_size == self.offset
         if same_size and now.st_mtime_ns == self._mtime_ns and self._settled:
-            return Change.NONE
+            return FileChange.NONE
         if same_size and now.st_mtime_ns != self._mtime_ns:
             # As long as before, but written to: the probes might miss a change in the middle.
-            return Change.REWRITTEN
-        return self._verified(Change.NONE if same_size else Change.GREW)
+            return FileChange.REWRITTEN
+        return self._verified(FileChange.NONE if same_size else FileChange.GREW)
 
-    def _verified(self, change: Change) -> Change:
+    def _verified(self, change: FileChange) -> FileChange:
         with _opened(self.path) as fd:
             for at, was in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
                 self.bytes_probed += len(was)
                 if os.pread(fd, len(was), at) != was:
-                    return Change.REWRITTEN
+                    return FileChange.REWRITTEN
         self._settled = True
         return change
 

@@ -11,8 +11,8 @@ from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect, what_is
-from ctxtui.services.recordings.companion_files import RECENT, Folders, Part, folders_of
-from ctxtui.services.recordings.file_tail import Change, Tail
+from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
+from ctxtui.services.recordings.file_tail import FileChange, Tail
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
@@ -25,7 +25,7 @@ def no_context(head: bytes, name: str, place: str = "") -> NoContext:
 
 
 @dataclass(slots=True)
-class Reading:
+class FirstReading:
     """The state of one reading. `head` are the first bytes of the main file taken so far, at most `HEAD_BYTES`."""
 
     name: str
@@ -36,11 +36,11 @@ class Reading:
     lines: int = 0
     """Line ends in the main file so far."""
     main: Tail | None = None
-    parts: dict[Path, Part] = field(default_factory=dict)
+    parts: dict[Path, CompanionPart] = field(default_factory=dict)
     folders: Folders | None = None
 
     @classmethod
-    def begin(cls, name: str, head: bytes, place: str = "") -> Reading:
+    def begin(cls, name: str, head: bytes, place: str = "") -> FirstReading:
         """A reading of a file called `name`, at `place`, that begins with `head`.
 
         Raises `NoContext` where no format fits.
@@ -80,19 +80,19 @@ class Reading:
             return
         for path in self.folders.files():
             if path not in self.parts and (self.main is None or path != self.main.path):
-                part = self.parts[path] = Part(Tail(path), self.reader.part(path.name))
+                part = self.parts[path] = CompanionPart(Tail(path), self.reader.part(path.name))
                 yield from self._part(part)
 
-    def changes(self, now: float, all_: bool) -> dict[Path, Change]:
+    def changes(self, now: float, all_: bool) -> dict[Path, FileChange]:
         """What became of the companion files; of those long silent only when `all_`."""
         watched = ((path, part) for path, part in self.parts.items() if all_ or now - part.heard < RECENT)
-        return {path: change for path, part in watched if (change := part.tail.look()) != Change.NONE}
+        return {path: change for path, part in watched if (change := part.tail.look()) != FileChange.NONE}
 
     def part(self, path: Path) -> Iterator[list[Event]]:
         """The events of what was appended to the companion file `path`."""
         return self._part(self.parts[path])
 
-    def _part(self, part: Part) -> Iterator[list[Event]]:
+    def _part(self, part: CompanionPart) -> Iterator[list[Event]]:
         part.heard = time.monotonic()
         for piece in part.tail.slices():
             yield part.reader.feed(piece)
@@ -108,7 +108,7 @@ class Reading:
         return bool(self.session.calls) or any(t.tip != ROOT for t in self.session.threads.values())
 
 
-def begin_file(path: Path) -> tuple[Reading, Iterator[list[Event]]]:
+def begin_file(path: Path) -> tuple[FirstReading, Iterator[list[Event]]]:
     """A reading of the file `path` and its companions, and the events of what is there now, slice by slice.
 
     Raises `NoContext` where no format fits, `NotFound`, `Unreadable`; the iterator raises the last two as well.
@@ -120,13 +120,13 @@ def begin_file(path: Path) -> tuple[Reading, Iterator[list[Event]]]:
     return reading, chunks
 
 
-def begin(name: str, data: Iterator[bytes], place: str = "") -> tuple[Reading, Iterator[list[Event]]]:
+def begin(name: str, data: Iterator[bytes], place: str = "") -> tuple[FirstReading, Iterator[list[Event]]]:
     """As `begin_file`, for any bytes that are called `name`."""
     # A pipe gives what it has: the format is chosen when the head is whole or the data at its end.
     held: list[bytes] = []
     while sum(map(len, held)) < HEAD_BYTES and (piece := next(data, b"")):
         held.append(piece)
-    reading = Reading.begin(name, b"".join(held)[:HEAD_BYTES], place)
+    reading = FirstReading.begin(name, b"".join(held)[:HEAD_BYTES], place)
 
     def chunks() -> Iterator[list[Event]]:
         yield from reading.chunks(_chain(held, data))

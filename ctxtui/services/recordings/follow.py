@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 ACTIVE: Final = 0.05
 """Seconds between looks at a recording that has just grown."""
@@ -28,11 +28,11 @@ _COOLING: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class FollowedNews:
     """Something new of one recording: `news` to be taken, or the `error` that reading it ended in."""
 
     loaded: Loaded
-    news: News
+    news: RecordingNews
     error: CtxtuiError | None = None
 
 
@@ -63,7 +63,7 @@ class Follower:
         with self._lock:
             self._watched.pop(id(loaded), None)
 
-    def poll(self) -> list[Heard]:
+    def poll(self) -> list[FollowedNews]:
         """Look at every recording that is due; what was new, not yet taken."""
         now = self._clock()
         with self._lock:
@@ -84,22 +84,22 @@ class Follower:
         return max(0.0, first - self._clock())
 
 
-def _look(loaded: Loaded) -> Heard | None:
+def _look(loaded: Loaded) -> FollowedNews | None:
     try:
         news = loaded.fetch()
     except CtxtuiError as error:
-        return Heard(loaded, News(), error)
-    return Heard(loaded, news) if news else None
+        return FollowedNews(loaded, RecordingNews(), error)
+    return FollowedNews(loaded, news) if news else None
 
 
-def run(follower: Follower, tell: Callable[[Heard], None], stop: threading.Event) -> None:
+def run(follower: Follower, tell: Callable[[FollowedNews], None], stop: threading.Event) -> None:
     """Follow until `stop` is set; for a worker thread. `tell` is called in it and must hand over (post a message)."""
     while not stop.wait(follower.pause()):
         for heard in follower.poll():
             tell(heard)
 
 
-async def follow(follower: Follower) -> AsyncIterator[Heard]:
+async def follow(follower: Follower) -> AsyncIterator[FollowedNews]:
     """Follow in an event loop; reading is done in a thread. Ends when the iterator is closed."""
     while True:
         await asyncio.sleep(follower.pause())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.services.config.projects import folder_name
-from ctxtui.services.recordings.discover import CLAUDE_CODE, Found, seen_at
+from ctxtui.services.recordings.discover import CLAUDE_CODE, FoundRecording, seen_at
 
 PROC: Final = Path("/proc")
 _KEPT: Final = 5
@@ -72,7 +72,7 @@ def _target(link: Path) -> str:
         return ""
 
 
-def owned(found: Iterable[Found], running: Sequence[Client]) -> frozenset[str]:
+def owned(found: Iterable[FoundRecording], running: Sequence[Client]) -> frozenset[str]:
     """The paths of those of `found` (newest first) that a running client owns: it holds the file open, or it is Claude
     Code, which does not, and the file is the newest of the client's directory and was written since it began."""
     held = {name for client in running for name in client.files}

@@ -11,12 +11,12 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
-from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.recordings.sqlite_sources import is_database, rows
 
 
-def opening(path: Path) -> tuple[Loaded, Iterator[News]]:
-    """An open recording with nothing read yet, and its first reading: take each `News` as it comes.
+def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
+    """An open recording with nothing read yet, and its first reading: take each `RecordingNews` as it comes.
 
     For a screen that shows the first blocks of a large file while the rest is read. Raises `NotFound`, `Unreadable`,
     `NoContext`.
@@ -38,7 +38,7 @@ def opening(path: Path) -> tuple[Loaded, Iterator[News]]:
     else:
         reading, chunks = begin_file(path)
         loaded = Loaded(reading.session, path.name, path, reading)
-    return loaded, map(News, chunks)
+    return loaded, map(RecordingNews, chunks)
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
@@ -50,7 +50,7 @@ def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
     return finished(loaded, news, progress)
 
 
-def finished(loaded: Loaded, news: Iterable[News], progress: Callable[[int], None] | None = None) -> Loaded:
+def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
     """`loaded` with its whole first reading taken. Raises `NoContext` where that brought no context."""
     for some in news:
         loaded.take(some)
@@ -79,4 +79,4 @@ def load_stream(stream: BinaryIO | None = None, name: str = "standard input") ->
     """The recording that `stream` (standard input by default) holds. Raises `NoContext`."""
     source = sys.stdin.buffer if stream is None else stream
     reading, chunks = begin(name, iter(lambda: source.read(SLICE), b""))
-    return finished(Loaded(reading.session, name, None, reading), map(News, chunks))
+    return finished(Loaded(reading.session, name, None, reading), map(RecordingNews, chunks))

@@ -12,10 +12,10 @@ from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.discover import Found, find
+from ctxtui.services.recordings.discover import FoundRecording, find
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.open import load, load_stream, opening
-from ctxtui.services.recordings.recording import Loaded, News
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def _by_id(name: str, cwd: Path, stored: Callable[[str], list[str]] | None) -> N
     raise _several(name, found, kept)
 
 
-def _several(name: str, found: list[Found], kept: list[str]) -> Several:
+def _several(name: str, found: list[FoundRecording], kept: list[str]) -> Several:
     names = [str(f.path) for f in found] + [i for i in kept if i not in {f.id for f in found}]
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     listed = ", ".join(names[:_LISTED]) + more
@@ -109,7 +109,7 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
     return _first((named.path, *named.others), lambda path: load(path, progress))
 
 
-def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[News]]:
+def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[RecordingNews]]:
     """As `open_named`, with a file's first reading still to be taken, slice by slice (see `opening`)."""
     if named.stored or named.path is None:
         return open_named(named, settings), ()

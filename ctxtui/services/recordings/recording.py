@@ -10,8 +10,8 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event, Session, Skipped
-from ctxtui.services.recordings.file_tail import Change
-from ctxtui.services.recordings.first_reading import Reading, begin_file, no_context
+from ctxtui.services.recordings.file_tail import FileChange
+from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 _ALL_EVERY: Final = 1.0
@@ -19,12 +19,12 @@ _ALL_EVERY: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class RecordingNews:
     """What a look at the files brought. Where the recording had been rewritten, `reading` is the whole of it, read
     anew, and `events` are all its events."""
 
     events: list[Event] = field(default_factory=list)
-    reading: Reading | None = None
+    reading: FirstReading | None = None
 
     def __bool__(self) -> bool:
         return bool(self.events) or self.reading is not None
@@ -38,7 +38,9 @@ class Loaded:
     `generation` one higher.
     """
 
-    def __init__(self, session: Session, name: str, path: Path | None = None, reading: Reading | None = None) -> None:
+    def __init__(
+        self, session: Session, name: str, path: Path | None = None, reading: FirstReading | None = None
+    ) -> None:
         self.name = name
         """What the recording is called: its file name, ``standard input`` or a stored id."""
         self.path = path
@@ -98,27 +100,31 @@ class Loaded:
         if reading is not None and not reading.has_context():
             raise no_context(reading.head, reading.name, str(self.path or ""))
 
-    def fetch(self) -> News:
+    def fetch(self) -> RecordingNews:
         """Read what was appended since the last look; the whole where the file was rewritten or replaced."""
         reading = self._reading
         if reading is None or reading.main is None:
-            return News()
+            return RecordingNews()
         if self._failed_on is not None:
             return self._restart(reading)
         change = reading.main.look()
-        self.gone = change == Change.GONE
+        self.gone = change == FileChange.GONE
         if self.gone:
-            return News()
+            return RecordingNews()
         now = time.monotonic()
         all_ = now - self._looked_at_all > _ALL_EVERY
         self._looked_at_all = now if all_ else self._looked_at_all
         parts = reading.changes(now, all_)
-        if change == Change.REWRITTEN or Change.REWRITTEN in parts.values() or Change.GONE in parts.values():
+        if (
+            change == FileChange.REWRITTEN
+            or FileChange.REWRITTEN in parts.values()
+            or FileChange.GONE in parts.values()
+        ):
             return self._restart(reading)
-        grown = [path for path, became in parts.items() if became == Change.GREW]
-        return self._read_on(reading, change == Change.GREW, grown)
+        grown = [path for path, became in parts.items() if became == FileChange.GREW]
+        return self._read_on(reading, change == FileChange.GREW, grown)
 
-    def _read_on(self, reading: Reading, main: bool, grown: list[Path]) -> News:
+    def _read_on(self, reading: FirstReading, main: bool, grown: list[Path]) -> RecordingNews:
         events: list[Event] = []
         if main and reading.main is not None:
             short = len(reading.head) < HEAD_BYTES
@@ -131,27 +137,27 @@ class Loaded:
                 events += some
         for some in reading.companions():
             events += some
-        return News(events)
+        return RecordingNews(events)
 
-    def _restart(self, old: Reading) -> News:
+    def _restart(self, old: FirstReading) -> RecordingNews:
         assert old.main is not None
         seen = _stamp(old.main.path)
         if seen == self._failed_on:
-            return News()
+            return RecordingNews()
         try:
             fresh, chunks = begin_file(old.main.path)
             events = [event for some in chunks for event in some]
         except CtxtuiError:
             # Half rewritten, or gone again: what is shown stays until the file has changed once more.
             self._failed_on = seen
-            return News()
+            return RecordingNews()
         fresh.session.fold(events)
         self._failed_on = None
         self._bytes_before += old.bytes_read
         self._reading = fresh
-        return News(events, fresh)
+        return RecordingNews(events, fresh)
 
-    def take(self, news: News) -> list[Event]:
+    def take(self, news: RecordingNews) -> list[Event]:
         """Fold what `fetch` brought into the session; returns its events."""
         if news.reading is not None:
             self._session = news.reading.session

@@ -23,7 +23,7 @@ _WASTE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class SessionIndexed:
     """One session is indexed, in `pieces`; or it could not be, and why."""
 
     name: str
@@ -48,7 +48,7 @@ def lacking(settings: Settings, sessions: Iterable[SessionSummary], *, live: boo
         return store.texts.lacking(units, VERSION)
 
 
-def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[Filled]:
+def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
     """Index `units` one by one until `stop` says so. Ends between two sessions; the rest is found the next time."""
     from ctxtui.store.store import Store
 
@@ -57,11 +57,11 @@ def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) ->
             if stop():
                 break
             try:
-                yield Filled(unit.name, store.texts.add(unit, _texts(_session(store, unit)), VERSION))
+                yield SessionIndexed(unit.name, store.texts.add(unit, _texts(_session(store, unit)), VERSION))
             except CtxtuiError as error:
                 # Remembered as empty: it is not read again until it changes.
                 store.texts.add(unit, (), VERSION)
-                yield Filled(unit.name, error="" if isinstance(error, NoContext) else error.message)
+                yield SessionIndexed(unit.name, error="" if isinstance(error, NoContext) else error.message)
 
 
 def settle(settings: Settings) -> None:

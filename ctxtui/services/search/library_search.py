@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content import search
-from ctxtui.analysis.content.search import Found, Place
+from ctxtui.analysis.content.search import BlockHits, FirstPlace
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
@@ -29,13 +29,13 @@ _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class BlockFilter:
     """Which blocks count: of these categories, of a tool whose name holds `tool`. Empty means any."""
 
     categories: frozenset[str] = frozenset()
     tool: str = ""
 
-    def wants(self, place: Place) -> bool:
+    def wants(self, place: FirstPlace) -> bool:
         """Whether a block at `place` may count, its tool apart."""
         return (not self.categories or place.category in self.categories) and (
             not self.tool or place.category in _WITH_TOOL
@@ -48,7 +48,7 @@ class Hit:
 
     summary: SessionSummary
     session: Session
-    found: Found
+    found: BlockHits
     label: str
 
 
@@ -65,7 +65,7 @@ class Tally:
 class Searcher:
     """Searches sessions for `pattern`. `tally` tells how, as far as it has come."""
 
-    def __init__(self, settings: Settings, pattern: Pattern, wanted: Filter) -> None:
+    def __init__(self, settings: Settings, pattern: Pattern, wanted: BlockFilter) -> None:
         self._settings = settings
         self.pattern = pattern
         self._filter = wanted

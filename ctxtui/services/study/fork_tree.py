@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ctxtui.analysis.growth.forks import CONTINUED, Line, Origin, lines, origin_from, origin_of
+from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.session_actions import stored_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class _Known:
     """What the database knows: where sessions come from, and their rows, both by id."""
 
-    origins: dict[str, Origin]
+    origins: dict[str, ForkOrigin]
     rows: dict[str, SessionRow]
 
 
@@ -39,8 +39,8 @@ def forks(loaded: Loaded, thread: str, settings: Settings, now: float | None = N
     return found.under(root, 0, True, 0)
 
 
-def _known(name: str, origin: Origin | None, settings: Settings) -> _Known:
-    origins: dict[str, Origin] = {}
+def _known(name: str, origin: ForkOrigin | None, settings: Settings) -> _Known:
+    origins: dict[str, ForkOrigin] = {}
     rows: dict[str, SessionRow] = {}
     path = database(settings.data_dir)
     if path.exists():
@@ -64,7 +64,7 @@ def _known(name: str, origin: Origin | None, settings: Settings) -> _Known:
 class _Tree:
     """Rows of the tree, the session `name` with its own lines among them."""
 
-    def __init__(self, session: Session, name: str, own: list[Line], known: _Known, now: float) -> None:
+    def __init__(self, session: Session, name: str, own: list[CallRange], known: _Known, now: float) -> None:
         self._session = session
         self._name = name
         self._own = own
@@ -98,7 +98,7 @@ class _Tree:
 
     def _line(self, index: int, depth: int, children: list[tuple[int, str]]) -> list[ForkRow]:
         """What went on from line `index` of the open session: its own other lines, and sessions."""
-        line = self._own[index] if self._own else Line(1, 0)
+        line = self._own[index] if self._own else CallRange(1, 0)
         inside = [n for n, one in enumerate(self._own) if n != index and line.first <= one.after <= line.last]
         sessions = [one for one in children if self._line_of(one[0]) == index]
         below = sorted([(self._own[n].after, "", n) for n in inside] + [(call, id_, 0) for call, id_ in sessions])

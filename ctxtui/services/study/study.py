@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.session import Session
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.study.thread_study import ThreadStudy
@@ -46,8 +46,8 @@ class Study:
         self._counter = counter
         self.pricer = pricer
         self._usable_share = usable_share
-        self._running: dict[str, Running] = {}
-        self._newer: dict[str, Running] = {}
+        self._running: dict[str, RunningTotals] = {}
+        self._newer: dict[str, RunningTotals] = {}
         self._version = book.version
         self._threads: dict[str, ThreadStudy] = {}
         self._wanted: dict[tuple[str, str], Block] = {}
@@ -81,11 +81,11 @@ class Study:
             found = self._own[key] = self.book.measure(model)(block)
         return found
 
-    def running(self, model: str) -> Running:
+    def running(self, model: str) -> RunningTotals:
         """The running totals as `model` counts."""
         found = self._running.get(model)
         if found is None:
-            found = self._running[model] = Running(self.book, model)
+            found = self._running[model] = RunningTotals(self.book, model)
         return found
 
     def thread(self, id_: str) -> ThreadStudy:
@@ -180,7 +180,7 @@ class Study:
         if self._version != self.book.version:
             # Weights were learnt: what is shown stays until the new sums have come as far.
             self._version = self.book.version
-            self._newer = {model: Running(self.book, model) for model in self._running}
+            self._newer = {model: RunningTotals(self.book, model) for model in self._running}
         return any(self._run(model) for model in self.book.models | set(self._running)) or done < total
 
     def _run(self, model: str) -> bool:
@@ -191,11 +191,11 @@ class Study:
             running.advance(STEP * 8)
         if newer is not None and newer.done >= whole:
             self._running[model] = self._newer.pop(model)
-            from ctxtui.analysis.money.ledger import Ledger
+            from ctxtui.analysis.money.ledger import CostLedger
 
             for thread in list(self._threads.values()):
                 with thread.lock:
-                    thread.next_ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+                    thread.next_ledger = CostLedger(self.book, self.running(thread.calls[-1].model))
         return moved or newer is not None
 
     def _price(self, thread: ThreadStudy) -> bool:
@@ -209,11 +209,11 @@ class Study:
         return bool(todo)
 
     def _enter(self, thread: ThreadStudy) -> bool:
-        from ctxtui.analysis.money.ledger import Ledger
+        from ctxtui.analysis.money.ledger import CostLedger
 
         with thread.lock:
             if thread.ledger is None:
-                thread.ledger = Ledger(self.book, self.running(thread.calls[-1].model))
+                thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model))
             ledger = thread.next_ledger or thread.ledger
             before = ledger.done
             moved = ledger.advance(thread.calls, self.costs, FEW) > before

@@ -14,8 +14,8 @@ from ctxtui.views.transcript.row_index import Boundaries
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.content.duplicates import Repeats
-    from ctxtui.analysis.money.ledger import Ledger
+    from ctxtui.analysis.content.duplicates import DuplicateFinder
+    from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.analysis.short_names import Names
     from ctxtui.pricing.price import Cost
@@ -34,8 +34,8 @@ class ThreadStudy:
         self.events: Sequence[CallEvent] = ()
         self.by_pause: frozenset[int] = frozenset()
         self.boundaries = Boundaries(session.tree)
-        self.ledger: Ledger | None = None
-        self.next_ledger: Ledger | None = None
+        self.ledger: CostLedger | None = None
+        self.next_ledger: CostLedger | None = None
         """The ledger under newer weights, until it has come as far as the one that is shown."""
         self.spent: list[float | None] = [None]
         """USD of the first n calls, by n; None before the first report, and once a report without a known price is
@@ -48,7 +48,7 @@ class ThreadStudy:
         self._recorded: tuple[object, int] = (None, 0)
         self.stays = Stays(session.tree)
         """In which calls each block stood, as far as they are taken in."""
-        self.repeats: Repeats | None = None
+        self.repeats: DuplicateFinder | None = None
         """What stands in the thread's contexts more than once, as far as they are looked through."""
         self._looked = 0
         self._session = session
@@ -108,10 +108,10 @@ class ThreadStudy:
 
     def look(self, names: Names, limit: int) -> bool:
         """Look for repeats in up to `limit` further blocks; whether there was anything to do."""
-        from ctxtui.analysis.content.duplicates import Repeats
+        from ctxtui.analysis.content.duplicates import DuplicateFinder
 
         if self.repeats is None:
-            self.repeats = Repeats(self._session.tree, names, self._session.about.cwd)
+            self.repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
         with self.lock:
             calls, begun = self.calls, self._looked
             for index in range(begun, min(len(calls), begun + limit)):

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ctxtui.core.block import Block
-from ctxtui.services.child_process import Child, ChildGone
-from ctxtui.services.counting.counting import Here
+from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.label_search import Cut
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
@@ -39,12 +39,12 @@ class LabelThese(NamedTuple):
     blocks: Sent
 
 
-class Apart:
+class CountingWorker:
     """A `Bench`, and a bench for labels, whose work is done by a child process; in this one if the child dies at it."""
 
     def __init__(self) -> None:
-        self._child = Child("ctxtui.services.workers.counting_worker:make")
-        self._instead: Here | None = None
+        self._child = ChildProcess("ctxtui.services.workers.counting_worker:make")
+        self._instead: LocalCounts | None = None
         self.slow: set[str] = set()
         """Names of the label rules that took too long and are left out."""
 
@@ -76,7 +76,7 @@ class Apart:
             try:
                 return self._child.ask(request)
             except ChildGone:
-                self._instead = Here()
+                self._instead = LocalCounts()
         return None
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ def _batches(blocks: list[Block]) -> Iterator[list[Block]]:
 
 def make() -> Callable[[CountThese | LabelThese], Any]:
     """What the child answers with: the features of the blocks it is sent, or their labelled pieces."""
-    here = Here()
+    here = LocalCounts()
 
     def answer(request: CountThese | LabelThese) -> Any:
         blocks = _taken(request.blocks)

@@ -10,7 +10,7 @@ from threading import Event
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 
@@ -27,7 +27,7 @@ class Filler:
         self._settings = settings
         self._cwd = cwd
         self._stop = Event()
-        self._child = Child("ctxtui.services.workers.index_worker:make")
+        self._child = ChildProcess("ctxtui.services.workers.index_worker:make")
 
     def run(self) -> None:
         """Index what is lacking, and what comes to rest later. Where there is no database none is made."""
@@ -53,11 +53,11 @@ def make() -> Callable[[tuple[Settings, str]], int]:
     parent = os.getppid()
 
     def answer(request: tuple[Settings, str]) -> int:
-        from ctxtui.services.library.library import Shelf
+        from ctxtui.services.library.library import SessionLibrary
         from ctxtui.services.search.index import fill, lacking
 
         settings, cwd = request
-        shelf = Shelf(settings, Path(cwd))
+        shelf = SessionLibrary(settings, Path(cwd))
         try:
             units = lacking(settings, shelf.stored(shelf.glimpses()))
             # A screen that was killed leaves its child behind: that ends after the session it is at.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import Cost, PriceTable, essence, price_call, uncached
-from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.child_process import ChildGone, ChildProcess
 
 Priced = tuple[Cost | None, Cost | None]
 """What a call costs, and what it would cost without a cache (None where that is the same or unknown)."""
@@ -27,12 +27,12 @@ def price_here(table: PriceTable) -> Pricer:
     return lambda calls: [answer(call, table) for call in calls]
 
 
-class PricesApart:
+class PricingWorker:
     """A pricer whose work is done by a child process; in this one if the child dies at it."""
 
     def __init__(self, table: PriceTable) -> None:
         self._table = table
-        self._child = Child("ctxtui.services.workers.pricing_worker:make")
+        self._child = ChildProcess("ctxtui.services.workers.pricing_worker:make")
         self._gone = False
 
     def __call__(self, calls: Sequence[Call]) -> list[Priced]:

@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.core.errors import BadPattern
-from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
-from ctxtui.views.lists.search_hits import Spotted, Step
+from ctxtui.views.lists.search_hits import SearchProgress, Spotted
 
 _IN_SESSION = 100
 """Blocks of one session that are listed."""
 
 
-class SearchApart:
+class SearchWorker:
     """Searches for one text after the other; `close` ends it at once."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
         self._cwd = cwd
-        self._child = Child("ctxtui.services.workers.search_worker:make")
+        self._child = ChildProcess("ctxtui.services.workers.search_worker:make")
         self._number = 0
 
-    def steps(self, text: str, regex: bool) -> Iterator[Step]:
+    def steps(self, text: str, regex: bool) -> Iterator[SearchProgress]:
         """Search for `text`; for a worker thread. The steps of an earlier search end then."""
         self._number = number = self._number + 1
         try:
-            step: Step | None = self._child.ask((number, (self._settings, str(self._cwd), text, regex)))
+            step: SearchProgress | None = self._child.ask((number, (self._settings, str(self._cwd), text, regex)))
             while step is not None:
                 yield step
                 step = self._child.ask((number, None))
@@ -41,12 +41,12 @@ class SearchApart:
         self._child.close()
 
 
-def make() -> Callable[[Any], Step | None]:
+def make() -> Callable[[Any], SearchProgress | None]:
     """What the child answers with: the next step of the search with that number, which what is to be searched begins;
     None behind the last one, and where another search has begun."""
-    searches: dict[int, Iterator[Step]] = {}
+    searches: dict[int, Iterator[SearchProgress]] = {}
 
-    def answer(request: tuple[int, Any]) -> Step | None:
+    def answer(request: tuple[int, Any]) -> SearchProgress | None:
         number, wanted = request
         if wanted is not None:
             searches.clear()
@@ -56,17 +56,17 @@ def make() -> Callable[[Any], Step | None]:
     return answer
 
 
-def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[Step]:
-    from ctxtui.services.library.library import Shelf
-    from ctxtui.services.search.library_search import Filter, Searcher
+def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[SearchProgress]:
+    from ctxtui.services.library.library import SessionLibrary
+    from ctxtui.services.search.library_search import BlockFilter, Searcher
     from ctxtui.services.search.pattern import Pattern
     from ctxtui.views.home.summary import SAMPLES
 
-    shelf = Shelf(settings, Path(cwd))
+    shelf = SessionLibrary(settings, Path(cwd))
     sessions = [one for one in shelf.stored(shelf.placed()) if not one.archived]
     sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
     try:
-        searcher = Searcher(settings, Pattern(text, regex=regex), Filter())
+        searcher = Searcher(settings, Pattern(text, regex=regex), BlockFilter())
         for done, hits in enumerate(searcher.by_session(sessions), 1):
             found = [
                 Spotted(
@@ -85,6 +85,6 @@ def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[Ste
                 for hit in islice(hits, _IN_SESSION)
                 for one in (hit.summary,)
             ]
-            yield Step(done, len(sessions), searcher.tally.direct, tuple(found))
+            yield SearchProgress(done, len(sessions), searcher.tally.direct, tuple(found))
     except BadPattern as error:
-        yield Step(0, len(sessions), 0, trouble=str(error))
+        yield SearchProgress(0, len(sessions), 0, trouble=str(error))

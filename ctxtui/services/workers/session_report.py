@@ -12,7 +12,7 @@ from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.auditing import cached_by
 from ctxtui.services.counting.books import book_for
@@ -31,7 +31,7 @@ def ask(child: str, name: str, settings: Settings, *, does: str, way_out: str) -
 
     Raises `CtxtuiError` where the session cannot be read.
     """
-    process = Child(child)
+    process = ChildProcess(child)
     try:
         found = process.ask((name, str(Path.cwd()), settings))
     except ChildGone as error:

@@ -14,7 +14,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.count_cache import Memory, counter_with_memory
-from ctxtui.services.counting.counting import Counter, Here, count_all
+from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
@@ -58,7 +58,7 @@ def from_store(seen: SessionSummary, settings: Settings) -> SessionSummary:
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     """What the child answers with: the session it was sent, with its figures or the error that reading it ended in."""
-    bench = Here()
+    bench = LocalCounts()
     memories: dict[str, Memory] = {}
     rules: dict[str, Labelling] = {}
 

@@ -15,7 +15,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.lines import Line, LineBuffer
+from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import Reader
 
@@ -85,7 +85,7 @@ class AiderReader:
         """No companions."""
         return AiderReader(Tree())
 
-    def _take(self, line: Line) -> Iterator[Event]:
+    def _take(self, line: TextLine) -> Iterator[Event]:
         text = line.data.decode("utf-8", "replace").rstrip("\r")
         started = _STARTED.match(text)
         if started:

@@ -20,7 +20,7 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, word
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import shrunk
 
 NAME: Final = "copilot cli"
@@ -50,9 +50,9 @@ class _Copilot:
         self._threads = {MAIN: Dialogue(tree, MAIN, self._ids)}
         self._about = Described(source=NAME)
         self._calls: list[Call] = []
-        self._totals = Totals(tree, self._ids)
+        self._totals = CopilotTotals(tree, self._ids)
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         kind, data, when = word(value.get("type")), obj(value.get("data")), moment(value.get("timestamp"))
         match kind:
             case "session.start" | "session.resume":
@@ -118,7 +118,7 @@ class _Copilot:
         if kind == "user.message" and not self._about.title:
             self._about = replace(self._about, title=one_line(word(data.get("content"))))
 
-    def _answer(self, data: dict[str, Json], when: float | None, found: Found) -> Iterator[Event]:
+    def _answer(self, data: dict[str, Json], when: float | None, found: FoundObject) -> Iterator[Event]:
         dialogue, events = self._thread(data)
         yield from events
         said: list[Json] = []
@@ -172,7 +172,7 @@ class _Copilot:
 reader = lines_reader(_Copilot)
 
 
-class Totals:
+class CopilotTotals:
     """Sums of a session, given to its only call or kept beside the calls."""
 
     def __init__(self, tree: Tree, ids: Ids) -> None:

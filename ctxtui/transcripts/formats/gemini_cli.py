@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import at, count, moment, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 
 NAME: Final = "gemini cli"
 _SPEAKERS: Final = frozenset({"user", "gemini", "info", "warning", "error"})
@@ -40,7 +40,7 @@ class _Gemini:
         self._about = Described(source=NAME)
         self._messages: dict[str, int] = {}
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if "sessionId" in value:
             self._about = replace(self._about, id=word(value["sessionId"]), title=word(value.get("summary")))
         if "$rewindTo" in value:
@@ -55,7 +55,7 @@ class _Gemini:
         yield replace(self._about, title=self._about.title or self._dialogue.title)
         yield self._dialogue.tip()
 
-    def _message(self, message: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _message(self, message: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         kind, id_ = word(message.get("type")), word(message.get("id"))
         if id_ in self._messages and kind != "gemini":
             return
@@ -75,7 +75,7 @@ class _Gemini:
             words = " ".join(part for part in map(_text, google.parts(message.get("content"))) if part)
             yield Happened(kind or "record", words, at=moment(message.get("timestamp")))
 
-    def _call(self, message: dict[str, Json], found: Found) -> Call:
+    def _call(self, message: dict[str, Json], found: FoundObject) -> Call:
         return Call(
             "",
             "",

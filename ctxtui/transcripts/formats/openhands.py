@@ -21,7 +21,7 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
 from ctxtui.transcripts.kit.linewise import LinesReader
 from ctxtui.transcripts.kit.outcomes import outcomes
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import shrunk
 from ctxtui.transcripts.reader import Reader
 
@@ -108,7 +108,7 @@ class Events:
         self._due: Usage | None = None
         self._response = ""
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         kind = word(value.get("kind"))
         if kind == "SystemPromptEvent":
             self._say(value, _system(value))
@@ -136,7 +136,7 @@ class Events:
         self._said.append((word(value.get("id")), items))
         self._dialogue.say(items)
 
-    def _answered(self, kind: str, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _answered(self, kind: str, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         message = obj(value.get("llm_message")) if kind == "MessageEvent" else _action(value)
         items = chat_messages.items(message)
         response = word(value.get("llm_response_id"))
@@ -151,13 +151,13 @@ class Events:
         self._said.append((word(value.get("id")), items))
         yield self._dialogue.answer(items, self._call(response, value, found))
 
-    def _call(self, id_: str, value: dict[str, Json], found: Found) -> Call:
+    def _call(self, id_: str, value: dict[str, Json], found: FoundObject) -> Call:
         usage, self._due = self._due, None
         model = next((self._meters[name].model for name in _MAIN if name in self._meters), "")
         span, ended = (found.start, found.end), moment(value.get("timestamp"))
         return Call(id_, "", model=model, ended=ended, usage=usage, line=found.line, bytes_=span)
 
-    def _state(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _state(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if value.get("key") != "stats":
             if value.get("key") == "execution_status" and value.get("value") in ("finished", "error", "stuck"):
                 yield from outcomes({"status": value["value"]})
@@ -167,7 +167,7 @@ class Events:
             if used is not None:
                 yield from self._spent(name, used, value, found)
 
-    def _spent(self, name: str, used: Usage, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _spent(self, name: str, used: Usage, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if name in _MAIN:
             if self._due is not None:
                 # The answer that the last report belonged to was never recorded.

@@ -23,7 +23,7 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import shrunk
 from ctxtui.wire import usage as reports
 
@@ -56,7 +56,7 @@ class _Events:
     def _here(self) -> Dialogue:
         return self._threads[-1]
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         action, observation, args = word(value.get("action")), word(value.get("observation")), obj(value.get("args"))
         response = obj(at(value, "tool_call_metadata", "model_response"))
         if action == "system":
@@ -86,7 +86,7 @@ class _Events:
         self._said[-1].append((value.get("id"), said))
         self._here.say(said)
 
-    def _answer(self, value: dict[str, Json], response: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _answer(self, value: dict[str, Json], response: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         """One answer with several calls is several events, each with the whole of it."""
         id_ = word(response.get("id"))
         if id_ in self._answered:
@@ -127,7 +127,7 @@ class _Events:
             said = _content(value)
             self._say(value, chat_messages.spoken("user", said if isinstance(said, str) else "", mark="meta"))
 
-    def _message(self, value: dict[str, Json], args: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _message(self, value: dict[str, Json], args: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         said = word(args.get("content")) or word(args.get("final_thought")) or word(args.get("thought"))
         if value.get("source") == "user":
             pictures: list[Json] = [

@@ -17,7 +17,7 @@ from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
 from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import shrunk
 
 NAME: Final = "pi"
@@ -51,7 +51,7 @@ class _Pi:
         self._about = Described(source=NAME)
         self._level = ""
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         id_, parent = word(value.get("id")), word(value.get("parentId"))
         kind = word(value.get("type"))
         if kind == "session":
@@ -101,7 +101,7 @@ class _Pi:
         parts = [content] if isinstance(content, str) else [_part(part) for part in listed(content)]
         return spoken("user" if role in ("", "custom", "hookMessage") else role, *parts)
 
-    def _answer(self, message: dict[str, Json], value: dict[str, Json], found: Found) -> tuple[Event, list[Item]]:
+    def _answer(self, message: dict[str, Json], value: dict[str, Json], found: FoundObject) -> tuple[Event, list[Item]]:
         items = spoken("assistant", *(_part(part) for part in listed(message.get("content"))))
         # An answer that broke off before its first word leaves nothing behind.
         items = items if len(items) > 1 else []

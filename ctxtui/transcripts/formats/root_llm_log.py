@@ -16,7 +16,7 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, one_line, word
 from ctxtui.transcripts.kit.linewise import LinesReader
 from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 
 NAME: Final = "root llm log"
 _TURN: Final = frozenset({"turn", "role", "content"})
@@ -41,7 +41,7 @@ class _Search:
         self.tree, self.ids = tree, Ids()
         self.threads = {MAIN: Dialogue(tree, MAIN, self.ids)}
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if value.keys() >= _TRIAL:
             yield from self._trial(value, found)
         elif "role" in value:
@@ -54,7 +54,7 @@ class _Search:
         for dialogue in self.threads.values():
             yield dialogue.tip()
 
-    def _turn(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _turn(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         role, content, when = word(value.get("role")), value.get("content"), moment(value.get("timestamp"))
         said = content if isinstance(content, str) else words(content)
         name = "calibration" if said.startswith(_CALIBRATION) else MAIN
@@ -74,7 +74,7 @@ class _Search:
         else:
             dialogue.say(spoken(role or "user", said))
 
-    def _trial(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def _trial(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         name = words(value.get("trial_id"))
         dialogue = self.threads[name] = Dialogue(self.tree, name, self.ids)
         yield ThreadSeen(name, name, MAIN)

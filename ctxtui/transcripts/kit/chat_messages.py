@@ -13,7 +13,7 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.wire.grammars import CHAT_SHAPE, split_item
-from ctxtui.wire.message import LIST, Field, Shape, split
+from ctxtui.wire.message import LIST, BlockField, Shape, split
 from ctxtui.wire.parts import shape
 
 _SENT: Final = (
@@ -21,7 +21,7 @@ _SENT: Final = (
     "function_call", "tool_call_id",
 )  # fmt: skip
 # LiteLLM keeps Anthropic's thinking beside its own spelling of it.
-_SHAPE: Final = Shape((Field("thinking_blocks", "thinking", LIST, first=True), *CHAT_SHAPE.fields))
+_SHAPE: Final = Shape((BlockField("thinking_blocks", "thinking", LIST, first=True), *CHAT_SHAPE.fields))
 _ANSWERING: Final = frozenset({"assistant", "model"})
 
 Known = Callable[[dict[str, Json]], Call | None]

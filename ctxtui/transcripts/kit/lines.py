@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """One line: `number` counts from 1, `start` is the byte offset of `data`, which has no line end."""
 
     number: int
@@ -23,9 +23,9 @@ class LineBuffer:
         self._number = 1
         self._start = 0
 
-    def feed(self, data: bytes) -> list[Line]:
+    def feed(self, data: bytes) -> list[TextLine]:
         """The lines that `data` ends, without their line feed (a carriage return stays)."""
-        return [Line(*one) for one in self.split(data)]
+        return [TextLine(*one) for one in self.split(data)]
 
     def split(self, data: bytes) -> Iterable[tuple[int, int, bytes]]:
         """As `feed`, as plain tuples."""
@@ -43,11 +43,11 @@ class LineBuffer:
         return zip(range(number, self._number), starts, texts, strict=False)
 
     @property
-    def rest(self) -> Line:
+    def rest(self) -> TextLine:
         """What stands after the last line end."""
         if len(self._waiting) > 1:
             self._waiting = [b"".join(self._waiting)]
-        return Line(self._number, self._start, self._waiting[0] if self._waiting else b"")
+        return TextLine(self._number, self._start, self._waiting[0] if self._waiting else b"")
 
     def take(self, count: int) -> None:
         """Drop the first `count` bytes of the rest: they have been read."""

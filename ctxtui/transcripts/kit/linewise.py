@@ -9,7 +9,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.kit.record_pieces import Found, Piece
+from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
 from ctxtui.transcripts.kit.records import RecordStream
 from ctxtui.transcripts.reader import Reader
 
@@ -17,7 +17,7 @@ from ctxtui.transcripts.reader import Reader
 class Taker(Protocol):
     """Takes the records of one format, in order."""
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterable[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
         """The events of one record; `found` tells where it stands."""
 
     def standing(self) -> Iterable[Event]:
@@ -60,7 +60,7 @@ class LinesReader:
         return LinesReader(_Nothing())
 
     def _events(self, piece: Piece) -> list[Event]:
-        if not isinstance(piece, Found):
+        if not isinstance(piece, FoundObject):
             return [Skipped(piece.line, piece.reason)]
         noted: list[Event] = [Skipped(piece.line, piece.note)] if piece.note else []
         try:
@@ -70,7 +70,7 @@ class LinesReader:
 
 
 class _Nothing:
-    def record(self, value: dict[str, Json], found: Found) -> Iterable[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
         return ()
 
     def standing(self) -> Iterable[Event]:

@@ -12,7 +12,7 @@ import msgspec
 
 from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.lines import Line
+from ctxtui.transcripts.kit.lines import TextLine
 from ctxtui.wire.codec import spans
 
 BLANK: Final = b" \t\r\n\0"
@@ -29,7 +29,7 @@ _TRIES: Final = 20
 _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
 
 
-class Found(NamedTuple):
+class FoundObject(NamedTuple):
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
     `raw` is the object, minified where it is JSON, in valid UTF-8. `clean` says that it is canonical, so that its parts
@@ -55,7 +55,7 @@ class Broken(NamedTuple):
     reason: str
 
 
-Piece = Found | Broken | Skipped
+Piece = FoundObject | Broken | Skipped
 
 
 def tidy(raw: bytes) -> tuple[bytes, bool]:
@@ -69,7 +69,7 @@ def tidy(raw: bytes) -> tuple[bytes, bool]:
     return small, True
 
 
-def read_line(line: Line) -> Iterator[Piece]:
+def read_line(line: TextLine) -> Iterator[Piece]:
     """The records of one line (or of several lines that make one value), in order."""
     number, start, data = line
     text = data.removeprefix(BOM)
@@ -85,20 +85,20 @@ def read_line(line: Line) -> Iterator[Piece]:
             small, clean = tidy(bare)
             if not bare.isascii():
                 bare.decode()
-            yield Found(number, start, start + len(bare), small, clean)
+            yield FoundObject(number, start, start + len(bare), small, clean)
             return
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
     yield from _slowly(number, start, bare.decode("utf-8", "surrogateescape"))
 
 
-def legible(piece: Found) -> Iterator[Piece]:
+def legible(piece: FoundObject) -> Iterator[Piece]:
     """`piece` if it is UTF-8, else what can be read of its line, with a note."""
     try:
         if not piece.raw.isascii():
             piece.raw.decode()
     except UnicodeDecodeError:
-        yield from read_line(Line(piece.line, piece.start, piece.raw))
+        yield from read_line(TextLine(piece.line, piece.start, piece.raw))
     else:
         yield piece
 
@@ -174,7 +174,7 @@ def _value(number: int, start: int, text: str, note: str) -> Iterator[Piece]:
         # Lone surrogates and raw control characters are read by the lenient decoder only.
         with suppress(msgspec.DecodeError, RecursionError):
             raw, clean = tidy(raw)
-        yield Found(number, start, end, raw, clean, note)
+        yield FoundObject(number, start, end, raw, clean, note)
 
 
 def _mend_escapes(text: str) -> str:

@@ -10,8 +10,8 @@ import msgspec
 
 from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.lines import Line, LineBuffer
-from ctxtui.transcripts.kit.record_pieces import BLANK, BOM, Broken, Found, Piece, objects_at_start, read_line
+from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
+from ctxtui.transcripts.kit.record_pieces import BLANK, BOM, Broken, FoundObject, Piece, objects_at_start, read_line
 
 _BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
@@ -28,7 +28,7 @@ class RecordStream:
     def __init__(self, decode: Callable[[bytes], Any] | None = None) -> None:
         self._decode = decode
         self._lines = LineBuffer()
-        self._open: list[Line] = []
+        self._open: list[TextLine] = []
         self._depth = 0
 
     def feed(self, data: bytes) -> list[Piece]:
@@ -42,9 +42,9 @@ class RecordStream:
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                     pass
                 else:
-                    found.append(Found(number, start, start + len(text), text, None, "", record))
+                    found.append(FoundObject(number, start, start + len(text), text, None, "", record))
                     continue
-            found.extend(self._line(Line(number, start, text)))
+            found.extend(self._line(TextLine(number, start, text)))
         return found
 
     def settle(self) -> list[Piece]:
@@ -62,7 +62,7 @@ class RecordStream:
             taken += head if taken else 0
             if text.lstrip().startswith("[") and _is_whole(rest.data):
                 taken = len(rest.data)
-            found = list(read_line(Line(rest.number, rest.start, rest.data[:taken])))
+            found = list(read_line(TextLine(rest.number, rest.start, rest.data[:taken])))
         self._lines.take(taken)
         return found
 
@@ -76,7 +76,7 @@ class RecordStream:
             return None
         return Skipped(number, f"cut last line: {len(data):,} bytes without an end")
 
-    def _line(self, line: Line) -> Iterator[Piece]:
+    def _line(self, line: TextLine) -> Iterator[Piece]:
         if not self._open:
             if _opens(line.data):
                 self._open, self._depth = [line], _depth(line.data)
@@ -92,18 +92,18 @@ class RecordStream:
     def _in_list(self) -> bool:
         return self._open[0].data.removeprefix(BOM).strip(BLANK)[:1] == b"["
 
-    def _more(self, line: Line) -> Iterator[Piece]:
+    def _more(self, line: TextLine) -> Iterator[Piece]:
         self._open.append(line)
         self._depth += _depth(line.data)
         # A pretty-printed value ends in a line that closes its bracket.
         if self._depth <= 0:
             yield from read_line(self._joined())
 
-    def _joined(self) -> Line:
+    def _joined(self) -> TextLine:
         first = self._open[0]
         text = b"\n".join(part.data for part in self._open)
         self._open = []
-        return Line(first.number, first.start, text)
+        return TextLine(first.number, first.start, text)
 
     def _abandon(self) -> Broken:
         number, start, text = self._joined()

@@ -15,7 +15,7 @@ from ctxtui.core.block import HEADER, NOT_RECORDED, Item
 from ctxtui.wire.codec import spans
 
 
-class Kept(NamedTuple):
+class KeptBlock(NamedTuple):
     """A block of the context to resume with: the `item`, and `at`, its 0-based place on the raw path (None: it was
     made by an edit)."""
 
@@ -23,7 +23,7 @@ class Kept(NamedTuple):
     at: int | None = None
 
 
-class Resumed(NamedTuple):
+class ResumedFile(NamedTuple):
     """The new file's bytes, and a line for each thing that it could not carry."""
 
     data: bytes
@@ -31,7 +31,7 @@ class Resumed(NamedTuple):
 
 
 @dataclass(slots=True)
-class Plan:
+class ResumePlan:
     """What becomes of each place of the raw path: `stands` has the item there (a place without one is dropped),
     `after` the items put in behind a place (-1: in front of everything)."""
 
@@ -43,10 +43,10 @@ class Plan:
         self.after.setdefault(at, []).extend(items)
 
 
-def plan(path: Sequence[Item], sent: Iterable[Kept]) -> Plan:
+def plan(path: Sequence[Item], sent: Iterable[KeptBlock]) -> ResumePlan:
     """How `path` becomes `sent`. What stands out of the path's order, or with another role, is taken out where it was
     and put in where it is."""
-    made = Plan()
+    made = ResumePlan()
     last = -1
     for item, at in sent:
         if item.block.kind == HEADER:

@@ -15,7 +15,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]
@@ -47,7 +47,7 @@ class _Rows:
         self._tree, self._told = tree, told
         self._tables: Tables = {}
 
-    def record(self, value: dict[str, Json], found: Found) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if isinstance(value.get("row"), dict):
             self._tables.setdefault(word(value.get("table")), []).append(value["row"])
         return iter(())

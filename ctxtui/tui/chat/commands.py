@@ -6,13 +6,13 @@ from ctxtui.tui.commands.command import Command, Situation
 from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
 
 
-class Talk(Command):
+class EnterTalk(Command):
     """Enter the prompt and talk. Enter sends; what is sent while a turn runs waits for the next request."""
 
     name, action, keys, label, group, first = "talk", "prompt", ("i",), "talk", "chat", True
 
 
-class Hold(Command):
+class HoldNext(Command):
     """Hold the next request before it is sent, so that it can be looked at; again: let it go."""
 
     name, action, keys, label, short, group = "hold or release the request", "hold", ("ctrl+o",), "hold", "hold", "chat"
@@ -63,7 +63,7 @@ class ChooseModel(Command):
         return RESTING in at.facts
 
 
-class Request(Command):
+class ShowRequest(Command):
     """The next request, exactly as it would be sent, byte for byte."""
 
     name, action, group = "show the next request", "show_request", "chat"
@@ -76,12 +76,12 @@ class Rendered(Command):
     name, action, group = "show the rendered prompt", "show_rendered", "chat"
 
 
-class Dismiss(Command):
+class DismissAlarm(Command):
     """Take the alarm under the header away."""
 
     name, action, group = "dismiss the alarm", "dismiss_alarm", "chat"
 
 
 CHAT: tuple[type[Command], ...] = (
-    Talk, Hold, EditMessage, Interrupt, Resend, ChooseModel, Request, Rendered, Dismiss,
+    EnterTalk, HoldNext, EditMessage, Interrupt, Resend, ChooseModel, ShowRequest, Rendered, DismissAlarm,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
     from ctxtui.analysis.cache import truncated_prompt
-    from ctxtui.services.chat.request_forecast import Foreteller, Foretold
+    from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
     from ctxtui.views.inspector import composition, header, next_request
     from ctxtui.views.model.scene import Scene
 else:
@@ -31,7 +31,7 @@ _LEAST_SLACK = 0.1
 class ChatFigures(TurnSeen):
     """Shows composition and fill of what would be sent now, the answer that comes in included."""
 
-    foretold: Foretold | None = None
+    foretold: RequestForecast | None = None
     """What the drafted request was foretold to be."""
     _next: Scene | None = None
     _teller: Foreteller | None = None

@@ -15,7 +15,7 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.model_choice import Offer, Wish
+    from ctxtui.services.chat.model_choice import ModelChoice, Offer
     from ctxtui.services.config.config import Config
     from ctxtui.views.model.scene import Scene
 
@@ -53,7 +53,7 @@ class Partnered(TurnSeen):
 
         self.app.push_screen(PaletteScreen([_entry(one) for one in found], title="models"), run)
 
-    def own_wish(self, scene: Scene) -> Wish | None:
+    def own_wish(self, scene: Scene) -> ModelChoice | None:
         """The chat's own model writes summaries too."""
         partner = self.host.partner
         return replace(self.host.wish, model=partner.model, name="") if partner is not None else super().own_wish(scene)

@@ -151,7 +151,7 @@ class Talking(TurnSeen):
             call = self.waiting_for_leave
             self._talk_on(self._draft)
             if call is not None:
-                self.host.feed(ev.Permitted(call.id, ev.Leave[_LEAVES[text]]))
+                self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[text]]))
             self.ask_leave()
         elif purpose == QUIT:
             self._talk_on(self._draft)
@@ -183,7 +183,7 @@ class Talking(TurnSeen):
             return
         self.go(self.count - 1, to_end=True)
         self.along = True
-        self.host.feed(ev.Said(words))
+        self.host.feed(ev.UserSaid(words))
 
     def _talk_on(self, text: str) -> None:
         self._own_question(TALK, _LEAD, text)

@@ -23,14 +23,14 @@ from ctxtui.tui.chat.prompt import Talking
 from ctxtui.tui.chat.talk_edit import TalkEdit
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
 from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
-from ctxtui.tui.inspector.commands import INSPECTOR, Prompt
+from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt
 from ctxtui.tui.inspector.loader import Complete
 from ctxtui.tui.widgets.alarm_line import AlarmLine
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
-_COMMANDS = (*CHAT, *(command for command in INSPECTOR if command is not Prompt))
+_COMMANDS = (*CHAT, *(command for command in INSPECTOR if command is not EnterPrompt))
 
 
 class RecordChanged(Message):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ctxtui.agent import progress as mo
     from ctxtui.agent.conversation import Draft
     from ctxtui.services.chat.chat_source import ChatSource
-    from ctxtui.services.chat.host import Host, News
+    from ctxtui.services.chat.host import ChatNews, Host
     from ctxtui.services.counting.live_count import LiveCount
 else:
     mo = later("ctxtui.agent.progress")
@@ -34,7 +34,7 @@ _COUNT = 0.1
 """Seconds between two counts of it."""
 
 
-class Counted(Message):
+class AnswerCounted(Message):
     """The answer that comes in was counted: tokens by block number."""
 
     def __init__(self, tokens: dict[int, int]) -> None:
@@ -97,10 +97,10 @@ class TurnSeen(InspectorScreen):
 
     # What the host tells
 
-    def hear(self, news: News) -> None:
+    def hear(self, news: ChatNews) -> None:
         """Something happened; in the event loop."""
         if news.events and self.loaded is not None:
-            from ctxtui.services.recordings.recording import News as Read
+            from ctxtui.services.recordings.recording import RecordingNews as Read
 
             self.loaded.take(Read(list(news.events)))
             if not self._grow_due:
@@ -118,10 +118,10 @@ class TurnSeen(InspectorScreen):
     def _handlers(self) -> dict[type, Callable[..., None]]:
         return {
             mo.Drafted: self._drafted,
-            mo.Held: self._held,
-            mo.Sent: self._sent,
+            mo.RequestHeld: self._held,
+            mo.RequestSent: self._sent,
             mo.CallBegan: self._began,
-            mo.Heard: self._heard,
+            mo.PieceReceived: self._heard,
             mo.CallEnded: self._ended,
             mo.CallFailed: self._failed,
             mo.ToolBegan: self._tool,
@@ -135,7 +135,7 @@ class TurnSeen(InspectorScreen):
         self._drafted_last = moment.draft
         self._note("looking at the request")
 
-    def _held(self, moment: mo.Held) -> None:
+    def _held(self, moment: mo.RequestHeld) -> None:
         self._note(f"held: {moment.reason}. ^o sends it, esc takes it back", "held")
         if self._drafted_last is not None:
             self.run_worker(self._count_held(self._drafted_last, moment.reason), group="counting held")
@@ -149,7 +149,7 @@ class TurnSeen(InspectorScreen):
         if exact is not None and self.status == "held" and draft is self._drafted_last:
             self._note(f"held: {reason}; {exact:,} tokens, the provider counts. ^o sends it, esc takes it back", "held")
 
-    def _sent(self, moment: mo.Sent) -> None:
+    def _sent(self, moment: mo.RequestSent) -> None:
         self._draft_sent = moment.draft
         # The answer is read among all rows, not among those that edits changed.
         self.every = True
@@ -170,7 +170,7 @@ class TurnSeen(InspectorScreen):
     def call_began(self, draft: Draft, at: float) -> None:
         """The answer to `draft` begins."""
 
-    def _heard(self, moment: mo.Heard) -> None:
+    def _heard(self, moment: mo.PieceReceived) -> None:
         rows = self.rows
         if rows is None:
             return
@@ -192,9 +192,9 @@ class TurnSeen(InspectorScreen):
     def _answer_count(self) -> None:
         if self._live is not None:
             live = self._live
-            self.run_worker(lambda: self.post_message(Counted(live.advance())), thread=True, group="live count")
+            self.run_worker(lambda: self.post_message(AnswerCounted(live.advance())), thread=True, group="live count")
 
-    def on_counted(self, message: Counted) -> None:
+    def on_answer_counted(self, message: AnswerCounted) -> None:
         """The figures of what comes in."""
         rows = self.rows
         if rows is None or rows.answer is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxtui.tui.commands.command import Command
 
 
-class Palette(Command):
+class OpenPalette(Command):
     """All commands by name: type a part of it."""
 
     name, action, keys, label, always = "command palette", "palette", ("ctrl+p", "colon"), "palette", True
@@ -29,4 +29,4 @@ class Quit(Command):
     name, action, keys, short, label = "quit", "quit", ("q", "ctrl+q"), "quit", "quit"
 
 
-EVERYWHERE: tuple[type[Command], ...] = (Palette, Help, Theme, Quit)
+EVERYWHERE: tuple[type[Command], ...] = (OpenPalette, Help, Theme, Quit)

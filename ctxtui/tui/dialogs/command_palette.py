@@ -21,7 +21,7 @@ from ctxtui.views.text.span import Span, Spans
 _NAME = 36
 
 
-class Found(Pane):
+class MatchingCommands(Pane):
     """The commands that match, best first; Enter does one."""
 
     can_focus = False
@@ -89,7 +89,7 @@ class PaletteScreen(ModalScreen[str | None]):
     def __init__(self, commands: Sequence[type[Command]], *, title: str = "commands") -> None:
         super().__init__()
         self.words = LineEdit(id="words")
-        self.found = Found(commands, title)
+        self.found = MatchingCommands(commands, title)
 
     def compose(self) -> ComposeResult:
         """A line to type in, and what it finds."""

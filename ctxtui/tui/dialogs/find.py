@@ -21,18 +21,18 @@ from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import search_hits
-from ctxtui.views.lists.search_hits import Row, Spotted, Step
+from ctxtui.views.lists.search_hits import Row, SearchProgress, Spotted
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 
-class Expression(Command):
+class FindExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
 
     name, action, keys, group = "search by regular expression", "expression", ("ctrl+r",), "searching"
 
 
-FIND: tuple[type[Command], ...] = (Expression,)
+FIND: tuple[type[Command], ...] = (FindExpression,)
 
 
 MOST = 2000
@@ -40,9 +40,9 @@ MOST = 2000
 
 
 class Everywhere(Protocol):
-    """What searches (`services.workers.search_worker.SearchApart`)."""
+    """What searches (`services.workers.search_worker.SearchWorker`)."""
 
-    def steps(self, text: str, regex: bool) -> Iterator[Step]:
+    def steps(self, text: str, regex: bool) -> Iterator[SearchProgress]:
         """Search for `text`; for a worker thread."""
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class Everywhere(Protocol):
 class Stepped(Message):
     """One more session is searched for the text with number `wish`."""
 
-    def __init__(self, wish: int, step: Step) -> None:
+    def __init__(self, wish: int, step: SearchProgress) -> None:
         super().__init__()
         self.wish = wish
         self.step = step

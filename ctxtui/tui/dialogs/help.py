@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from ctxtui.tui.commands import Command, key_text
-from ctxtui.tui.widgets.rows import Rows
+from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
 from ctxtui.views.text.span import Span, Spans
@@ -40,7 +40,7 @@ _FIGURES = {
 }
 
 
-class HelpPage(Rows, can_focus=True):
+class HelpPage(ScrolledRows, can_focus=True):
     """The page; arrow keys scroll it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -15,7 +15,7 @@ from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, Wel
 from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home import layout
-from ctxtui.views.home.session_list import SORTS, Entry, Wanted
+from ctxtui.views.home.session_list import SORTS, Entry, ListOrder
 from ctxtui.views.home.status import HEIGHT, empty, status
 from ctxtui.views.home.summary import SessionSummary
 from ctxtui.views.text.span import Span
@@ -39,7 +39,7 @@ class Browser(Vertical):
 
     def __init__(self, home: str, *, welcome: bool = False) -> None:
         super().__init__()
-        self.wanted = Wanted()
+        self.wanted = ListOrder()
         self.rows = SessionList(home, id="sessions")
         self.words = LineEdit(id="filter")
         self._welcome = Welcome(title="welcome", id="welcome")
@@ -118,7 +118,7 @@ class Browser(Vertical):
             return True
         return False
 
-    def _want(self, wanted: Wanted) -> None:
+    def _want(self, wanted: ListOrder) -> None:
         self.wanted = wanted
         self.post_message(self.Asked())
 

@@ -19,7 +19,7 @@ class OpenSession(Command):
         return READABLE in at.facts
 
 
-class Filter(Command):
+class FilterSessions(Command):
     """Show only sessions in which every word occurs: title, model, source, directory, first text, tags."""
 
     name, action, keys, label, group = "filter sessions", "filter", ("slash",), "filter", "sessions"
@@ -55,7 +55,7 @@ class Import(Command):
         return {FILE, READABLE} <= at.facts
 
 
-class Export(Command):
+class ExportSession(Command):
     """Write the session to a file: ctxtui's own format, or the last call as a request body."""
 
     name, action, keys, label, group = "export session", "change('export')", ("e",), "export", "sessions"
@@ -127,13 +127,13 @@ class Delete(Command):
         return STORED in at.facts
 
 
-class Dismiss(Command):
+class CloseOpen(Command):
     """Close what is open: the welcome, then the filter."""
 
     name, action, keys, group = "close what is open", "leave", ("escape",), "sessions"
 
 
 HOME: tuple[type[Command], ...] = (
-    OpenSession, Filter, FindText, NextSort, Import, Export, Rename, Tag, Archive, Delete, Subscription, ReverseSort,
-    ShowArchived, Dismiss,
+    OpenSession, FilterSessions, FindText, NextSort, Import, ExportSession, Rename, Tag, Archive, Delete,
+    Subscription, ReverseSort, ShowArchived, CloseOpen,
 )  # fmt: skip

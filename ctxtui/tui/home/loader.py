@@ -45,7 +45,7 @@ class Sessions(Protocol):
         """Each of `seen` with its figures, as they come."""
 
 
-class Listed(Message):
+class SessionsListed(Message):
     """The sessions that are there now."""
 
     def __init__(self, sessions: Sequence[SessionSummary]) -> None:
@@ -53,11 +53,11 @@ class Listed(Message):
         self.sessions = sessions
 
 
-class Touched(Listed):
+class Touched(SessionsListed):
     """Some sessions whose files changed, or that are no longer live."""
 
 
-class Figured(Listed):
+class Figured(SessionsListed):
     """Figures of some sessions."""
 
 
@@ -65,7 +65,7 @@ class Filled(Message):
     """Reading has come to its end."""
 
 
-class Feed:
+class ReadingQueue:
     """The sessions to be read, handed out one by one: those at the `front` (on screen) first.
 
     The screen adds, a worker thread takes.
@@ -93,7 +93,7 @@ class Feed:
             yield one
 
 
-def fill(sessions: Sessions, feed: Feed, stop: Event, post: Callable[[Message], object]) -> None:
+def fill(sessions: Sessions, feed: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
     """Read what `feed` holds and post it in batches; for a worker thread."""
     batch: list[SessionSummary] = []
     posted = 0.0
@@ -115,13 +115,14 @@ PART = 400.0
 
 
 class Watch:
-    """The threads that find and read sessions for `screen`, which is posted `Listed`, `Touched`, `Figured`, `Filled`.
+    """The threads that find and read sessions for `screen`, which is posted `SessionsListed`, `Touched`, `Figured` and
+    `Filled`.
 
     Every `TICK` the files in `near` and the folders are looked at; everything only where a folder changed.
     """
 
     def __init__(self, screen: Screen[Any], source: Sessions) -> None:
-        self.feed = Feed()
+        self.feed = ReadingQueue()
         self.reading = False
         """Whether sessions are being read."""
         self.awake = True
@@ -160,7 +161,7 @@ class Watch:
             found = self._source.stored(self._source.placed()) if ask else self._source.again()
             pause = PART * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(SELDOM, 2 * pause)
-            self._screen.post_message(Listed(found))
+            self._screen.post_message(SessionsListed(found))
         elif touched := self._source.touched(self.near):
             self._screen.post_message(Touched(touched))
 

@@ -76,7 +76,7 @@ class Heads(Widget):
             self.post_message(self.Clicked(head))
 
 
-class Preview(Board):
+class SessionPreview(Board):
     """A pane about one session."""
 
     session: SessionSummary | None = None
@@ -88,7 +88,7 @@ class Preview(Board):
             self.redraw()
 
 
-class CompositionPreview(Preview):
+class CompositionPreview(SessionPreview):
     """What the largest context was made of."""
 
     def notes(self) -> Spans:
@@ -100,7 +100,7 @@ class CompositionPreview(Preview):
         return preview.composition(self.session, width, height) if self.session else ()
 
 
-class GrowthPreview(Preview):
+class GrowthPreview(SessionPreview):
     """How the context grew, and what was said. `home` is the folder that is written ``~``."""
 
     def __init__(self, home: str, *, title: str, join: str, id: str) -> None:

@@ -15,12 +15,12 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.library import Shelf
-from ctxtui.services.library.session_actions import Keeper, first_run, welcomed
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
 from ctxtui.tui.home.browser import Browser
 from ctxtui.tui.home.commands import ARCHIVED, FILE, HOME, READABLE, STORED
-from ctxtui.tui.home.loader import TICK, Figured, Filled, Listed, Sessions, Touched, Watch
+from ctxtui.tui.home.loader import TICK, Figured, Filled, Sessions, SessionsListed, Touched, Watch
 from ctxtui.tui.home.panels import HomeHeader
 from ctxtui.tui.home.session_actions import Changes
 from ctxtui.tui.home.session_list import SessionList
@@ -53,7 +53,7 @@ class HomeScreen(Screen[None]):
     def __init__(
         self,
         source: Sessions,
-        keeper: Keeper,
+        keeper: SessionActions,
         directory: Path,
         home: Path,
         *,
@@ -89,7 +89,7 @@ class HomeScreen(Screen[None]):
 
     # Finding and reading
 
-    def on_listed(self, message: Listed) -> None:
+    def on_sessions_listed(self, message: SessionsListed) -> None:
         """Show what is there, read what is new or has grown."""
         if self.collection.see(message.sessions):
             self.show()
@@ -238,8 +238,10 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         welcomed(settings)
 
     def find() -> Everywhere:
-        from ctxtui.services.workers.search_worker import SearchApart
+        from ctxtui.services.workers.search_worker import SearchWorker
 
-        return SearchApart(settings, directory)
+        return SearchWorker(settings, directory)
 
-    return HomeScreen(Shelf(settings, directory), Keeper(settings), directory, Path.home(), first_run=new, find=find)
+    return HomeScreen(
+        SessionLibrary(settings, directory), SessionActions(settings), directory, Path.home(), first_run=new, find=find
+    )

@@ -9,7 +9,7 @@ from typing import Final
 from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.session_actions import Keeper
+from ctxtui.services.library.session_actions import SessionActions
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.summary import SessionSummary
 from ctxtui.views.text import safe_text
@@ -23,7 +23,7 @@ class Changes:
     """The questions and their answers. `prompt` is the line they are asked on, `after` takes the focus when it is
     left; work is done in a thread, `done` is called after it."""
 
-    def __init__(self, prompt: LineEdit, after: Widget, keeper: Keeper, done: Callable[[], object]) -> None:
+    def __init__(self, prompt: LineEdit, after: Widget, keeper: SessionActions, done: Callable[[], object]) -> None:
         self._prompt = prompt
         self._after = after
         self._keeper = keeper

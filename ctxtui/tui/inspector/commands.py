@@ -15,26 +15,26 @@ from ctxtui.tui.inspector.controllers.staging import (
     Apply,
     Breakpoint,
     Breaks,
-    Cut,
     Discard,
     Drop,
     EditLog,
-    Export,
     Externalize,
     Foretell,
-    Mark,
+    MarkBlock,
     MarkRange,
-    Note,
     Pin,
     Policies,
+    PutNote,
     RateGood,
     RatePoor,
     Redo,
     Strip,
     Summarize,
+    TruncateBlock,
     Undo,
     When,
     Widen,
+    WriteContext,
 )
 from ctxtui.tui.inspector.controllers.summaries import SUMMARIES
 from ctxtui.views.text.signs import CATEGORY
@@ -124,7 +124,7 @@ SEEKERS = tuple(
 )
 
 
-class Threads(Command):
+class ShowThreads(Command):
     """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
     goes to one; the next time the cursor stands on the one you came from."""
 
@@ -142,14 +142,14 @@ class Tools(Command):
     name, action, keys, group = "tools by server", "tools", ("A",), "lists"
 
 
-class Weights(Command):
+class ShowHeaviest(Command):
     """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
     cache can keep each."""
 
     name, action, keys, group = "heaviest blocks, by tokens or carry", "weights", ("W",), "lists"
 
 
-class Repeats(Command):
+class ShowRepeats(Command):
     """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
     with the tokens that could go."""
 
@@ -169,10 +169,10 @@ class NamePhase(Command):
     name, action, group = "name a phase at this call", "name_phase", "lists"
 
 
-LISTS: tuple[type[Command], ...] = (Threads, Tools, Weights, Repeats, Phases, NamePhase)
+LISTS: tuple[type[Command], ...] = (ShowThreads, Tools, ShowHeaviest, ShowRepeats, Phases, NamePhase)
 
 
-class Misses(Command):
+class ShowMisses(Command):
     """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
 
     name, action, keys, label, short, group = "cache misses", "misses", ("c",), "misses", "misses", "calls"
@@ -183,16 +183,16 @@ class Misses(Command):
         return CALLS in at.facts
 
 
-MISSED: tuple[type[Command], ...] = (Misses,)
+MISSED: tuple[type[Command], ...] = (ShowMisses,)
 
 
-class Bill(Command):
+class ShowBill(Command):
     """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
 
     name, action, keys, label, group = "bill of the session", "bill", ("dollar_sign",), "bill", "calls"
 
 
-MONEY: tuple[type[Command], ...] = (Bill,)
+MONEY: tuple[type[Command], ...] = (ShowBill,)
 
 
 class _OnBlock(Command):
@@ -322,13 +322,13 @@ class SkippedLines(Command):
         return SKIPPED in at.facts
 
 
-class Prompt(Command):
+class EnterPrompt(Command):
     """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
 
     name, action, keys, group, first = "enter the prompt", "prompt", ("i",), "general", True
 
 
-class Leave(Command):
+class LeaveOpen(Command):
     """Close what is open: the prompt's message, then back to the transcript."""
 
     name, action, keys, group = "leave", "leave", ("escape",), "general"
@@ -341,9 +341,9 @@ class Home(Command):
 
 
 STAGING: tuple[type[Command], ...] = (
-    Mark, Pin, Drop, Cut, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows, EditLog, MarkRange,
-    Widen, *REWRITING, Note, Strip, Redo, Foretell, Policies, Export,
-    Breaks, RateGood, RatePoor,
+    MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows,
+    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, Policies, WriteContext, Breaks, RateGood,
+    RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""
 
@@ -351,5 +351,5 @@ INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
     ShowAll, GoToCall, *COMPARING, *LISTS, *MISSED, *MONEY,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
-    *SEARCH, *NOTING, *TALKING, Prompt, Leave,
+    *SEARCH, *NOTING, *TALKING, EnterPrompt, LeaveOpen,
 )  # fmt: skip

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.inspector.state import Desk
+from ctxtui.tui.inspector.state import InspectorState
 
 if TYPE_CHECKING:
     from ctxtui.analysis.growth.thread_tree import Kin
     from ctxtui.views.lists.duplicates import Repeated
 
 
-class Overlays(Desk):
+class Overlays(InspectorState):
     """The part of the Inspector that opens lists."""
 
     def action_threads(self) -> None:
@@ -87,7 +87,7 @@ class Overlays(Desk):
         raise NotImplementedError
 
 
-class Reporting(Desk):
+class Reporting(InspectorState):
     """The part of the Inspector that opens reports; Enter in one goes to a call that it names."""
 
     def action_bill(self) -> None:

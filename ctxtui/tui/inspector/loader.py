@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.session import Session
-    from ctxtui.services.editing.staging import StagingDesk
+    from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
-    from ctxtui.services.recordings.recording import Loaded, News
+    from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
 
 TELL: Final = 0.1
@@ -35,7 +35,7 @@ class Source(Protocol):
 
     name: str
 
-    def open(self) -> tuple[Loaded, Iterator[News]]:
+    def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The recording with nothing read yet, and its first reading."""
 
     def glimpse(self) -> Session | None:
@@ -50,7 +50,7 @@ class Source(Protocol):
     def misses(self, loaded: Loaded) -> Misses:
         """What the cache missed, and why; takes its time."""
 
-    def desk(self, study: Study, loaded: Loaded) -> StagingDesk:
+    def desk(self, study: Study, loaded: Loaded) -> StagingArea:
         """Where edits of the session are staged."""
 
     def notebook(self, loaded: Loaded) -> Notebook:
@@ -89,7 +89,7 @@ class Began(Message):
 class Brought(Message):
     """A part of the recording was read and waits to be taken."""
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, news: RecordingNews) -> None:
         super().__init__()
         self.news = news
 
@@ -121,7 +121,7 @@ class Failed(Message):
 Post = Callable[[Message], object]
 
 
-class Feed:
+class SessionLoader:
     """The threads of one Inspector. The screen calls `taken` for everything it took, `work` when there may be more to
     work out; `stop` ends all."""
 
@@ -163,9 +163,9 @@ class Feed:
         run(follower, self._heard, self._stop)
 
     def _heard(self, heard: object) -> None:
-        from ctxtui.services.recordings.follow import Heard
+        from ctxtui.services.recordings.follow import FollowedNews
 
-        assert isinstance(heard, Heard)
+        assert isinstance(heard, FollowedNews)
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
 
     def taken(self) -> None:

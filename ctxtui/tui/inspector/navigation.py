@@ -12,7 +12,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.tui.inspector.calls_board import CallsBoard
 from ctxtui.tui.inspector.controllers.notes import Noting
 from ctxtui.tui.inspector.map_board import MapBoard
-from ctxtui.tui.inspector.state import Desk
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.span import Span
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
 
 
-class Travel(Desk):
+class Travel(InspectorState):
     """The part of the Inspector that goes to calls, threads and blocks."""
 
     was_asked = False

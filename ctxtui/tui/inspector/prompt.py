@@ -9,7 +9,7 @@ from textual import events
 
 from ctxtui.tui.inspector.boards import ContextBoard
 from ctxtui.tui.inspector.panels import ALL_LINES
-from ctxtui.tui.inspector.state import Desk
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.text.span import Span, Spans
@@ -24,7 +24,7 @@ _TYPE: Sequence[Span] = (Span("esc", "accent bold"), Span(" leave ", "dim"))
 _HINT: Sequence[Span] = (Span("call number, event or category", "faint"),)
 
 
-class Asking(Desk):
+class PromptPart(InspectorState):
     """The part of the Inspector that takes words, and says some."""
 
     said = False

@@ -23,10 +23,10 @@ class HeaviestPane(Pane):
         super().__init__(title="heaviest", join="├", id="heaviest")
         self.nodes: Sequence[int] = ()
         self.money = False
-        self._make: Callable[[int], heaviest.Heavy] | None = None
+        self._make: Callable[[int], heaviest.HeaviestRow] | None = None
         self._most = 0
 
-    def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.Heavy]) -> None:
+    def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.HeaviestRow]) -> None:
         """Other blocks, heaviest first; `make` gives the row of a node, `most` are the tokens of a full bar. The cursor
         stays on its block where that is still among them."""
         node = self.node

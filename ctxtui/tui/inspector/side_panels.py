@@ -14,7 +14,7 @@ from ctxtui.views.inspector import call_strip, composition, growth_chart, toolse
 from ctxtui.views.inspector.call_strip import CallStrip, Columns
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.growth_chart import GrowthChart
-from ctxtui.views.inspector.heaviest import Heaviest, Heavy
+from ctxtui.views.inspector.heaviest import Heaviest, HeaviestRow
 from ctxtui.views.inspector.strip_columns import Window
 from ctxtui.views.inspector.threads import ThreadRow, ThreadSums
 from ctxtui.views.inspector.toolset import Toolset
@@ -105,8 +105,8 @@ class Sides:
         return toolset.toolset(scene, self._tools)
 
 
-def heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> Heavy:
+def heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
     """One of the heaviest blocks, with what it has cost since it entered."""
     tokens = scene.running.own(node)
     usd = known.ledger.block(node, tokens, scene.number) if known.ledger else None
-    return Heavy(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
+    return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)

@@ -9,7 +9,7 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 
 from ctxtui.core.session import MAIN
-from ctxtui.tui.inspector.loader import Feed, Source
+from ctxtui.tui.inspector.loader import SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.text.span import Spans
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ctxtui.services.study.study import Study
 
 
-class Desk(Screen[None]):
+class InspectorState(Screen[None]):
     """The state of an Inspector: call `index` (from 0) of `thread` is wanted, each category `shown` in its way.
 
     `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
@@ -36,7 +36,7 @@ class Desk(Screen[None]):
         self.source = source
         self.panels = Panels()
         self.prompt = LineEdit(id="prompt")
-        self.feed = Feed(source, self.post_message)
+        self.feed = SessionLoader(source, self.post_message)
         self.study: Study | None = None
         self.loaded: Loaded | None = None
         self.glimpse: Study | None = None

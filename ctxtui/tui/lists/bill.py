@@ -14,7 +14,7 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import bill
-from ctxtui.views.lists.bill import Line
+from ctxtui.views.lists.bill import BillLine
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
@@ -27,7 +27,7 @@ class BillPane(Pane):
 
     def __init__(self) -> None:
         super().__init__(title="bill", id="bill")
-        self.lines: list[Line] = []
+        self.lines: list[BillLine] = []
         self._what: Statement | None = None
         self._trouble = ""
 
@@ -75,13 +75,13 @@ class BillPane(Pane):
         return [*keys, Span("esc", "accent bold"), Span(" close", "dim")]
 
 
-def lines(what: Statement, room: int) -> list[Line]:
+def lines(what: Statement, room: int) -> list[BillLine]:
     """Every line of the page: head, sum, sections."""
-    out = [Line(bill.head(what))]
-    out += [Line([Span(f" {words}", "ink")]) for words in safe_text.wrap(bill.sentence(what), max(20, room - 3))]
+    out = [BillLine(bill.head(what))]
+    out += [BillLine([Span(f" {words}", "ink")]) for words in safe_text.wrap(bill.sentence(what), max(20, room - 3))]
     for title, note, rows in bill.sections(what, room - 1):
         aside = [Span(f"  {note}", "faint")] if note else []
-        out += [Line([]), Line([Span(f" {title}", "accent bold"), *aside]), *rows]
+        out += [BillLine([]), BillLine([Span(f" {title}", "accent bold"), *aside]), *rows]
     return out
 
 

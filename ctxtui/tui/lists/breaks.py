@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ctxtui.curation.price.dependence import Lost, Quote
 from ctxtui.tui.commands import Command
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.signs import MARK
@@ -63,7 +63,7 @@ def _quoted(by: int) -> str:
     return f"  {by:,} later block{'' if by == 1 else 's'} quote{'s' if by == 1 else ''} it" if by else ""
 
 
-class BreaksScreen(Overlay[str]):
+class BreaksScreen(ListScreen[str]):
     """Shows `quotes` and `lost`; closes with the literal that the summary is to keep."""
 
     commands: ClassVar[tuple[type[Command], ...]] = BREAKS

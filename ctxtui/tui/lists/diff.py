@@ -12,7 +12,7 @@ from textual.message import Message
 
 from ctxtui.analysis.content.diff import Change
 from ctxtui.tui.commands import Command
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.diff_pane import DiffPane
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists.diff import DiffList
@@ -56,7 +56,7 @@ class ShowInTranscript(_OnDiff):
 DIFF: tuple[type[Command], ...] = (NextDifference, OpenDifference, WholeBlocks, ShowInTranscript, PreviousDifference)
 
 
-class DiffScreen(Overlay[Change | None]):
+class DiffScreen(ListScreen[Change | None]):
     """Shows what `make` works out in a worker thread; closes with the change that is to be shown in the transcript."""
 
     commands: ClassVar[tuple[type[Command], ...]] = DIFF

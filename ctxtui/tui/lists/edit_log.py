@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ctxtui.core.edit import Edit, Target
 from ctxtui.tui.commands import Command
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import edit_log
@@ -56,7 +56,7 @@ class EditLogPane(Pane):
         return [Span(f"{stand:,} of {sum(bool(row.state) for row in self.rows):,} stand", "dim")]
 
 
-class EditLogScreen(Overlay[Sequence[str]]):
+class EditLogScreen(ListScreen[Sequence[str]]):
     """Shows `log`; closes with the ids that are to be taken back. `label` says what a target is."""
 
     commands: ClassVar[tuple[type[Command], ...]] = EDIT_LOG

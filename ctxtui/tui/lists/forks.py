@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.lists import forks
@@ -16,7 +16,7 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 
-class ForksScreen(Overlay[ForkRow]):
+class ForksScreen(ListScreen[ForkRow]):
     """Lists what `make` gives, in a worker; closes with the row that was chosen."""
 
     BINDINGS = overlay_bindings(())

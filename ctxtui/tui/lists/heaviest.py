@@ -12,12 +12,12 @@ from textual.message import Message
 
 from ctxtui.core.tree import ROOT
 from ctxtui.tui.commands import Command
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.lists import duplicates, heaviest_blocks
 from ctxtui.views.lists.duplicates import Repeated
-from ctxtui.views.lists.heaviest_blocks import Weighed
+from ctxtui.views.lists.heaviest_blocks import HeavyBlock
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text.span import Span, Spans
 
@@ -34,7 +34,7 @@ class ShowOther(Command):
     name, action, keys, label, short, group = "show the other one", "other", ("v",), "show the other", "other", "blocks"
 
 
-class NamePhase(Command):
+class NamePhaseHere(Command):
     """Give a name to the phase that begins with the call shown: it is kept as a note on that call, ``phase: name``."""
 
     name, action, keys, label, short, group = "name a phase here", "name", ("a",), "name a phase here", "name", "phases"
@@ -42,14 +42,14 @@ class NamePhase(Command):
 
 WEIGHTS: tuple[type[Command], ...] = (NextOrder,)
 REPEATS: tuple[type[Command], ...] = (ShowOther,)
-PHASES: tuple[type[Command], ...] = (NamePhase,)
+PHASES: tuple[type[Command], ...] = (NamePhaseHere,)
 
 
 Say = Callable[[int], Preview]
 """Gives a node's block in words."""
 
 
-class WeightsScreen(Overlay[int | None]):
+class WeightsScreen(ListScreen[int | None]):
     """The heaviest blocks by tokens, by carry or by cost, as `make` works them out. Closes with the node chosen."""
 
     commands: ClassVar[tuple[type[Command], ...]] = WEIGHTS
@@ -58,19 +58,19 @@ class WeightsScreen(Overlay[int | None]):
     class Made(Message):
         """The list is worked out."""
 
-        def __init__(self, rows: Sequence[Weighed]) -> None:
+        def __init__(self, rows: Sequence[HeavyBlock]) -> None:
             super().__init__()
             self.rows = rows
 
-    def __init__(self, make: Callable[[], Sequence[Weighed]], say: Say, number: int) -> None:
+    def __init__(self, make: Callable[[], Sequence[HeavyBlock]], say: Say, number: int) -> None:
         self._make = make
-        self._rows: Sequence[Weighed] = ()
+        self._rows: Sequence[HeavyBlock] = ()
         self._order = "carry"
 
-        def draw(row: Weighed, room: int, here: bool) -> Spans:
+        def draw(row: HeavyBlock, room: int, here: bool) -> Spans:
             return heaviest_blocks.draw(row, say(row.weight.node), room - 1, here=here)
 
-        self.pane: TablePane[Weighed] = TablePane("heaviest", draw, "No block in this context.")
+        self.pane: TablePane[HeavyBlock] = TablePane("heaviest", draw, "No block in this context.")
         self.pane.heads = lambda room: heaviest_blocks.heads(room - 1, self._order)
         self.pane.told = [Span(f"call {number:,}", "dim")]
         super().__init__(self.pane)
@@ -100,7 +100,7 @@ class WeightsScreen(Overlay[int | None]):
         self.dismiss(row.weight.node if row is not None else None)
 
 
-class RepeatsScreen(Overlay[int | None]):
+class RepeatsScreen(ListScreen[int | None]):
     """What of the context stands elsewhere too, as `make` works it out. Closes with the node chosen."""
 
     commands: ClassVar[tuple[type[Command], ...]] = REPEATS

@@ -22,11 +22,11 @@ def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
     return [*bindings(commands), leave, Binding("q", "dismiss", show=False), *everywhere[:-2], everywhere[-1]]
 
 
-class Overlay(ModalScreen[ScreenResultType]):
+class ListScreen(ModalScreen[ScreenResultType]):
     """A list that fills the screen; `esc` closes it. A subclass names its `commands` and gives them as its bindings."""
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
-    DEFAULT_CSS = "Overlay { background: $background; } Overlay Board { height: 1fr; }"
+    DEFAULT_CSS = "ListScreen { background: $background; } ListScreen Board { height: 1fr; }"
 
     def __init__(self, board: Board) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from textual.message import Message
 from ctxtui.analysis.cache.misses import Misses
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Command, key_text
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.pane import Pane
@@ -120,7 +120,7 @@ class DetailBoard(Board):
         return misses.title(self.what.found[self.index]) if self.what is not None and self.what.found else ()
 
 
-class MissesScreen(Overlay[At]):
+class MissesScreen(ListScreen[At]):
     """`make` works the misses out, in a worker thread; closes with the call that is to be shown."""
 
     commands: ClassVar[tuple[type[Command], ...]] = MISSES

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ctxtui.analysis.content.notes import Standing
+from ctxtui.analysis.content.notes import PlacedNote
 from ctxtui.core.tree import Tree
 from ctxtui.tui.commands import Command
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import notes
 from ctxtui.views.text.span import Span, Spans
@@ -29,7 +29,7 @@ NOTE_LIST: tuple[type[Command], ...] = (GoToNote,)
 class NotesPane(Pane):
     """One row for each, in the order of the calls."""
 
-    def __init__(self, rows: Sequence[Standing], tree: Tree) -> None:
+    def __init__(self, rows: Sequence[PlacedNote], tree: Tree) -> None:
         super().__init__(title="notes and bookmarks", id="notes")
         self.rows = rows
         self._tree = tree
@@ -54,13 +54,13 @@ class NotesPane(Pane):
         return [Span("No notes yet. In the transcript `*` marks a block, `J` jots a note on it.", "dim")]
 
 
-class NotesScreen(Overlay[Standing | None]):
+class NotesScreen(ListScreen[PlacedNote | None]):
     """The list; closes with the one that was chosen."""
 
     commands: ClassVar[tuple[type[Command], ...]] = NOTE_LIST
     BINDINGS = overlay_bindings(NOTE_LIST)
 
-    def __init__(self, rows: Sequence[Standing], tree: Tree) -> None:
+    def __init__(self, rows: Sequence[PlacedNote], tree: Tree) -> None:
         self.pane = NotesPane(rows, tree)
         super().__init__(self.pane)
 

@@ -11,7 +11,7 @@ from ctxtui.analysis.growth.phases import Phase
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Command
 from ctxtui.tui.lists.heaviest import PHASES
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.lists import phases
@@ -24,7 +24,7 @@ _EVERY: Final = 0.5
 """Seconds between looks at whether more is priced."""
 
 
-class PhasesScreen(Overlay[int | None]):
+class PhasesScreen(ListScreen[int | None]):
     """The phases as `make` works them out; `number` is the call shown. Closes with the number of a call, or `NAME`."""
 
     commands: ClassVar[tuple[type[Command], ...]] = PHASES

@@ -15,7 +15,7 @@ from textual.worker import get_current_worker
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.editing.policy_proposals import Proposals
 from ctxtui.tui.commands import Command, key_text
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -54,7 +54,7 @@ class AboutBoard(Board):
         return policies.details(self.row, width, height) if self.row is not None else ()
 
 
-class PoliciesScreen(Overlay[Proposed]):
+class PoliciesScreen(ListScreen[Proposed]):
     """Lists what `proposals` works out, row by row, in a worker. Closes with the row whose edits are to be staged, or
     taken back where it has no new ones."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ctxtui.analysis.growth.thread_tree import Kin
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.inspector import threads
@@ -15,7 +15,7 @@ _EVERY = 0.4
 """Seconds between looks at whether more is known."""
 
 
-class ThreadsScreen(Overlay[str | None]):
+class ThreadsScreen(ListScreen[str | None]):
     """Lists what `family` gives, until all of it is priced; `current` is the thread shown, the cursor begins on
     `target`. Closes with the id of the thread that was chosen."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from ctxtui.tui.lists.list_screen import Overlay, overlay_bindings
+from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.inspector import toolset
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span, Spans
 
 
-class ToolsScreen(Overlay[None]):
+class ToolsScreen(ListScreen[None]):
     """Shows the tools of `scene`; the calls of a long thread are counted in a worker."""
 
     BINDINGS = overlay_bindings(())

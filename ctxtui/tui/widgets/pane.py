@@ -9,12 +9,12 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from ctxtui.tui.widgets.rows import Rows
+from ctxtui.tui.widgets.rows import ScrolledRows
 
 _WHEEL = 3
 
 
-class Pane(Rows, can_focus=True):
+class Pane(ScrolledRows, can_focus=True):
     """A list with a cursor; posts `Moved` when it goes to another row and `Chosen` when a row is opened.
 
     The row itself draws the cursor's mark (`index == self.cursor`); its ground shows only while the pane has the focus.
@@ -63,7 +63,7 @@ class Pane(Rows, can_focus=True):
         return "on-cur" if self.has_focus else "here"
 
     def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
-        """As `Rows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
+        """As `ScrolledRows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
         super().reload(start)
         self.cursor = self._near(self.cursor if cursor is None else cursor)
         if cursor is not None:

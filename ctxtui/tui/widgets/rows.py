@@ -19,7 +19,7 @@ from ctxtui.views.text.span import Span, Spans
 _MOST_STRIPS = 4000
 
 
-class Rows(Board):
+class ScrolledRows(Board):
     """A scrolled list without a cursor. A subclass gives `row_count` and `render_row`; the rest has defaults.
 
     Rows are one line high, but for those `opened`, which are `row_height` lines high. Rows and lines count from 0.

@@ -15,7 +15,7 @@ _COUNTED = 200
 """Further lines that are made to count what is not shown."""
 
 
-class Spot(NamedTuple):
+class HitInLine(NamedTuple):
     """A hit in a wrapped line: characters `start` to `end` of line `line` (from 0)."""
 
     line: int
@@ -47,7 +47,7 @@ class Body:
         self._taken: list[int] = []
         self._find = find
         self._lead = lead
-        self._spots: list[Spot] = []
+        self._spots: list[HitInLine] = []
         self._on: dict[int, list[tuple[int, int]]] = {}
         self._total = total
         self._ended = False
@@ -61,7 +61,7 @@ class Body:
         """The hits in line `number`, by its characters."""
         return self._on.get(number, [])
 
-    def spot(self, nth: int, most: int) -> Spot | None:
+    def spot(self, nth: int, most: int) -> HitInLine | None:
         """Where hit `nth` (from 0) begins, if it does so within the first `most` lines."""
         while len(self._spots) <= nth and not self._ended and len(self._lines) < most:
             self._reach(len(self._lines) + 1)
@@ -100,7 +100,7 @@ class Body:
     def _note(self, start: int, end: int, first: int, pieces: list[_Piece]) -> None:
         """A hit in a line of the content; one that is broken over two wrapped lines is in both."""
         spots = [
-            Spot(
+            HitInLine(
                 line, max(start, piece.start) - piece.start + piece.lead, min(end, piece.end) - piece.start + piece.lead
             )
             for line, piece in enumerate(pieces, first)

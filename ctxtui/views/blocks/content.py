@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from ctxtui.analysis.money.ledger import Ledger
+from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.block import NOT_RECORDED, Block
-from ctxtui.core.block_content import Media, Reading, arguments_value
+from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens.image import image_size
@@ -51,10 +51,10 @@ def raw(block: Block) -> Content:
 
 def content(
     category: int,
-    got: Reading,
+    got: BlockContent,
     value: Json,
     *,
-    call: Reading | None = None,
+    call: BlockContent | None = None,
     highlight: Highlight | None = None,
     facts: tuple[str, ...] = (),
 ) -> Content:
@@ -78,7 +78,7 @@ def content(
     return Content(chain.from_iterable(parts), None if total is None else total + len(got.media))
 
 
-def _text(name: str, got: Reading, call: Reading | None, highlight: Highlight | None) -> Content:
+def _text(name: str, got: BlockContent, call: BlockContent | None, highlight: Highlight | None) -> Content:
     text = got.text
     if not text:
         withheld = f"{got.hidden:,} characters of cipher: the text is withheld" if got.hidden else "(empty)"
@@ -90,7 +90,7 @@ def _text(name: str, got: Reading, call: Reading | None, highlight: Highlight | 
     return Content(markdown.lines(safe_text.lines(text), voice, highlight), total)
 
 
-def _result(text: str, total: int, call: Reading | None, highlight: Highlight | None) -> Content:
+def _result(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
     hint = path_of(call) if call else ""
     if code_text.is_numbered(text):
         return Content(code_text.numbered(text, hint, highlight), total, hang=4)
@@ -113,7 +113,7 @@ def _json(text: str) -> Content | None:
     return Content(json_text.lines(value)) if isinstance(value, Mapping | list) else None
 
 
-def path_of(call: Reading) -> str:
+def path_of(call: BlockContent) -> str:
     """The file that a call is about, "" where it names none."""
     given = arguments_value(call) if call.arguments else None
     if not isinstance(given, Mapping):
@@ -121,7 +121,7 @@ def path_of(call: Reading) -> str:
     return next((str(given[key]) for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
 
 
-def _arguments(got: Reading, highlight: Highlight | None) -> Iterator[Spans]:
+def _arguments(got: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
     """A call's input by name: short values beside their names, long texts below, as what they are."""
     given = arguments_value(got) if got.arguments else {}
     if isinstance(given, str):
@@ -206,7 +206,7 @@ _HEAD = 512 * 1024
 """Base64 characters looked at for the size in pixels."""
 
 
-def facts(got: Reading, scene: Scene, node: int, ledger: Ledger | None) -> tuple[str, ...]:
+def facts(got: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
     """A line for each of the block's images and files; the block's tokens and cost stand on the last one."""
     lines = [_line(media) for media in got.media]
     if scene.running.counted(node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.word_diff import ADDED, REMOVED, SAME, Piece
+from ctxtui.core.word_diff import ADDED, REMOVED, SAME, DiffSpan
 from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -20,7 +20,7 @@ _LONGEST: Final = 2000
 """Characters of an unchanged or changed stretch within one line that are drawn; its ends tell enough."""
 
 
-class Line(NamedTuple):
+class WordDiffLine(NamedTuple):
     """A line of both texts: its `number` in the new one (None where it is gone), what it says, whether it changed."""
 
     number: int | None
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     changed: bool
 
 
-def lines(pieces: Iterable[Piece], *, spelled: bool = False) -> Iterator[Line]:
+def lines(pieces: Iterable[DiffSpan], *, spelled: bool = False) -> Iterator[WordDiffLine]:
     """The lines of a word diff, safe to draw; where `spelled`, changes stand in ``[-removed-]`` and ``{+added+}``, as
     wdiff writes them, for output without colour."""
     number, told, added = 1, 0, False
@@ -40,7 +40,7 @@ def lines(pieces: Iterable[Piece], *, spelled: bool = False) -> Iterator[Line]:
         for at, part in enumerate(parts):
             if at:
                 own = (kind != REMOVED or added) and number != told
-                yield Line(number if own else None, tuple(held), changed)
+                yield WordDiffLine(number if own else None, tuple(held), changed)
                 told = number if own else told
                 number += kind != REMOVED
                 held, changed, added = [], kind != SAME and (at < len(parts) - 1 or bool(part)), False
@@ -52,16 +52,16 @@ def lines(pieces: Iterable[Piece], *, spelled: bool = False) -> Iterator[Line]:
                 # An empty line that came or went is a line end that can be seen.
                 held.append(Span("↵", STYLE[kind]))
     if held:
-        yield Line(number if added and number != told else None, tuple(held), changed)
+        yield WordDiffLine(number if added and number != told else None, tuple(held), changed)
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
-def folded(every: Iterable[Line], near: int = NEAR) -> Iterator[Line | int]:
+def folded(every: Iterable[WordDiffLine], near: int = NEAR) -> Iterator[WordDiffLine | int]:
     """`every` line near a change; in place of longer runs of others how many they are."""
-    before: list[Line] = []
+    before: list[WordDiffLine] = []
     hidden, after = 0, 0
     for line in every:
         if line.changed:
@@ -82,7 +82,7 @@ def folded(every: Iterable[Line], near: int = NEAR) -> Iterator[Line | int]:
         yield hidden + len(before)
 
 
-def drawn(pieces: Iterable[Piece], room: int, *, whole: bool = False, spelled: bool = False) -> Iterator[Spans]:
+def drawn(pieces: Iterable[DiffSpan], room: int, *, whole: bool = False, spelled: bool = False) -> Iterator[Spans]:
     """A word diff in lines of at most `room` cells, numbered as in the new text; all lines where `whole`."""
     text = lines(pieces, spelled=spelled)
     for line in text if whole else folded(text):
@@ -95,7 +95,7 @@ def drawn(pieces: Iterable[Piece], room: int, *, whole: bool = False, spelled: b
             yield [Span(cells.right("" if at else number, _NUMBER) + "  ", "faint"), *part]
 
 
-def counted(pieces: Sequence[Piece]) -> tuple[int, int]:
+def counted(pieces: Sequence[DiffSpan]) -> tuple[int, int]:
     """How many words were removed, and how many added."""
     gone, come = (sum(len(p.text.split()) for p in pieces if p.kind == kind) for kind in (REMOVED, ADDED))
     return gone, come

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ctxtui.views.home.session_list import Entry, Wanted, arrange
+from ctxtui.views.home.session_list import Entry, ListOrder, arrange
 from ctxtui.views.home.summary import SAMPLES, CallSpent, SessionSummary
-from ctxtui.views.home.totals import Ledger, Totals
+from ctxtui.views.home.totals import CallOwners, Totals
 
 AGAIN: Final = 20.0
 """Seconds between two readings of a session that grows."""
@@ -28,7 +28,7 @@ class Collection:
     stale: set[str] = field(default_factory=set)
     """Sessions whose file changed since their figures were made."""
     _read_at: dict[str, float] = field(default_factory=dict)
-    _ledger: Ledger = field(default_factory=Ledger)
+    _ledger: CallOwners = field(default_factory=CallOwners)
 
     def see(self, glimpses: Iterable[SessionSummary]) -> bool:
         """Take what is there now; sessions that are not among `glimpses` are gone. Figures known before are kept,
@@ -97,7 +97,7 @@ class Collection:
         new = [key for key, one in self.sessions.items() if not one.known]
         return new + [key for key in self.stale if now - self._read_at.get(key, -AGAIN) >= AGAIN]
 
-    def entries(self, wanted: Wanted) -> tuple[Entry, ...]:
+    def entries(self, wanted: ListOrder) -> tuple[Entry, ...]:
         """The list as shown."""
         shown = (one for one in self.sessions.values() if self.archived or not one.archived)
         return arrange(shown, wanted, self.directory, self.name)

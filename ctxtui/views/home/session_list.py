@@ -47,7 +47,7 @@ Entry = Group | SessionSummary
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ListOrder:
     """What the reader asked for: a sort (index into `SORTS`), its direction, words that must occur."""
 
     sort: int = 0
@@ -86,7 +86,7 @@ def _noun(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def arrange(summaries: Iterable[SessionSummary], wanted: Wanted, directory: str, name: str) -> tuple[Entry, ...]:
+def arrange(summaries: Iterable[SessionSummary], wanted: ListOrder, directory: str, name: str) -> tuple[Entry, ...]:
     """The list as shown: this directory's sessions under its `name`, those elsewhere, the samples; empty groups left
     out. Sessions that cannot be read, or are not read yet, stand last where the sort key needs figures."""
     words = wanted.words.casefold().split()

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.views.home.session_list import SORTS, Wanted
+from ctxtui.views.home.session_list import SORTS, ListOrder
 from ctxtui.views.text import bars, cells
 from ctxtui.views.text.span import Span, Spans
 
 
-def status(done: int, total: int, reading: bool, wanted: Wanted) -> list[Span]:
+def status(done: int, total: int, reading: bool, wanted: ListOrder) -> list[Span]:
     """``reading 41 of 61 ━━━───   s sort: age ↓``."""
     sort = SORTS[wanted.sort]
     order = f" sort: {sort.name} {'↓' if wanted.falling else '↑'} "

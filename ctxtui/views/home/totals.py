@@ -37,7 +37,7 @@ def _plus(a: Sums, b: Sums, sign: int = 1) -> Sums:
 
 
 @dataclass(slots=True)
-class Ledger:
+class CallOwners:
     """Who owns which call: the first session that brings a call counts it, another one only once the owner is gone.
 
     Calls are kept as 64-bit hashes of their ids, because there may be a million of them.

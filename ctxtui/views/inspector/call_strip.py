@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.call import Call
 from ctxtui.views.inspector import strip_columns
-from ctxtui.views.inspector.strip_columns import Column, Window
+from ctxtui.views.inspector.strip_columns import StripColumn, Window
 from ctxtui.views.text import scale
 from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans
@@ -33,10 +33,10 @@ class Columns:
     def __init__(self) -> None:
         self._calls: Sequence[Call] = ()
         self._events: Sequence[CallEvent] = ()
-        self.columns: list[Column] = []
+        self.columns: list[StripColumn] = []
         self.top = 0.0
 
-    def show(self, calls: Sequence[Call], events: Sequence[CallEvent], by_pause: frozenset[int]) -> list[Column]:
+    def show(self, calls: Sequence[Call], events: Sequence[CallEvent], by_pause: frozenset[int]) -> list[StripColumn]:
         """The columns of `calls`; `by_pause` are the numbers of misses that a pause caused."""
         if calls is not self._calls:
             same = min(len(calls), len(self._calls), len(self.columns))
@@ -70,14 +70,14 @@ class Columns:
                 self.columns[number - 1] = replace(self.columns[number - 1], marks=names)
 
 
-def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> Column:
+def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> StripColumn:
     usage = call.usage
     if usage is None:
-        return Column(counted or 0, marks=marks)
+        return StripColumn(counted or 0, marks=marks)
     if not usage.has_cache:
         # Without figures of the cache nothing can be said of it: all in the colour of what is plainly there.
-        return Column(usage.input, marks=marks)
-    return Column(usage.cache_read, usage.cache_write, usage.fresh, marks)
+        return StripColumn(usage.input, marks=marks)
+    return StripColumn(usage.cache_read, usage.cache_write, usage.fresh, marks)
 
 
 def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
@@ -101,7 +101,7 @@ def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
 class CallStrip:
     """What the strip draws: the columns in view, the call shown (index in them), the top of its scale in tokens."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[StripColumn, ...]
     per: int
     here: int
     top: float

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.inspector import composition_row
-from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, Part
+from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, CategoryPart
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import NOT_RECORDED
@@ -24,7 +24,7 @@ class Composition:
     total: int
     reported: bool
     half_width: float
-    parts: tuple[Part, ...]
+    parts: tuple[CategoryPart, ...]
     residual: int
     after: int | None = None
 
@@ -34,7 +34,7 @@ def staged(what: Composition, changes: Mapping[int, int]) -> Composition:
     if not what.parts:
         return what
     known = {part.category: part for part in what.parts}
-    known |= {index: Part(index, 0, 0.0) for index in changes if index not in known}
+    known |= {index: CategoryPart(index, 0, 0.0) for index in changes if index not in known}
     total = max(1, what.total + sum(changes.values()))
     parts = []
     for index in sorted(known):
@@ -60,7 +60,7 @@ def composition(
     known = dict(enumerate(got.categories.get(name, 0) for name in CATEGORIES)) | {NOT_RECORDED: scene.missing}
     was = before.categories if before and before.counted else None
     parts = [
-        Part(
+        CategoryPart(
             category,
             tokens,
             tokens / total if total else 0.0,
@@ -119,7 +119,7 @@ def lines(what: Composition, room: int, height: int) -> list[Spans]:
     return out[: max(0, height)]
 
 
-def fold(parts: Sequence[Part], room: int) -> tuple[list[Part], list[Part]]:
+def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
     """The parts that get a row of their own in `room` rows, and the smallest ones, which share one."""
     if len(parts) <= room:
         return list(parts), []
@@ -133,7 +133,7 @@ def rows_wanted(what: Composition, room: int) -> int:
     return max(1, len(what.parts)) + bool(what.residual) + (room >= HEADS_FROM)
 
 
-def part_at(what: Composition, room: int, height: int, line: int) -> Part | None:
+def part_at(what: Composition, room: int, height: int, line: int) -> CategoryPart | None:
     """The category in body line `line`, for a click on it."""
     kept, _ = fold(what.parts, height - (room >= HEADS_FROM) - bool(what.residual))
     line -= room >= HEADS_FROM

@@ -18,7 +18,7 @@ BAR_FROM: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CategoryPart:
     """One category: `tokens` in the context, `change` since the call before, USD in `this` call and `so_far`.
 
     `shown` is ``line``, ``full`` or ``hidden``: how the transcript shows its blocks. `after` are the tokens under
@@ -55,7 +55,7 @@ def heads(room: int) -> list[Span]:
     return [Span(text, "faint")]
 
 
-def draw(part: Part, scale: int, room: int) -> list[Span]:
+def draw(part: CategoryPart, scale: int, room: int) -> list[Span]:
     """A category's row in `room` cells; `scale` is the tokens that a full bar stands for."""
     bar, money, decimals = columns(room)
     sign, lost = part.sign, part.category == NOT_RECORDED
@@ -84,7 +84,7 @@ def draw(part: Part, scale: int, room: int) -> list[Span]:
     return line
 
 
-def _bar(part: Part, now: int, scale: int, room: int, style: str) -> list[Span]:
+def _bar(part: CategoryPart, now: int, scale: int, room: int, style: str) -> list[Span]:
     drawn = bars.staged(now, max(0, part.tokens - now), scale, room, style)
     return [*drawn, Span(" " * max(0, room - width(drawn)))]
 
@@ -98,7 +98,7 @@ def _money(usd: float | None, room: int) -> Span:
     return Span(f"{numbers.NONE if usd is None else numbers.money(usd):>{room}}", "dim")
 
 
-def folded(parts: Sequence[Part], total: int, room: int) -> list[Span]:
+def folded(parts: Sequence[CategoryPart], total: int, room: int) -> list[Span]:
     """One row for several small categories: their glyphs and their sum."""
     tokens = sum(part.tokens for part in parts)
     glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.analysis.short_names import short_model
-from ctxtui.views.model.scene import Limits, Scene
+from ctxtui.views.model.scene import Scene, WindowLimits
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, width
@@ -28,7 +28,7 @@ class Header:
     state: str = "recorded"
     fidelity: str = ""
     used: int | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: WindowLimits = field(default_factory=WindowLimits)
     cost: float | None = None
     priced: bool = False
     thread: str = ""

@@ -53,7 +53,7 @@ class Heaviest:
 
 
 @dataclass(frozen=True, slots=True)
-class Heavy:
+class HeaviestRow:
     """One row: `usd` is what the block has cost since it entered, None where that is not known (yet)."""
 
     node: int
@@ -63,7 +63,7 @@ class Heavy:
     usd: float | None
 
 
-def draw(row: Heavy, most: int, room: int, *, here: bool, money: bool) -> list[Span]:
+def draw(row: HeaviestRow, most: int, room: int, *, here: bool, money: bool) -> list[Span]:
     """A row of the pane in `room` cells; `most` are the tokens of the heaviest block."""
     sign = CATEGORY[row.category]
     words = [Span(row.says.label + " ", sign.style)] if row.says.label else []

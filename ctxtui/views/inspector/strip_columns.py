@@ -21,7 +21,7 @@ _WEIGHT: Final = (0.1, 1.25, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StripColumn:
     """One call in the strip: `read`, `write`, `fresh` in tokens, its `marks` by name (`MARKS_BY_RANK`).
 
     `forecast` marks the call that is not yet made, drawn in accent. `usd` is what it cost, None where unknown.
@@ -72,7 +72,7 @@ def window(count: int, cursor: int, room: int) -> Window:
     return Window(max(0, last - room + 1), last, 1)
 
 
-def bucketed(columns: Sequence[Column], room: int) -> list[Column]:
+def bucketed(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
     """All calls in at most `room` columns, for overviews: of each bucket its dearest call, with the marks of all."""
     count = len(columns)
     if count <= room or room <= 0:
@@ -82,11 +82,11 @@ def bucketed(columns: Sequence[Column], room: int) -> list[Column]:
         group = columns[bucket * count // room : (bucket + 1) * count // room]
         dearest = max(group, key=lambda column: column.dearness)
         marks = tuple(name for name in MARKS_BY_RANK if any(name in column.marks for column in group))
-        out.append(Column(dearest.read, dearest.write, dearest.fresh, marks, dearest.forecast, dearest.usd))
+        out.append(StripColumn(dearest.read, dearest.write, dearest.fresh, marks, dearest.forecast, dearest.usd))
     return out
 
 
-def _levels(column: Column, height: int, top: float) -> list[tuple[int, str]]:
+def _levels(column: StripColumn, height: int, top: float) -> list[tuple[int, str]]:
     """Where each part of the column ends, in eighths from the bottom, with its style."""
     parts = (("read", column.read), ("write", column.write), ("fresh", column.fresh))
     ends, sum_ = [], 0.0
@@ -130,7 +130,9 @@ def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
     return Span(EIGHTHS_UP[top - bottom], found[1])
 
 
-def rows(columns: Sequence[Column], height: int, top: float, *, per: int = 1, colour: bool = True) -> list[list[Span]]:
+def rows(
+    columns: Sequence[StripColumn], height: int, top: float, *, per: int = 1, colour: bool = True
+) -> list[list[Span]]:
     """The strip as `height` lines, the first one uppermost, `per` columns for each call; not padded.
 
     `top` is the tokens that the whole height stands for. Two colours share a cell, one as ground of the other;
@@ -145,7 +147,7 @@ def rows(columns: Sequence[Column], height: int, top: float, *, per: int = 1, co
     return out
 
 
-def marks(columns: Sequence[Column], here: int | None = None, *, per: int = 1) -> list[Span]:
+def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int = 1) -> list[Span]:
     """The line under the strip: each call's foremost mark, and ``▲`` under the call `here` (index in `columns`)."""
     spans = []
     for number, column in enumerate(columns):

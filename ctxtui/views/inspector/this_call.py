@@ -21,7 +21,7 @@ _TOKENS_END = 17
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CallPart:
     """One part of the call: `tokens` None where the report does not tell."""
 
     name: str
@@ -42,7 +42,7 @@ class ThisCall:
     """
 
     reported: bool
-    lines: tuple[Line, ...]
+    lines: tuple[CallPart, ...]
     total: float | None
     priced: bool
     uncached: float | None
@@ -77,15 +77,17 @@ def this_call(scene: Scene) -> ThisCall:
     )
 
 
-def _lines(usage: Usage, cost: Cost | None) -> tuple[Line, ...]:
+def _lines(usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
     cached = usage.has_cache
     return (
-        Line("read", GUTTER["read"].span, "readtx", usage.cache_read if cached else None, cost.read if cost else None),
-        Line(
+        CallPart(
+            "read", GUTTER["read"].span, "readtx", usage.cache_read if cached else None, cost.read if cost else None
+        ),
+        CallPart(
             "write", GUTTER["write"].span, "write", usage.cache_write if cached else None, cost.write if cost else None
         ),
-        Line("fresh", GUTTER["fresh"].span, "fresh", usage.fresh, cost.fresh if cost else None),
-        Line(
+        CallPart("fresh", GUTTER["fresh"].span, "fresh", usage.fresh, cost.fresh if cost else None),
+        CallPart(
             "answer",
             Span("›", "dim"),
             "ink",
@@ -124,7 +126,7 @@ def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
     return [*out, _total(what, room), _facts_line(what, room)]
 
 
-def _full(line: Line, most: int, room: int, priced: bool) -> list[Span]:
+def _full(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
     bar = max(0, room - _TOKENS_END - 11)
     shown = _tokens(line)
     usd = "" if line.tokens is None else numbers.money(line.usd) if priced else numbers.NONE
@@ -144,7 +146,7 @@ def _full(line: Line, most: int, room: int, priced: bool) -> list[Span]:
     ]
 
 
-def _tokens(line: Line) -> str:
+def _tokens(line: CallPart) -> str:
     if line.tokens is None:
         return numbers.NOT_YET
     return f"≥{numbers.tokens(line.tokens)}" if line.partial else numbers.tokens(line.tokens)

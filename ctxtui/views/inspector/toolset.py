@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.content.tool_definitions import PREFIXING
-from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Server, Tool, ToolUse, totals, used
+from ctxtui.analysis.content.tools import (
+    DEFERRED,
+    FOUND,
+    LOADED,
+    UNKNOWN,
+    ToolFigures,
+    ToolServer,
+    ToolUse,
+    totals,
+    used,
+)
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -23,7 +33,7 @@ class Toolset:
     """All servers with their tools, how many tools are defined, how many of them were never called; `source` is the
     recording's format."""
 
-    servers: tuple[Server, ...]
+    servers: tuple[ToolServer, ...]
     defined: int
     unused: int
     source: str = ""
@@ -84,10 +94,10 @@ def _calls(calls: int) -> Span:
     return Span(f"{told:>{_CALLS - 1}} ", "warn" if calls == 0 else "dim")
 
 
-ListRow = Server | Tool
+ListRow = ToolServer | ToolFigures
 
 
-def rows(servers: Sequence[Server]) -> list[ListRow]:
+def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
     """The list of all tools: each server, then its tools."""
     found: list[ListRow] = []
     for server in servers:
@@ -99,7 +109,7 @@ def draw(row: ListRow, most: int, room: int, *, source: str, here: bool) -> list
     """A row of that list in `room` cells; `most` are the tokens of the heaviest tool, `source` is the
     recording's format."""
     cursor = Span("▸" if here else " ", "accent")
-    if isinstance(row, Server):
+    if isinstance(row, ToolServer):
         told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
         name = f"{server_label(row.name, source)}  {told}" + (f", {row.unused:,} never called" if row.unused else "")
         left, state = [cursor, Span("ƒ ", "cat-tools"), Span(name, "cat-tools bold")], ""
@@ -107,7 +117,7 @@ def draw(row: ListRow, most: int, room: int, *, source: str, here: bool) -> list
         name = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
         left, state = [cursor, Span("    "), Span(name, "ink" if row.calls else "dim")], STATE[row.state]
     bar = 8 if room >= 100 else 4
-    tokens, share = row.tokens, 0 if isinstance(row, Server) else most
+    tokens, share = row.tokens, 0 if isinstance(row, ToolServer) else most
     taken = sum(cells.width(span.text) for span in left[:-1])
     words = Span(cells.left(left[-1].text, max(4, room - taken - 8 - bar - _STATE - 1 - _CALLS)), left[-1].style)
     figures = _figures(tokens, share, bar)

@@ -57,7 +57,7 @@ _CAUSES: Final = {
 }
 
 
-class Line(NamedTuple):
+class BillLine(NamedTuple):
     """One line: its spans, and the call (thread, number from 1) that it leads to, if any."""
 
     spans: list[Span]
@@ -94,10 +94,10 @@ def _meaning(name: str, bill: Bill) -> str:
     return _MEANS[name]
 
 
-def rewrite_lines(what: Statement) -> list[Line]:
+def rewrite_lines(what: Statement) -> list[BillLine]:
     """The dearest rewrites, each leading to its call."""
     found = dearest(what.bill.rewrites)[:REWRITES_SHOWN]
-    return [Line(_rewrite(one), (one.thread, one.number)) for one in found]
+    return [BillLine(_rewrite(one), (one.thread, one.number)) for one in found]
 
 
 def _rewrite(one: Rewrite) -> list[Span]:
@@ -114,9 +114,9 @@ def _rewrite(one: Rewrite) -> list[Span]:
     ]
 
 
-def block_lines(what: Statement, room: int) -> list[Line]:
+def block_lines(what: Statement, room: int) -> list[BillLine]:
     """The dearest blocks."""
-    return [Line(_block(one, room)) for one in what.heaviest[:BLOCKS_SHOWN]]
+    return [BillLine(_block(one, room)) for one in what.heaviest[:BLOCKS_SHOWN]]
 
 
 def _block(one: Dear, room: int) -> list[Span]:
@@ -133,13 +133,13 @@ def _block(one: Dear, room: int) -> list[Span]:
     ]
 
 
-def tool_lines(what: Statement, room: int) -> list[Line]:
+def tool_lines(what: Statement, room: int) -> list[BillLine]:
     """The dearest tools: definitions, calls and results as input."""
     rows = [row for row in what.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
     most = max((row.usd or 0.0 for row in rows), default=0.0)
     bar, whole = (20 if room >= 84 else 0), what.bill.usd or 0.0
     return [
-        Line(
+        BillLine(
             [
                 Span(f" {CATEGORY[INDEX['tool_call']].glyph} ", CATEGORY[INDEX["tool_call"]].style),
                 Span(cells.left(safe_text.one_line(row.name), 30), "ink"),
@@ -152,23 +152,23 @@ def tool_lines(what: Statement, room: int) -> list[Line]:
     ]
 
 
-def cure_lines(what: Statement) -> list[Line]:
+def cure_lines(what: Statement) -> list[BillLine]:
     """What would have been cheaper, had the same calls been made."""
     found = [
-        Line([Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")], (cure.thread, cure.call) if cure.call else None)
+        BillLine([Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")], (cure.thread, cure.call) if cure.call else None)
         for cure in worthwhile(what)[:CURES_SHOWN]
     ]
-    return found or [Line([Span(" Nothing found that would have saved more than 1 %.", "dim")])]
+    return found or [BillLine([Span(" Nothing found that would have saved more than 1 %.", "dim")])]
 
 
-def time_lines(what: Statement) -> list[Line]:
+def time_lines(what: Statement) -> list[BillLine]:
     """Latency against the size of the context; nothing where no times are recorded."""
     rows = what.times
     if not rows:
         return []
     first = any(row.first_token is not None for row in rows)
     lead = f" {'context':<14}{'calls':>7}" + (f"{'first token':>13}" if first else "") + f"{'took':>10}{'answer':>10}"
-    return [Line([Span(lead, "faint")]), *(Line([Span(_time(row, first), "ink")]) for row in rows)]
+    return [BillLine([Span(lead, "faint")]), *(BillLine([Span(_time(row, first), "ink")]) for row in rows)]
 
 
 def _time(row: Latency, first: bool) -> str:
@@ -179,9 +179,9 @@ def _time(row: Latency, first: bool) -> str:
     return f" {size:<14}{row.calls:>7,}{token}{took:>10}{numbers.typical(row.output):>10}"
 
 
-def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[Line]]]:
+def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[BillLine]]]:
     """(title, note, lines) of each section that has something to say, for rows of `room` cells."""
-    if parts := [Line(spans) for spans in part_lines(what, room)]:
+    if parts := [BillLine(spans) for spans in part_lines(what, room)]:
         yield "the bill", "", parts
     if what.bill.rewrites:
         yield "rewrites", "dearest first", rewrite_lines(what)

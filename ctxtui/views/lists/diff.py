@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, Side
+from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
-from ctxtui.core.word_diff import Piece, word_diff
+from ctxtui.core.word_diff import DiffSpan, word_diff
 from ctxtui.views.blocks import word_diff as shown
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.lists import diff_rows
@@ -89,7 +89,7 @@ class DiffList:
         return Body(([Span("  │ ", style), *safe_text.spans(text, "ink")] for text in lines), room, hang=4)
 
 
-def _words(a: Side, b: Side, before: int, after: int, *, raw: bool = False) -> list[Piece]:
+def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = False) -> list[DiffSpan]:
     old, new = a.tree[before], b.tree[after]
     if raw:
         return word_diff(old.block.body.decode("utf-8", "replace"), new.block.body.decode("utf-8", "replace"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, Side
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.block_content import read_value
 from ctxtui.core.category import INDEX
@@ -74,7 +74,7 @@ def row(found: Diff, change: Change, room: int, *, here: bool = False) -> list[S
     return _line([Span("▸" if here else " ", "accent"), SIGN[change.kind]], side, node, Span(tokens, style), room)
 
 
-def _line(lead: Spans, side: Side, node: int, right: Span, room: int) -> list[Span]:
+def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> list[Span]:
     here, says = side.tree[node], said(side, node)
     sign = CATEGORY[here.category]
     words = [Span(says.label + " ", sign.style + (" bold" if says.loud else ""))] if says.label else []
@@ -85,7 +85,7 @@ def _line(lead: Spans, side: Side, node: int, right: Span, room: int) -> list[Sp
     return [*left, *text, Span(cells.right(right.text, taken), right.style)]
 
 
-def said(side: Side, node: int) -> Preview:
+def said(side: DiffSide, node: int) -> Preview:
     """A block in one line."""
     here, names = side.tree[node], side.book.names
     value = here.block.value()
@@ -94,7 +94,7 @@ def said(side: Side, node: int) -> Preview:
     return preview(here.block.kind, here.category, value, got, tool, side.book.session.about.cwd)
 
 
-def steady_row(side: Side, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:
+def steady_row(side: DiffSide, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:
     """A block that changed within the run: how often, and last at which call."""
     told = f"{one.changes:,}× last at call {one.calls[-1]:,}"
     return _line([Span("▸" if here else " ", "accent"), SIGN[CHANGED]], side, one.nodes[-1], Span(told, "warn"), room)

@@ -20,7 +20,7 @@ from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, width
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.money.ledger import Ledger
+    from ctxtui.analysis.money.ledger import CostLedger
 
 
 KEEP: Final = 500
@@ -29,7 +29,7 @@ _WIDE: Final = 100
 _COLUMNS: Final = (("tokens", 8), ("calls", 7), ("carry", 9), ("since", 7), ("cost", 9), ("cacheable", 11))
 _NARROW: Final = frozenset({"tokens", "calls", "carry", "cacheable"})
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
-ORDERS: Final[dict[str, Callable[[Weighed], float]]] = {
+ORDERS: Final[dict[str, Callable[[HeavyBlock], float]]] = {
     "tokens": lambda row: row.weight.tokens,
     "carry": lambda row: row.weight.carry,
     "cost": lambda row: row.usd or 0.0,
@@ -38,7 +38,7 @@ ORDERS: Final[dict[str, Callable[[Weighed], float]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class HeavyBlock:
     """A block with its category; `usd` is what it has cost since it entered, None where that is not known."""
 
     weight: Weight
@@ -46,12 +46,12 @@ class Weighed:
     usd: float | None
 
 
-def ordered(rows: Sequence[Weighed], order: str) -> list[Weighed]:
+def ordered(rows: Sequence[HeavyBlock], order: str) -> list[HeavyBlock]:
     """The first `KEEP` of `rows` by `order`, the largest first."""
     return sorted(rows, key=lambda row: -ORDERS[order](row))[:KEEP]
 
 
-def total(rows: Sequence[Weighed]) -> list[Span]:
+def total(rows: Sequence[HeavyBlock]) -> list[Span]:
     """What all blocks carried, for the rule."""
     carried = sum(row.weight.carry for row in rows)
     return [Span(numbers.tokens(carried), "ink"), Span(" carried in all", "dim")]
@@ -69,7 +69,7 @@ def _shown(room: int) -> list[tuple[str, int]]:
     return [column for column in _COLUMNS if room >= _WIDE or column[0] in _NARROW]
 
 
-def draw(row: Weighed, says: Preview, room: int, *, here: bool) -> list[Span]:
+def draw(row: HeavyBlock, says: Preview, room: int, *, here: bool) -> list[Span]:
     """A row of the list in `room` cells; `says` is the block in words."""
     sign, weight = CATEGORY[row.category], row.weight
     words = [Span(says.label + " ", sign.style)] if says.label else []
@@ -105,7 +105,7 @@ def cacheable(weight: Weight) -> str:
     )
 
 
-def weighed(scene: Scene, stays: Stays, ledger: Ledger | None) -> list[Weighed]:
+def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None) -> list[HeavyBlock]:
     """Every block of the scene's context with what it carried and, as far as `ledger` knows, cost."""
     tree, running, number = scene.session.tree, scene.running, scene.number
     if stays.done < number:
@@ -114,6 +114,6 @@ def weighed(scene: Scene, stays: Stays, ledger: Ledger | None) -> list[Weighed]:
         stays.advance(scene.calls)
     found = weights(tree, scene.head, running.own, stays, number, strips_thinking=running.strips_thinking)
     return [
-        Weighed(one, tree[one.node].category, ledger.block(one.node, one.tokens, number) if ledger else None)
+        HeavyBlock(one, tree[one.node].category, ledger.block(one.node, one.tokens, number) if ledger else None)
         for one in found
     ]

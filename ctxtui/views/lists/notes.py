@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.notes import Standing
+from ctxtui.analysis.content.notes import PlacedNote
 from ctxtui.core.note import Note
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.signs import CATEGORY, MARK
@@ -16,13 +16,13 @@ def sign(note: Note) -> Span:
     return MARK["bookmark" if note.bookmark else "note"].span
 
 
-def where(one: Standing) -> str:
+def where(one: PlacedNote) -> str:
     """The call at which it stands, and its thread where that is not the main one."""
     words = f"call {one.call:,}" if one.call is not None else "not sent yet" if one.found else "no longer there"
     return f"{words} {safe_text.one_line(one.thread)}" if one.found and one.thread != "main" else words
 
 
-def line(one: Standing, category: int | None, width: int, *, here: bool) -> Spans:
+def line(one: PlacedNote, category: int | None, width: int, *, here: bool) -> Spans:
     """A row in `width` cells; `category` is the block's, None for a call."""
     note, place = one.note, where(one)
     glyph = CATEGORY[category].span if category is not None else Span(" ")

@@ -13,7 +13,7 @@ _SHOWN = 8
 _NAME = 12
 
 
-class Said(Protocol):
+class PersonSaid(Protocol):
     """Something a person said: its `turn`, `tokens` and first `words`."""
 
     @property
@@ -24,7 +24,7 @@ class Said(Protocol):
     def words(self) -> str: ...
 
 
-class Ahead(Protocol):
+class PreflightReport(Protocol):
     """What there is to tell; see `services.library.preflight.Preflight`."""
 
     @property
@@ -38,10 +38,10 @@ class Ahead(Protocol):
     @property
     def eaten(self) -> dict[str, int]: ...
     @property
-    def asked(self) -> Sequence[Said]: ...
+    def asked(self) -> Sequence[PersonSaid]: ...
 
 
-def lines(what: Ahead) -> Iterator[list[Span]]:
+def lines(what: PreflightReport) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
     of = f" of {numbers.tokens(what.window)}" if what.window else ""
@@ -103,7 +103,7 @@ def _money(seen: Outlook) -> tuple[str, str]:
     return numbers.money(seen.usd.mid), f"({low} to {high}, list price); {after}"
 
 
-def _eaten(what: Ahead) -> Iterator[list[Span]]:
+def _eaten(what: PreflightReport) -> Iterator[list[Span]]:
     total = sum(what.eaten.values())
     if not total:
         return

@@ -36,7 +36,7 @@ class Spotted:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SearchProgress:
     """One more session is searched: `done` of `total`, `direct` of which the index does not know; its `found` blocks.
     `trouble` ends the search."""
 

@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 
 from ctxtui.analysis.short_names import Names
 from ctxtui.core import long_json
-from ctxtui.core.block_content import Reading, read_value
+from ctxtui.core.block_content import BlockContent, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
@@ -67,7 +67,7 @@ class Readings:
         self._want = want
         self._wanted: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
-        self._large: Recent[tuple[Json, Reading]] = Recent(4)
+        self._large: Recent[tuple[Json, BlockContent]] = Recent(4)
 
     @property
     def tree(self) -> Tree:
@@ -88,7 +88,7 @@ class Readings:
         self._decoded(node)
         self._wanted.discard(node)
 
-    def _decoded(self, node: int) -> tuple[Json, Reading]:
+    def _decoded(self, node: int) -> tuple[Json, BlockContent]:
         block = self._session.tree[node].block
         if len(block.body) < LARGE:
             value = block.value()
@@ -103,7 +103,7 @@ class Readings:
         """The block's JSON."""
         return self._decoded(node)[0]
 
-    def reading(self, node: int) -> Reading:
+    def reading(self, node: int) -> BlockContent:
         """What the block says."""
         return self._decoded(node)[1]
 
@@ -131,7 +131,7 @@ class Readings:
             tool = call.name if call else self._names.tool(got.call_id or self._names.answered(node))
         return preview(node.block.kind, node.category, value, got, tool, self._session.about.cwd)
 
-    def call_of(self, node: Node, got: Reading) -> Reading | None:
+    def call_of(self, node: Node, got: BlockContent) -> BlockContent | None:
         """The call that a result answers, if it stands within the blocks before it."""
         tree, wanted = self._session.tree, got.call_id or self._names.answered(node)
         if node.category != _RESULT or not wanted:

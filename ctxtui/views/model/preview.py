@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, UNREADABLE
-from ctxtui.core.block_content import Media, Reading, arguments_value
+from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.text import safe_text
@@ -58,7 +58,7 @@ def short_tool(name: str) -> str:
     return "/".join(name.split("__")[1:]) if name.startswith("mcp__") and name.count("__") > 1 else name
 
 
-def preview(kind: str, category: int, value: Json, got: Reading, tool: str = "", cwd: str = "") -> Preview:
+def preview(kind: str, category: int, value: Json, got: BlockContent, tool: str = "", cwd: str = "") -> Preview:
     """The line for a block of `kind` (JSON `value`, reading `got`); `tool` is the tool that a result answers."""
     name = CATEGORIES[category]
     if kind == UNREADABLE:
@@ -85,7 +85,7 @@ def _line(text: str) -> str:
     return safe_text.one_line(text, LIMIT)
 
 
-def _withheld(got: Reading) -> str:
+def _withheld(got: BlockContent) -> str:
     return f"(withheld: {got.hidden:,} characters of cipher)" if got.hidden else "(empty)"
 
 
@@ -95,7 +95,7 @@ def _described(value: Json) -> str:
     return about if isinstance(about, str) else text_of(value)
 
 
-def telling(got: Reading, cwd: str = "") -> str:
+def telling(got: BlockContent, cwd: str = "") -> str:
     """The argument of a call that says most about it; all of them as JSON where none is known."""
     given = arguments_value(got) if got.arguments else {}
     if isinstance(given, str):
@@ -128,7 +128,7 @@ def _shell(words: list[str]) -> str:
     return words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else " ".join(words)
 
 
-def _result(got: Reading) -> tuple[str, bool]:
+def _result(got: BlockContent) -> tuple[str, bool]:
     """A result's line, and whether it says that something failed."""
     # Imported here: its patterns take longer to compile than the first frame has.
     from ctxtui.views.model.test_verdict import verdict

@@ -13,13 +13,13 @@ from ctxtui.core.tree import ROOT
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.figures import CallFigures
-    from ctxtui.analysis.running_totals import Running
+    from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WindowLimits:
     """What a context may come to, in tokens: the model's `window` and the `usable` share of it; 0 where unknown."""
 
     window: int = 0
@@ -37,12 +37,12 @@ class Scene:
     """
 
     book: Book
-    running: Running
+    running: RunningTotals
     thread: str
     calls: Sequence[Call]
     index: int
     figures: CallFigures
-    limits: Limits
+    limits: WindowLimits
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
@@ -106,15 +106,15 @@ def calls_of(session: Session, thread: str) -> list[Call]:
     return [Call("", thread, tip, tip, tip)]
 
 
-def limits_of(book: Book, model: str, usable_share: float) -> Limits:
+def limits_of(book: Book, model: str, usable_share: float) -> WindowLimits:
     """The window that the recording names or the model's card, and the share of it that we fill."""
     window = book.session.about.window or book.card(model).window or 0
-    return Limits(window, round(window * usable_share))
+    return WindowLimits(window, round(window * usable_share))
 
 
 def scene_at(
     book: Book,
-    running: Running,
+    running: RunningTotals,
     calls: Sequence[Call],
     index: int,
     usable_share: float,

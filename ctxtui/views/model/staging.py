@@ -32,7 +32,7 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.curation.apply.applied import Applied, Change, Insert
+    from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
 
 Tokens = Callable[[Block], int | None]
 """Tokens of a block that no context has yet; None while it is being counted."""
@@ -122,7 +122,7 @@ class Staging:
         """What becomes of the blocks that change, by node."""
         return {change.node: self._fate(change) for change in self.applied.changes.values()}
 
-    def _fate(self, change: Change) -> Fate:
+    def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
         tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
         if change.before.kind == HEADER:

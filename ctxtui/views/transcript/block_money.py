@@ -10,12 +10,12 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.money.ledger import Ledger
+    from ctxtui.analysis.money.ledger import CostLedger
 
 _THINKING = INDEX["thinking"]
 
 
-def this_call(scene: Scene, ledger: Ledger, node: int) -> float | None:
+def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
     """USD that the call shown took for the block of `node` on its context; None while that is not worked out, or for
     an answer that no call has read yet."""
     tree = scene.session.tree
@@ -29,7 +29,7 @@ def this_call(scene: Scene, ledger: Ledger, node: int) -> float | None:
     return scene.running.own(node) * ledger.charged(scene.index).rate(here.depth)
 
 
-def words(scene: Scene, ledger: Ledger | None, node: int) -> str:
+def words(scene: Scene, ledger: CostLedger | None, node: int) -> str:
     """``$0.007 this call · $1.61 so far``; "" while nothing is known of the money."""
     if ledger is None or node <= ROOT or not scene.running.counted(node):
         return ""

@@ -19,13 +19,13 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
 from ctxtui.views.transcript.open_block import MORE, Bodies, Opened, body_line
-from ctxtui.views.transcript.row_index import MISSING, Boundaries, Rows, Rule, Trail
+from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.block_lifetimes import Stays
     from ctxtui.analysis.content.duplicates import Repeat
     from ctxtui.analysis.content.search import Find
-    from ctxtui.analysis.money.ledger import Ledger
+    from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.core.note import Note
     from ctxtui.views.model.staging import New, Staging
     from ctxtui.views.transcript.staged_rows import StagedRows
@@ -46,7 +46,7 @@ class ContextRows:
         self.opened: dict[int, Opened] = {}
         self.folded: set[int] = set()
         self.scene: Scene | None = None
-        self.ledger: Ledger | None = None
+        self.ledger: CostLedger | None = None
         self.charge: Charge | None = None
         self.shown: tuple[str, ...] = _ALL_LINE
         self.preview_lines = 6
@@ -63,15 +63,15 @@ class ContextRows:
         self.staging: Staging | None = None
         """What staged edits make of the scene; `every` shows all its rows, not only what they touch."""
         self.every = False
-        self._rows: Rows | None = None
+        self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
         self._positions: tuple[object, list[int]] | None = None
-        self._trail: Trail | None = None
+        self._trail: PathNodes | None = None
 
-    def show(self, scene: Scene, boundaries: Boundaries, ledger: Ledger | None, shown: tuple[str, ...]) -> None:
+    def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
         """Show another call, or the same one with more known about it."""
         if self._rows is None or self._trail is None:
-            self._rows, self._trail = Rows(scene.session.tree), Trail(scene.session.tree)
+            self._rows, self._trail = RowIndex(scene.session.tree), PathNodes(scene.session.tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
         self.charge = charge(scene, self._trail.show(scene.head))
         hidden = frozenset(category for category, how in enumerate(shown) if how == HIDDEN)
@@ -99,20 +99,20 @@ class ContextRows:
         """The nodes of the context shown, in prompt order."""
         return self._trail.nodes if self._trail is not None else ()
 
-    def _tails(self, scene: Scene) -> list[tuple[Rule, int]]:
+    def _tails(self, scene: Scene) -> list[tuple[RuleRow, int]]:
         tree, call = scene.session.tree, scene.call
         answer = call.response_head or scene.head
         tails = []
         if tree.holds(answer, scene.head) and answer != scene.head:
             usage = call.usage
             told = f"{numbers.tokens(usage.output)} tokens reported" if usage and usage.output_final else ""
-            tails.append((Rule("answer", told, tree.path(answer, scene.head)[0]), answer))
+            tails.append((RuleRow("answer", told, tree.path(answer, scene.head)[0]), answer))
         if scene.tip != answer and tree.holds(scene.tip, answer):
-            tails.append((Rule("since", "not sent yet", tree.path(scene.tip, answer)[0]), scene.tip))
+            tails.append((RuleRow("since", "not sent yet", tree.path(scene.tip, answer)[0]), scene.tip))
         return tails
 
     @property
-    def _list(self) -> Rows | StagedRows | None:
+    def _list(self) -> RowIndex | StagedRows | None:
         return self._rows if self._staged is None else self._staged
 
     @property
@@ -129,7 +129,7 @@ class ContextRows:
     def entries(self) -> Sequence[int]:
         """What `entry` gives, of all rows."""
         rows = self._list
-        return rows.entries if isinstance(rows, Rows) else [self.entry(index) for index in range(self.count)]
+        return rows.entries if isinstance(rows, RowIndex) else [self.entry(index) for index in range(self.count)]
 
     def entry(self, index: int) -> int:
         """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
@@ -167,7 +167,7 @@ class ContextRows:
         row = self.index_of(start)
         return row if row < index and self.entry(row) == start else None
 
-    def row(self, index: int, *, history: bool = True) -> rows.Row | Rule:
+    def row(self, index: int, *, history: bool = True) -> rows.TranscriptRow | RuleRow:
         """Row `index` as a view-model, with its call and what it has cost so far only for `history`."""
         assert self._list is not None and self.scene is not None
         entry, scene = self._list[index], self.scene
@@ -259,7 +259,7 @@ class ContextRows:
             return 1
         return 2 + self.body(index, how, grid.body).height(how.lines) + len(self.details(index, grid.body))
 
-    def _rule_line(self, index: int, rule: Rule, grid: Grid, cursor: str) -> Spans:
+    def _rule_line(self, index: int, rule: RuleRow, grid: Grid, cursor: str) -> Spans:
         if self._staged is None or self.staging is None:
             return rows.draw_rule(rule, grid, cursor)
         from ctxtui.views.transcript import staged_row
@@ -269,7 +269,7 @@ class ContextRows:
             return staged_row.draw_new(new, grid, cursor)
         return staged_row.draw_rule(rule, grid, self.staging.rewritten if self.staging.counted else None)
 
-    def _row_line(self, index: int, row: rows.Row, grid: Grid, cursor: str) -> Spans:
+    def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
         if self.staging is None:
             return rows.draw(row, grid, cursor)
         from ctxtui.views.transcript import staged_row
@@ -282,7 +282,7 @@ class ContextRows:
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
         row = self.row(index, history=grid.call > 0)
-        if isinstance(row, Rule):
+        if isinstance(row, RuleRow):
             return self._rule_line(index, row, grid, cursor)
         how = self.is_open(index)
         if line == 0 or how is None:

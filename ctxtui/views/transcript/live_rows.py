@@ -13,8 +13,8 @@ from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.open_block import Opened
-from ctxtui.views.transcript.row_index import Rule
-from ctxtui.views.transcript.rows import Row
+from ctxtui.views.transcript.row_index import RuleRow
+from ctxtui.views.transcript.rows import TranscriptRow
 
 _GUTTER: Final = Span("┊", "faint")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -124,10 +124,10 @@ class LiveRows(ContextRows):
         body.resize(grid.body)
         return 1 + body.height
 
-    def row(self, index: int, *, history: bool = True) -> Row | Rule:
+    def row(self, index: int, *, history: bool = True) -> TranscriptRow | RuleRow:
         """Row `index` of the record."""
         found = super().row(min(index, self.recorded - 1), history=history)
-        if self.unseen and isinstance(found, Row) and self.entry(index) in self.unseen:
+        if self.unseen and isinstance(found, TranscriptRow) and self.entry(index) in self.unseen:
             words = tuple(Span(span.text, "faint strike") for span in found.words)
             return replace(found, gutter=Span("✗", "crit"), words=words)
         return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.views.blocks.body import Body, Spot
+from ctxtui.views.blocks.body import Body, HitInLine
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings, Recent
 from ctxtui.views.model.scene import Scene
@@ -15,7 +15,7 @@ from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.search import Find
-    from ctxtui.analysis.money.ledger import Ledger
+    from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.content import Content
 
 MORE: Final = 8
@@ -46,7 +46,7 @@ class Bodies:
         self._find = find
         self.forget()
 
-    def body(self, scene: Scene, ledger: Ledger | None, entry: int, how: Opened, room: int) -> Body:
+    def body(self, scene: Scene, ledger: CostLedger | None, entry: int, how: Opened, room: int) -> Body:
         """The lines of the block of node `entry` in `room` cells."""
         key = (entry, how.raw, how.start, room)
         found = self._kept.get(key)
@@ -59,7 +59,7 @@ class Bodies:
         """The blocks' facts changed."""
         self._kept.clear()
 
-    def _content(self, scene: Scene, ledger: Ledger | None, entry: int, how: Opened, room: int) -> Content:
+    def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: Opened, room: int) -> Content:
         # Imported here: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import words
@@ -95,7 +95,7 @@ def body_line(
     line: int,
     gutter: Span,
     style: str,
-    here: Spot | None = None,
+    here: HitInLine | None = None,
     money: str = "",
     details: Sequence[Spans] = (),
 ) -> Spans:

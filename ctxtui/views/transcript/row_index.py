@@ -14,7 +14,7 @@ MISSING: Final = ROOT
 """The entry of what is not recorded: the row before the first block."""
 
 
-class Rule(NamedTuple):
+class RuleRow(NamedTuple):
     """A row that is no block: where an epoch begins, where the answer begins. It stands before the node `before`."""
 
     kind: str
@@ -28,7 +28,7 @@ class Boundaries:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._taken = 0
-        self.at: dict[int, list[Rule]] = {}
+        self.at: dict[int, list[RuleRow]] = {}
 
     def extend(self, calls: Sequence[Call]) -> None:
         """Take in the calls that came since; `calls` are all calls of the thread."""
@@ -43,10 +43,10 @@ class Boundaries:
         while node != ROOT and tree[node].parent != shared:
             node = tree[node].parent
         if node != ROOT and node != shared:
-            self.at.setdefault(node, []).append(Rule(str(call.epoch.start), call.epoch.detail, node))
+            self.at.setdefault(node, []).append(RuleRow(str(call.epoch.start), call.epoch.detail, node))
 
 
-class Trail:
+class PathNodes:
     """The nodes of the context shown, in prompt order; what two contexts share is kept from one to the next."""
 
     def __init__(self, tree: Tree) -> None:
@@ -62,17 +62,17 @@ class Trail:
         return nodes
 
 
-class Rows:
+class RowIndex:
     """The entries of the shown context, in prompt order.
 
-    An entry is the id of a node, `MISSING` for what is not recorded, or a negative number for a `Rule`. `show` keeps
+    An entry is the id of a node, `MISSING` for what is not recorded, or a negative number for a `RuleRow`. `show` keeps
     what the new context shares with the old one, so that going to the next call costs its new blocks only.
     """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._entries: list[int] = []
-        self._rules: list[Rule] = []
+        self._rules: list[RuleRow] = []
         self._head = ROOT
         self._shared = 0
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
@@ -94,16 +94,16 @@ class Rows:
         """How many rows belong to the context; the answer and what came after it follow."""
         return self._shared
 
-    def rule(self, entry: int) -> Rule:
+    def rule(self, entry: int) -> RuleRow:
         """The rule that a negative `entry` stands for."""
         return self._rules[-1 - entry]
 
     def show(
         self,
         head: int,
-        tails: Iterable[tuple[Rule, int]] = (),
+        tails: Iterable[tuple[RuleRow, int]] = (),
         *,
-        boundaries: Mapping[int, list[Rule]] | None = None,
+        boundaries: Mapping[int, list[RuleRow]] | None = None,
         hidden: frozenset[int] = frozenset(),
         elsewhere: Mapping[int, int] | None = None,
         missing: bool = False,
@@ -150,11 +150,11 @@ class Rows:
         self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self._place))
         return node
 
-    def _put(self, rule: Rule) -> None:
+    def _put(self, rule: RuleRow) -> None:
         self._rules.append(rule)
         self._entries.append(-len(self._rules))
 
-    def _add(self, path: Sequence[int], boundaries: Mapping[int, list[Rule]], moved: Mapping[int, int]) -> None:
+    def _add(self, path: Sequence[int], boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
         tree, hidden, add = self._tree, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:

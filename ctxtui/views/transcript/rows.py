@@ -16,7 +16,7 @@ from ctxtui.views.text import bars, numbers, safe_text
 from ctxtui.views.text.grid import Grid, figure, fitted
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
 from ctxtui.views.text.span import Span
-from ctxtui.views.transcript.row_index import Rule
+from ctxtui.views.transcript.row_index import RuleRow
 
 BAR_STEP: Final = 350
 """Tokens that one cell of a row's bar stands for: the same in every session, so that rows can be compared."""
@@ -35,7 +35,7 @@ _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client chan
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TranscriptRow:
     """One block of the transcript, ready to draw.
 
     `words` are label and text, cut to the room there is; `weight` (tokens) is what the bar shows; `call` is the number
@@ -58,7 +58,7 @@ class Row:
 
 def block_row(
     scene: Scene, node: Node, says: Preview, charge: Charge | None, *, call: str = "", cost: Span = NOTHING
-) -> Row:
+) -> TranscriptRow:
     """The row of a block. One behind the context shown (its answer, what came since) is neither charged nor unread."""
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
@@ -67,7 +67,7 @@ def block_row(
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     own = scene.running.own(node.id) if counted else 0
-    return Row(
+    return TranscriptRow(
         _gutter(charge, node, sent and read),
         str(node.turn) if node.opens_turn and not scene.partial else "",
         glyph,
@@ -85,10 +85,10 @@ def asks(node: Node) -> bool:
     return node.category == _USER and node.place.mark != "meta" and node.block.kind != UNREADABLE
 
 
-def missing_row(scene: Scene, charge: Charge | None) -> Row:
+def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     """The row of what the recording lacks."""
     words = (Span("not recorded ", "faint"), Span("system prompt and tools, inferred from the report", "faint"))
-    return Row(
+    return TranscriptRow(
         GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
         "",
         _faint(CATEGORY[0]),
@@ -133,7 +133,7 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
     return Span(numbers.tokens(own), "ink bold" if own >= 1000 else "ink" if own >= 100 else "dim")
 
 
-def draw(row: Row, grid: Grid, cursor: str = " ") -> list[Span]:
+def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
     """A row on its grid; `cursor` is the mark in the second column (``▸``; ``↑`` for the turn that stays on top)."""
     gap, wide = BLANK, len(row.turn) > 2
     line = [
@@ -154,7 +154,7 @@ def draw(row: Row, grid: Grid, cursor: str = " ") -> list[Span]:
     return line
 
 
-def draw_rule(rule: Rule, grid: Grid, cursor: str = " ") -> list[Span]:
+def draw_rule(rule: RuleRow, grid: Grid, cursor: str = " ") -> list[Span]:
     """A row that is no block: ``Σ╌ compaction · 154.8k → 22.3k ╌╌╌``."""
     sign = _SIGN_OF_RULE.get(rule.kind, Span("╌", "hair"))
     word = _WORD_OF_RULE.get(rule.kind, rule.kind)

@@ -15,7 +15,7 @@ SHORT: int = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class MomentPrice:
     """What applying costs at one moment: `name` and a `hint` at when that is, USD `once` and for each later call
     (None: not known), and after how many calls it has paid for itself (0: at once, None: never)."""
 
@@ -36,7 +36,7 @@ class StagedPane:
     staging: Staging
     usable: int
     dialect: str
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[MomentPrice, ...] = ()
     chosen: int = 0
     thinking_lost: int = 0
     warnings: tuple[tuple[str, str], ...] = ()

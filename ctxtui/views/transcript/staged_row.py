@@ -12,8 +12,8 @@ from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.grid import Grid, figure, fitted
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript.row_index import Rule
-from ctxtui.views.transcript.rows import BAR_STEP, Row
+from ctxtui.views.transcript.row_index import RuleRow
+from ctxtui.views.transcript.rows import BAR_STEP, TranscriptRow
 from ctxtui.views.transcript.staged_rows import BREAK, counts
 
 _SUMMARY = INDEX["summary"]
@@ -22,7 +22,14 @@ _AUTHOR: Final = 17
 
 
 def draw(
-    row: Row, grid: Grid, cursor: str, fate: Fate | None, sign: Span | None, *, broken: bool, author: str = USER
+    row: TranscriptRow,
+    grid: Grid,
+    cursor: str,
+    fate: Fate | None,
+    sign: Span | None,
+    *,
+    broken: bool,
+    author: str = USER,
 ) -> list[Span]:
     """A block's row. `fate` is what becomes of it, `sign` another mark where nothing does (pinned, marked, a
     breakpoint); `broken`: it lies behind the place where the cached prefix ends. `author` is who put it in."""
@@ -56,7 +63,7 @@ def _signed(words: Spans, room: int, author: str) -> list[Span]:
     return [*fitted(words, room - cells.width(name) - 1), Span(f" {name}", "faint")]
 
 
-def _turn(row: Row, fate: Fate | None) -> list[Span]:
+def _turn(row: TranscriptRow, fate: Fate | None) -> list[Span]:
     style = "faint" if fate is not None and fate.out else "cat-user bold"
     return [figure(row.turn, style, 3)] if len(row.turn) > 2 else [figure(row.turn, style, 2), Span(" ")]
 
@@ -66,7 +73,7 @@ def _struck(words: Spans, fate: Fate) -> list[Span]:
     return [Span(span.text, style) for span in words]
 
 
-def _figures(row: Row, fate: Fate | None, grid: Grid) -> tuple[str, Span, list[Span]]:
+def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Span, list[Span]]:
     """What the block had, what it will have, and the bar of both."""
     if fate is None:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
@@ -84,7 +91,7 @@ def _figures(row: Row, fate: Fate | None, grid: Grid) -> tuple[str, Span, list[S
     return f"{numbers.tokens(fate.tokens)}→", Span(numbers.tokens(fate.after), style), bar_spans
 
 
-def new_row(new: New) -> Row:
+def new_row(new: New) -> TranscriptRow:
     """The row of a block that an edit puts in."""
     sign = CATEGORY[new.category]
     mark = MARK[MARK_OF.get(new.edit.kind, "edit")]
@@ -93,7 +100,7 @@ def new_row(new: New) -> Row:
     words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
     known = new.tokens is not None
     tokens = Span(numbers.signed(new.tokens or 0) if known else numbers.NONE, "ink bold" if known else "faint")
-    return Row(GUTTER["write"].span, "", sign.span, words, tokens, new.tokens or 0, mark.style)
+    return TranscriptRow(GUTTER["write"].span, "", sign.span, words, tokens, new.tokens or 0, mark.style)
 
 
 def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
@@ -102,7 +109,7 @@ def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
     return draw(new_row(new), grid, cursor, None, mark, broken=True, author=new.edit.author)
 
 
-def draw_rule(rule: Rule, grid: Grid, rewritten: int | None) -> list[Span]:
+def draw_rule(rule: RuleRow, grid: Grid, rewritten: int | None) -> list[Span]:
     """A folded run, or the place where the prefix ends; `rewritten` are the tokens written again behind it."""
     if rule.kind == BREAK:
         again = "" if rewritten is None else f" · {numbers.tokens(rewritten)} below written again, once"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.core.block import HEADER
 from ctxtui.core.tree import Tree
 from ctxtui.views.model.staging import New, Staging
-from ctxtui.views.transcript.row_index import Rule
+from ctxtui.views.transcript.row_index import RuleRow
 
 FOLDED: Final = "folded"
 BREAK: Final = "break"
@@ -35,7 +35,7 @@ class StagedRows:
         self._staging = staging
         self._shown = shown
         self._entries: list[int] = []
-        self._rules: list[Rule] = []
+        self._rules: list[RuleRow] = []
         self._news: dict[int, New] = {}
         self._build(every)
 
@@ -50,7 +50,7 @@ class StagedRows:
         """How many rows there are: all of them belong to the context that would be sent."""
         return len(self._entries)
 
-    def rule(self, entry: int) -> Rule:
+    def rule(self, entry: int) -> RuleRow:
         """The rule that a negative `entry` stands for."""
         return self._rules[-1 - entry]
 
@@ -133,11 +133,11 @@ class StagedRows:
         self._put(FOLDED, f"{stop - start} {tokens}", first)
 
     def _put(self, kind: str, text: str, before: int) -> None:
-        self._rules.append(Rule(kind, text, before))
+        self._rules.append(RuleRow(kind, text, before))
         self._entries.append(-len(self._rules))
 
 
-def counts(rule: Rule) -> Iterable[int]:
+def counts(rule: RuleRow) -> Iterable[int]:
     """How many rows a folded run has, and their tokens."""
     return map(int, rule.text.split())
 

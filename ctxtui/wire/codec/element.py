@@ -18,7 +18,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.spans import members
 from ctxtui.wire.codec.style import Style, detect
 from ctxtui.wire.grammar import Section
-from ctxtui.wire.parts import Part, Piece, Spot, marked
+from ctxtui.wire.parts import Piece, Spot, WirePart, marked
 
 DEPTH: Final = 2
 """Indent steps of an element: a body's members are one step in, the elements of their lists two."""
@@ -30,12 +30,12 @@ Odd = dict[str, Json]
 Slot = list[Json]
 
 
-def pieces_of(parts: Sequence[Part]) -> list[Piece]:
+def pieces_of(parts: Sequence[WirePart]) -> list[Piece]:
     """The pieces that `parts` are joined from, markers put back."""
     return [(p.item.block.kind, marked(p.value, p.marks)) for p in parts]
 
 
-def oddity(section: Section, parts: Sequence[Part], raw: str, styles: list[Style]) -> Odd | None:
+def oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Odd | None:
     """What must be recorded so that `write` gives `raw` back; None where the first of `styles` does.
 
     Styles met on the way are added to `styles`.
@@ -68,7 +68,7 @@ def _number(style: Style, styles: list[Style]) -> int | None:
     return len(styles) - 1
 
 
-def _pieces(parts: Sequence[Part], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
+def _pieces(parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
     places = _places(raw, [part.spot for part in parts if part.spot is not None])
     found = sorted((*places[p.spot], n) for n, p in enumerate(parts) if p.spot is not None and p.spot in places)
     at = 0
@@ -91,7 +91,7 @@ def _places(raw: str, spots: Sequence[Spot]) -> dict[Spot, tuple[int, int]]:
     return found
 
 
-def _slot(n: int, part: Part, raw: str, styles: list[Style]) -> Slot:
+def _slot(n: int, part: WirePart, raw: str, styles: list[Style]) -> Slot:
     value = marked(part.value, part.marks)
     depth = DEPTH + len(part.spot or ())
     inside = _inside(value) if raw[:1] == '"' else []

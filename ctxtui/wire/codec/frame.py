@@ -17,7 +17,7 @@ BOM: Final = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemberText:
     """One member: the text `before` it, its key with quotes, the text around its colon, its value's text.
 
     `raw` is None where a section stands.
@@ -38,7 +38,7 @@ class Entry:
 class Frame:
     """Every member of a body, and the text after the last one."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MemberText, ...]
     after: str
 
     def index(self, key: str) -> int | None:
@@ -65,7 +65,7 @@ class Frame:
     def plus(self, key: str, style: Style, index: int) -> Frame:
         """This frame with a place for the section `key` at `index` among its members."""
         quoted = style.write(key)
-        first = Entry("{" + style.gap(1), quoted, style.colon, None)
+        first = MemberText("{" + style.gap(1), quoted, style.colon, None)
         if not self.entries:
             start = self.after.index("{") if "{" in self.after else 0
             return Frame((replace(first, before=self.after[:start] + first.before),), style.gap(0) + "}")
@@ -83,7 +83,7 @@ class Frame:
     def from_json(value: Json) -> Frame:
         """The inverse of `to_json`."""
         *entries, after = value
-        return Frame(tuple(Entry(*entry) for entry in entries), after)
+        return Frame(tuple(MemberText(*entry) for entry in entries), after)
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
@@ -115,6 +115,6 @@ def build(text: str, found: Sequence[Member], slots: frozenset[int]) -> Frame:
     for n, member in enumerate(found):
         raw = None if n in slots else text[member.start : member.end]
         key, colon = text[member.key_start : member.key_end], text[member.key_end : member.start]
-        entries.append(Entry(text[at : member.key_start], key, colon, raw))
+        entries.append(MemberText(text[at : member.key_start], key, colon, raw))
         at = member.end
     return Frame(tuple(entries), text[at:])

@@ -9,7 +9,7 @@ from ctxtui.core.block import UNREADABLE
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.grammar import Section
-from ctxtui.wire.parts import Part
+from ctxtui.wire.parts import WirePart
 
 GENERATIONS: Final = 8
 """Bodies that an element may be missing from before it is forgotten: interleaved conversations keep theirs."""
@@ -20,7 +20,7 @@ class Element:
     """One element of a section: its text in the body, its parts, and a style known to write it so."""
 
     raw: str
-    parts: list[Part]
+    parts: list[WirePart]
     style: Style | None = None
 
 

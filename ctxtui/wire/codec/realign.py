@@ -17,7 +17,7 @@ from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import RAW, STRING, group, marks_json, marks_of, pieces_at, size_at, styles_of
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.grammar import Grammar, Section
-from ctxtui.wire.parts import Mark
+from ctxtui.wire.parts import WireMarker
 
 
 class _Own(NamedTuple):
@@ -69,8 +69,8 @@ def _indexes(section: Section, items: Sequence[Item]) -> list[int]:
 
 
 def _marks(
-    marks: dict[int, tuple[Mark, ...]], old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]
-) -> dict[int, tuple[Mark, ...]]:
+    marks: dict[int, tuple[WireMarker, ...]], old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]
+) -> dict[int, tuple[WireMarker, ...]]:
     instead = replaced(old, new, found)
     sources = {n: o if o is not None else instead.get(n, -1) for n, o in enumerate(found)}
     return {n: marks[source] for n, source in sources.items() if source in marks}

@@ -25,13 +25,13 @@ from ctxtui.wire.codec.element import write as write_element
 from ctxtui.wire.codec.memo import Element
 from ctxtui.wire.codec.style import COMPACT, Style
 from ctxtui.wire.grammar import Section
-from ctxtui.wire.parts import Mark, Part, Piece, marked
+from ctxtui.wire.parts import Piece, WireMarker, WirePart, marked
 
 LIST: Final = "list"
 STRING: Final = "string"
 RAW: Final = "raw"
 
-Marked = dict[int, tuple[Mark, ...]]
+Marked = dict[int, tuple[WireMarker, ...]]
 """Cache markers by item."""
 
 
@@ -53,7 +53,7 @@ def marks_of(parts: Json) -> Marked:
     """The cache markers of a skeleton, by item."""
     found: Marked = {}
     for item, *mark in parts.get("marks", ()):
-        found[item] = (*found.get(item, ()), Mark(*mark))
+        found[item] = (*found.get(item, ()), WireMarker(*mark))
     return found
 
 
@@ -88,7 +88,7 @@ def section_json(
     return made
 
 
-def string_json(raw: str, parts: Sequence[Part], style: Style) -> dict[str, Json]:
+def string_json(raw: str, parts: Sequence[WirePart], style: Style) -> dict[str, Json]:
     """The skeleton of a section that is one string."""
     made: dict[str, Json] = {"form": STRING}
     if style.write(_words(pieces_of(parts))) != raw:

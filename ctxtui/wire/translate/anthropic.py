@@ -20,8 +20,8 @@ from ctxtui.wire.translate.turns import (
     TOOL,
     USER,
     Losses,
-    Part,
     Turn,
+    TurnPart,
     readable,
 )
 
@@ -31,7 +31,7 @@ OPENING: Final = "(The conversation begins with the assistant; what came before 
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
+def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
     messages: list[dict[str, Json]] = []
     for turn in turns:
@@ -65,7 +65,7 @@ def _is_compaction(message: dict[str, Json]) -> bool:
     return bool(message["content"][0].get("type") == "compaction")
 
 
-def _blocks(part: Part, role: str, same: bool, losses: Losses) -> Iterator[Json]:
+def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
     if part.what == TEXT:
         if not part.reading.text.strip():
             losses.note("empty text")
@@ -96,7 +96,7 @@ def _is_signed(value: Json) -> bool:
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 
-def _call(part: Part, same: bool, losses: Losses) -> Json:
+def _call(part: TurnPart, same: bool, losses: Losses) -> Json:
     if same and part.kind == "tool_use" and isinstance(part.value.get("input"), dict):
         return part.value
     given = arguments_value(part.reading)
@@ -108,7 +108,7 @@ def _call(part: Part, same: bool, losses: Losses) -> Json:
     return {"type": "tool_use", "id": _NO_NAME.sub("_", part.id), "name": name, "input": given}
 
 
-def _result(part: Part, losses: Losses) -> Json:
+def _result(part: TurnPart, losses: Losses) -> Json:
     texts = [{"type": "text", "text": part.reading.text}] if part.reading.text.strip() else []
     pictures = [block for media in part.reading.media if (block := for_anthropic(media, losses)) is not None]
     content: Json = [*texts, *pictures] if pictures else part.reading.text
@@ -117,7 +117,7 @@ def _result(part: Part, losses: Losses) -> Json:
     return {"type": "tool_result", "tool_use_id": _NO_NAME.sub("_", part.id), **told, **failed}
 
 
-def _media(part: Part, role: str, losses: Losses) -> Iterator[Json]:
+def _media(part: TurnPart, role: str, losses: Losses) -> Iterator[Json]:
     if part.reading.text.strip():
         yield {"type": "text", "text": part.reading.text}
     for media in part.reading.media:

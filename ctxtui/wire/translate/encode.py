@@ -15,9 +15,9 @@ from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate import anthropic, dropped_fields, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.translate.pairing import paired
-from ctxtui.wire.translate.turns import SYSTEM, Losses, Part, Turn, part_of, source_of, turns
+from ctxtui.wire.translate.turns import SYSTEM, Losses, Turn, TurnPart, part_of, source_of, turns
 
-_Write = Callable[[Sequence[Part], Sequence[Turn], bool, Losses], dict[str, Json]]
+_Write = Callable[[Sequence[TurnPart], Sequence[Turn], bool, Losses], dict[str, Json]]
 
 _WRITERS: Final[dict[str, _Write]] = {
     ANTHROPIC: anthropic.write,
@@ -67,7 +67,7 @@ def _missing(item: Item, losses: Losses) -> bool:
     return item.block.kind in (NOT_RECORDED, UNREADABLE)
 
 
-def _talk(items: Sequence[Item], keep: bool) -> tuple[list[Part], list[Turn]]:
+def _talk(items: Sequence[Item], keep: bool) -> tuple[list[TurnPart], list[Turn]]:
     """System texts and turns. Leading system messages count as system prompt, unless `keep` leaves them messages."""
     system = [part_of(item.block) for item in items if item.place.section == "system"]
     talk = turns([item for item in items if item.place.section == "messages"])

@@ -18,8 +18,8 @@ from ctxtui.wire.translate.turns import (
     TOOL,
     USER,
     Losses,
-    Part,
     Turn,
+    TurnPart,
     readable,
 )
 
@@ -27,7 +27,7 @@ _APART: Final = "\n\n"
 _SIGNED: Final = ("signature", "encrypted_content", "data")
 
 
-def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
+def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """``messages``, the system prompt first."""
     messages: list[Json] = []
     names: dict[str, str] = {}
@@ -49,7 +49,7 @@ def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Los
     return {"messages": messages}
 
 
-def _message(role: str, parts: Sequence[Part], losses: Losses) -> dict[str, Json]:
+def _message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, Json]:
     words: list[str] = []
     thoughts: list[str] = []
     pictures: list[str] = []
@@ -74,7 +74,7 @@ def _message(role: str, parts: Sequence[Part], losses: Losses) -> dict[str, Json
     return {**message, "images": pictures} if pictures else message
 
 
-def _think(part: Part, thoughts: list[str], losses: Losses) -> None:
+def _think(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
     """Plain thinking goes back; what a provider signed or enciphered is its own."""
     own = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
     if own or not part.reading.text:
@@ -83,14 +83,14 @@ def _think(part: Part, thoughts: list[str], losses: Losses) -> None:
         thoughts.append(part.reading.text)
 
 
-def _pictures(part: Part, losses: Losses) -> list[str]:
+def _pictures(part: TurnPart, losses: Losses) -> list[str]:
     held = [media.data for media in part.reading.media if media.data and is_image(media)]
     if len(held) < len(part.reading.media):
         losses.note("media that this dialect cannot hold", len(part.reading.media) - len(held))
     return held
 
 
-def _call(part: Part, losses: Losses) -> Json:
+def _call(part: TurnPart, losses: Losses) -> Json:
     given = arguments_value(part.reading)
     if not isinstance(given, dict):
         losses.note("free text as a tool's input (it stands under `input`)")
@@ -98,7 +98,7 @@ def _call(part: Part, losses: Losses) -> Json:
     return {"id": part.id, "function": {"name": part.reading.name, "arguments": given}}
 
 
-def _answer(part: Part, names: dict[str, str], losses: Losses) -> Json:
+def _answer(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
     if part.reading.media:
         losses.note("media in tool results", len(part.reading.media))
     if part.reading.is_error:

@@ -20,15 +20,15 @@ from ctxtui.wire.translate.turns import (
     TOOL,
     USER,
     Losses,
-    Part,
     Turn,
+    TurnPart,
     readable,
 )
 
 _REASONING: Final = "reasoning_content"
 
 
-def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
+def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """``messages``, the system prompt first. With `same`, blocks are Chat's own and stay verbatim."""
     messages: list[Json] = []
     first = _content(system, "system", same, losses)
@@ -47,7 +47,7 @@ def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Los
     return {"messages": messages}
 
 
-def _content(parts: Sequence[Part], role: str, same: bool, losses: Losses) -> Json:
+def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -> Json:
     """Words and pictures: a string where one text is all there is."""
     made: list[Json] = []
     for part in parts:
@@ -71,7 +71,7 @@ def _content(parts: Sequence[Part], role: str, same: bool, losses: Losses) -> Js
     return made[0]["text"] if plain else made
 
 
-def _media(part: Part, role: str, same: bool, losses: Losses) -> list[Json]:
+def _media(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json]:
     if same:
         return [part.value]
     made: list[Json] = [{"type": "text", "text": part.reading.text}] if part.reading.text else []
@@ -96,7 +96,7 @@ def _assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
     return message
 
 
-def _call(part: Part, same: bool) -> Json:
+def _call(part: TurnPart, same: bool) -> Json:
     if same and part.kind == "tool_call":
         return part.value
     given = part.reading.arguments or "{}"
@@ -107,7 +107,7 @@ def _call(part: Part, same: bool) -> Json:
     return {"id": part.id, "type": "function", "function": {"name": part.reading.name, "arguments": given}}
 
 
-def _answer(part: Part, losses: Losses) -> Json:
+def _answer(part: TurnPart, losses: Losses) -> Json:
     """A tool message. Its content is verbatim where it was one; Chat takes no pictures and no error flag there."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value

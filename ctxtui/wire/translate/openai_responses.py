@@ -18,15 +18,15 @@ from ctxtui.wire.translate.turns import (
     THINKING,
     USER,
     Losses,
-    Part,
     Turn,
+    TurnPart,
     readable,
 )
 
 _BETWEEN: Final = "\n\n"
 
 
-def write(system: Sequence[Part], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
+def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
     items: list[Json] = []
     free = {part.id for turn in turns for part in turn.parts if part.what == CALL and _is_free(part)}
@@ -66,7 +66,7 @@ def _message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
     return []
 
 
-def _content(part: Part, role: str, same: bool, losses: Losses) -> list[Json] | None:
+def _content(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json] | None:
     """What a part adds to a message; None where it is an item of its own."""
     if part.what == TEXT:
         if not part.reading.text:
@@ -90,7 +90,7 @@ def _content(part: Part, role: str, same: bool, losses: Losses) -> list[Json] | 
     return made + [one for media in part.reading.media if (one := for_responses(media, losses)) is not None]
 
 
-def _item(part: Part, same: bool, free: set[str], losses: Losses) -> list[Json]:
+def _item(part: TurnPart, same: bool, free: set[str], losses: Losses) -> list[Json]:
     if same:
         return [part.value]
     if part.what == THINKING:
@@ -104,19 +104,19 @@ def _item(part: Part, same: bool, free: set[str], losses: Losses) -> list[Json]:
     return []
 
 
-def _is_free(part: Part) -> bool:
+def _is_free(part: TurnPart) -> bool:
     """Whether a call's input is free text, which a custom tool takes, and no JSON object."""
     return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
 
 
-def _call(part: Part) -> Json:
+def _call(part: TurnPart) -> Json:
     name, given = part.reading.name, part.reading.arguments
     if _is_free(part):
         return {"type": "custom_tool_call", "call_id": part.id, "name": name, "input": given}
     return {"type": "function_call", "call_id": part.id, "name": name, "arguments": given or "{}"}
 
 
-def _result(part: Part, kind: str, losses: Losses) -> Json:
+def _result(part: TurnPart, kind: str, losses: Losses) -> Json:
     if part.reading.is_error:
         losses.note("error flags of tool results (their text stays)")
     pictures = [one for media in part.reading.media if (one := for_responses(media, losses)) is not None]

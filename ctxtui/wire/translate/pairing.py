@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, THINKING, TOOL, USER, Losses, Part, Turn
+from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, THINKING, TOOL, USER, Losses, Turn, TurnPart
 
 
 def paired(found: Sequence[Turn], losses: Losses) -> list[Turn]:
@@ -35,15 +35,15 @@ class _Pairs:
     """The answers of a conversation by the id of their call, handed out as the calls come."""
 
     def __init__(self, found: Sequence[Turn]) -> None:
-        self._waiting: dict[str, list[Part]] = {}
-        self._due: list[Part] = []
+        self._waiting: dict[str, list[TurnPart]] = {}
+        self._due: list[TurnPart] = []
         self._used: set[str] = set()
         for part in (part for turn in found for part in turn.parts if part.what == RESULT):
             self._waiting.setdefault(part.id, []).append(part)
 
-    def asked(self, turn: Turn, losses: Losses) -> list[Part]:
+    def asked(self, turn: Turn, losses: Losses) -> list[TurnPart]:
         """The parts of an assistant's turn that may stay; the answers to its calls become due."""
-        kept: list[Part] = []
+        kept: list[TurnPart] = []
         for part in turn.parts:
             if part.what == CALL and not self._waiting.get(part.id):
                 losses.note("tool calls without an answer")
@@ -83,7 +83,7 @@ def _end_with_words(made: Sequence[Turn], losses: Losses) -> None:
             turn.parts.pop()
 
 
-def _renamed(part: Part, id_: str) -> Part:
+def _renamed(part: TurnPart, id_: str) -> TurnPart:
     if part.id == id_:
         return part
     value = part.value

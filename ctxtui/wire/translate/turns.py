@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
-from ctxtui.core.block_content import Media, Reading, read, read_value
+from ctxtui.core.block_content import BlockContent, Media, read, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 
@@ -49,13 +49,13 @@ _HOMES: Final = {
 }
 
 
-class Part(NamedTuple):
+class TurnPart(NamedTuple):
     """One block of a turn: `what` it is to every dialect, and its own JSON `value`."""
 
     what: str
     kind: str
     value: Json
-    reading: Reading
+    reading: BlockContent
 
     @property
     def id(self) -> str:
@@ -68,7 +68,7 @@ class Turn:
     """What one side said without a break: `role` as the source has it, `side` is assistant, user or tool."""
 
     role: str
-    parts: list[Part] = field(default_factory=list)
+    parts: list[TurnPart] = field(default_factory=list)
 
     @property
     def side(self) -> str:
@@ -151,25 +151,25 @@ def turns(items: Sequence[Item]) -> list[Turn]:
     return found
 
 
-def part_of(block: Block) -> Part:
+def part_of(block: Block) -> TurnPart:
     """A block as a part."""
     value = block.value()
     reading = read_value(block.kind, value)
     # The calls of the time before tools, and Ollama's without id, are paired by the function's name.
     if block.kind in ("function_call", "tool_call") and not reading.call_id:
         reading = replace(reading, call_id=reading.name)
-    return Part(_KINDS.get(block.kind, OTHER), block.kind, value, reading)
+    return TurnPart(_KINDS.get(block.kind, OTHER), block.kind, value, reading)
 
 
-def readable(part: Part) -> str:
+def readable(part: TurnPart) -> str:
     """The words of a block that only its provider knows, where they stand for themselves; "" for others."""
     return part.reading.text if part.kind in _READABLE else ""
 
 
-def _answer(head: dict[str, Json], blocks: list[Block]) -> Part:
+def _answer(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
     """The part that a Chat tool message is: its content under the header's call id. `value` holds the blocks."""
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)
     id_ = head.get("tool_call_id") or head.get("name") or head.get("tool_name") or ""
-    return Part(RESULT, "tool message", blocks, Reading(text=text, call_id=str(id_), media=media))
+    return TurnPart(RESULT, "tool message", blocks, BlockContent(text=text, call_id=str(id_), media=media))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.analysis.cache.truncated_prompt import cut_prompt, fix_for, is_cut
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import Session
@@ -35,7 +35,7 @@ def test_the_oldest_messages_go_first_and_the_system_prompt_stays() -> None:
     items += [Item(block.text(f"{n} {words}"), Place("messages", "user")) for n in range(10)]
     head = tree.extend(ROOT, items)
     book = book_of(Session(tree))
-    running = Running(book, "m")
+    running = RunningTotals(book, "m")
     running.advance()
     whole = running.read(head, head)
     found = cut_prompt(tree, running, head, 0.1, whole // 2, 4096)

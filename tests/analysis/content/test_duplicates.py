@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, Repeats, standing
+from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, DuplicateFinder, standing
 from ctxtui.analysis.content.file_accesses import CHANGE, READ, WHOLE, Touch, touches
 from ctxtui.analysis.content.near_duplicates import contained, sketch
 from ctxtui.analysis.short_names import Names
-from ctxtui.core.block_content import Reading
+from ctxtui.core.block_content import BlockContent
 from ctxtui.core.tree import ROOT
 from tests.cases.sessions import Story, use
 
@@ -38,11 +38,11 @@ class Work:
 
     def found(self) -> dict[int, tuple[str, int]]:
         tree = self.story.session.tree
-        repeats = Repeats(tree, Names(tree), "/w")
+        repeats = DuplicateFinder(tree, Names(tree), "/w")
         for call in self.story.call("done").session.thread_calls():
             while not repeats.show(call.sent_head, 2):
                 pass
-        whole = Repeats(tree, Names(tree), "/w")
+        whole = DuplicateFinder(tree, Names(tree), "/w")
         whole.show(self.story.session.thread_calls()[-1].sent_head)
         assert whole.found == repeats.found
         return {one.node: (one.kind, one.other) for one in repeats.found.values()}
@@ -127,7 +127,7 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
     early = work.story.head
     work.do("Read", numbered(CODE), file_path="/w/a.py")
     tree = work.story.session.tree
-    repeats = Repeats(tree, Names(tree))
+    repeats = DuplicateFinder(tree, Names(tree))
     repeats.show(work.story.head)
     assert [one.node for one in standing(repeats.found, tree, work.story.head)] == [first]
     assert standing(repeats.found, tree, early) == [] == standing(repeats.found, tree, ROOT)
@@ -153,7 +153,7 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
     ],
 )  # fmt: skip
 def test_calls_tell_what_they_touch(name: str, arguments: str, wanted: list[Touch]) -> None:
-    assert list(touches(Reading(name=name, arguments=arguments), "/w")) == wanted
+    assert list(touches(BlockContent(name=name, arguments=arguments), "/w")) == wanted
 
 
 def test_sketches_find_texts_within_texts() -> None:

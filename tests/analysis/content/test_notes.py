@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content.notes import Standing, standing, target_of
+from ctxtui.analysis.content.notes import PlacedNote, standing, target_of
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.edit import Target
@@ -45,7 +45,7 @@ def test_notes_are_in_the_order_of_the_calls_and_lost_ones_last() -> None:
     made = standing(session, notes)
     assert [one.note.call for one in made.order][: len(ids)] == ids
     assert [one.found for one in made.order] == [True] * len(ids) + [False] * 2
-    assert made.order[-1] in (Standing(notes[0]), Standing(notes[-1]))
+    assert made.order[-1] in (PlacedNote(notes[0]), PlacedNote(notes[-1]))
     assert set(made.calls) == set(ids)
 
 

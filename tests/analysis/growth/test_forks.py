@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.growth.forks import CONTINUED, Line, Origin, lines, origin_from, origin_of
+from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
 from ctxtui.core.session import Happened, Session
 from tests.cases.sessions import Story, compacted, every_category, with_subagents
 
@@ -25,9 +25,9 @@ def branched() -> Session:
 
 def test_a_thread_that_goes_back_has_a_line_for_each_time() -> None:
     assert lines(branched()) == [
-        Line(1, 3, 0, "begin"),
-        Line(4, 5, 1, "another way"),
-        Line(6, 6, 3, "back on the main road"),
+        CallRange(1, 3, 0, "begin"),
+        CallRange(4, 5, 1, "another way"),
+        CallRange(6, 6, 3, "back on the main road"),
     ]
 
 
@@ -40,7 +40,7 @@ def test_what_only_goes_on_or_is_rewritten_is_one_line(make) -> None:  # type: i
 
 
 def test_where_a_session_comes_from_is_read_back_and_nothing_else_is() -> None:
-    origin = Origin("chat-1", "/some/where.jsonl", "main", 7)
+    origin = ForkOrigin("chat-1", "/some/where.jsonl", "main", 7)
     session = Session()
     assert origin_of(session) is None
     session.fold([Happened(CONTINUED, origin.text), Happened("api error", "no")])

@@ -11,7 +11,7 @@ from ctxtui.analysis.labels.figures import label_figures, segment_figures, segme
 from ctxtui.analysis.labels.labelling import Labelling, words
 from ctxtui.analysis.labels.rules import parse_rule
 from ctxtui.analysis.labels.segments import UNLABELLED, Segment
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
@@ -80,7 +80,7 @@ def test_segments_sum_to_blocks_and_categories_to_the_total(script: Script, step
         pass
     whole.advance()
     plain.advance()
-    running = Running(book, MODEL)
+    running = RunningTotals(book, MODEL)
     running.advance()
     for call in script.session.thread_calls():
         got = figures(book, call)

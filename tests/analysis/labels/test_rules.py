@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxtui.analysis.labels.labelling import Labelling, words
 from ctxtui.analysis.labels.match import Match, matches
 from ctxtui.analysis.labels.rules import parse_rule
-from ctxtui.analysis.labels.segments import Piece, cut
+from ctxtui.analysis.labels.segments import LabelledSpan, cut
 from ctxtui.core import block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
@@ -138,19 +138,19 @@ def test_pieces_are_the_text_and_every_finding_begins_once(spans: list[tuple[int
 
 def test_the_inner_finding_has_the_text_and_an_empty_outer_one_still_counts() -> None:
     assert cut(10, [Match(2, 8, 0), Match(4, 6, 1)]) == [
-        Piece(0, 2, -1, 0),
-        Piece(2, 4, 0, 1),
-        Piece(4, 6, 1, 1),
-        Piece(6, 8, 0, 0),
-        Piece(8, 10, -1, 0),
+        LabelledSpan(0, 2, -1, 0),
+        LabelledSpan(2, 4, 0, 1),
+        LabelledSpan(4, 6, 1, 1),
+        LabelledSpan(6, 8, 0, 0),
+        LabelledSpan(8, 10, -1, 0),
     ]
     assert cut(4, [Match(0, 4, 0), Match(0, 2, 1), Match(2, 4, 1)]) == [
-        Piece(0, 2, 1, 1),
-        Piece(2, 4, 1, 1),
-        Piece(4, 4, 0, 1),
+        LabelledSpan(0, 2, 1, 1),
+        LabelledSpan(2, 4, 1, 1),
+        LabelledSpan(4, 4, 0, 1),
     ]
-    assert cut(4, [Match(0, 4, 2), Match(0, 4, 1)]) == [Piece(0, 4, 1, 1)]
-    assert cut(6, [Match(0, 4, 0), Match(2, 6, 1)]) == [Piece(0, 2, 0, 1), Piece(2, 6, 1, 1)]
+    assert cut(4, [Match(0, 4, 2), Match(0, 4, 1)]) == [LabelledSpan(0, 4, 1, 1)]
+    assert cut(6, [Match(0, 4, 0), Match(2, 6, 1)]) == [LabelledSpan(0, 2, 0, 1), LabelledSpan(2, 6, 1, 1)]
 
 
 @pytest.mark.parametrize(

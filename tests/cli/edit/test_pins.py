@@ -14,7 +14,7 @@ from ctxtui.core.edit import PIN, make
 from ctxtui.core.errors import Malformed
 from ctxtui.curation.context import Context
 from ctxtui.services.config.config import load
-from ctxtui.services.editing.overlay import Overlays
+from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.pins import command, hooked
 from ctxtui.services.recordings.open import load as open_file
 from tests.cases.claude_code import Script, text
@@ -37,7 +37,7 @@ def pin(recording: Path) -> None:
     """Pin the first thing that was said, as the inspector does."""
     settings = load(cwd=recording.parent).settings
     loaded = open_file(recording)
-    overlays = Overlays(loaded, settings)
+    overlays = SessionEdits(loaded, settings)
     context = Context(loaded.session.tree, loaded.session.threads["main"].tip)
     at = next(n for n, item in enumerate(context.items) if b"ledger" in item.block.body and item.block.kind == "text")
     overlay = overlays.of("main")

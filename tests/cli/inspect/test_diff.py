@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.cli.inspect.diff import Context, named
+from ctxtui.cli.inspect.diff import NamedContext, named
 from tests.cli.conftest import Run
 from tests.services.lookalike import claude_code
 
@@ -62,23 +62,23 @@ def test_two_sessions_are_compared_by_what_they_say(ctxtui: Run, recording: Path
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("a.jsonl", Context("a.jsonl")),
-        ("a.jsonl@12", Context("a.jsonl", "", 12)),
-        ("0f3a#7", Context("0f3a", "", 7)),
-        ("a@b.jsonl@agent-1:3", Context("a@b.jsonl", "agent-1", 3)),
-        ("a.jsonl@agent-1:", Context("a.jsonl", "agent-1", 0)),
-        ("@4", Context("", "", 4)),
-        ("me@home.jsonl", Context("me@home.jsonl")),
+        ("a.jsonl", NamedContext("a.jsonl")),
+        ("a.jsonl@12", NamedContext("a.jsonl", "", 12)),
+        ("0f3a#7", NamedContext("0f3a", "", 7)),
+        ("a@b.jsonl@agent-1:3", NamedContext("a@b.jsonl", "agent-1", 3)),
+        ("a.jsonl@agent-1:", NamedContext("a.jsonl", "agent-1", 0)),
+        ("@4", NamedContext("", "", 4)),
+        ("me@home.jsonl", NamedContext("me@home.jsonl")),
     ],
 )
-def test_a_name_may_carry_its_call(text: str, meant: Context) -> None:
+def test_a_name_may_carry_its_call(text: str, meant: NamedContext) -> None:
     assert named(text) == meant
 
 
 def test_a_file_of_that_very_name_goes_first(tmp_path: Path) -> None:
     path = tmp_path / "odd@3"
     path.write_text("{}")
-    assert named(str(path)) == Context(str(path))
+    assert named(str(path)) == NamedContext(str(path))
 
 
 def test_a_fault_is_not_mistaken_for_a_difference(

@@ -20,7 +20,7 @@ from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.policies.policy import Step, run, run_all
 from ctxtui.curation.policies.profile import parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline.anthropic.signature import signed
 from ctxtui.services.config.package_data import model_table
@@ -54,9 +54,9 @@ def count(block: Block) -> int:
     return 3 if block.kind == HEADER else 4 + len(block.body) // 4
 
 
-def situation_of(context: Context, log: Any = (), **more: Any) -> Situation:
+def situation_of(context: Context, log: Any = (), **more: Any) -> PolicyContext:
     items = context.items
-    return Situation(context, tuple(log), lambda position: count(items[position].block), count, **more)
+    return PolicyContext(context, tuple(log), lambda position: count(items[position].block), count, **more)
 
 
 def some_pins(rng: Random, context: Context) -> list[Edit]:

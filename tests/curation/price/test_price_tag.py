@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ctxtui.analysis.cache.prompts import message_before
-from ctxtui.cache.prefix_key import Prefixes, Spot
+from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
 from ctxtui.cache.prefix_seed import seed
-from ctxtui.cache.prompt import Prompt, prompt
+from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.prompt_facts import PromptFacts
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.simulate import Simulator
@@ -26,7 +26,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.price.dependence import Literals, reattached
-from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, Asked, PriceTag, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.curation.provider_rules import rules_for
@@ -111,11 +111,11 @@ class Scene:
         life, before = self.rules.seconds(self.rules.life), message_before(tree, head)
         return [(node, life, ends) for node, ends in ((before, 2), (head, 1)) if node != ROOT]
 
-    def ask(self, head: int, marks: Sequence[tuple[int, float, int]]) -> Prompt:
+    def ask(self, head: int, marks: Sequence[tuple[int, float, int]]) -> CachedPrompt:
         tokens = lengths(self.context.tree, head, self.rules.strips)
         return prompt(self.prefixes, self.rules, self.seed, head, tokens, marks)
 
-    def exact(self, applied: Applied, tree: Tree | None = None, had: dict[int, float] | None = None) -> Prompt:
+    def exact(self, applied: Applied, tree: Tree | None = None, had: dict[int, float] | None = None) -> CachedPrompt:
         """The staged request, every block of it, in a tree of its own or in `tree`; `had` are the lifetimes of markers
         that stand at a block, by raw node."""
         tree = Tree() if tree is None else tree
@@ -138,7 +138,7 @@ class Scene:
         prefixes = self.prefixes if tree is self.context.tree else Prefixes(tree)
         return prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
 
-    def earlier(self, node: int) -> list[Spot]:
+    def earlier(self, node: int) -> list[PrefixEnd]:
         """The places of the request that ended at `node`."""
         return list(self.ask(node, []).last.back())[::-1]
 
@@ -151,21 +151,21 @@ class Scene:
         """The node at which the path of `applied` ends."""
         return self.context.tree.extend(ROOT, leaving(applied))
 
-    def asked(self) -> Asked:
-        return Asked(self.simulator, self.base, charge_of(self.model), self.now)
+    def asked(self) -> PriceQuestion:
+        return PriceQuestion(self.simulator, self.base, charge_of(self.model), self.now)
 
 
-def front_of(context: Context, base: Prompt) -> Front:
+def front_of(context: Context, base: CachedPrompt) -> Front:
     """The front of a request without edits."""
     return Front(apply(context, []), trail_of(base), SentPath(context))
 
 
-def outcome(simulator: Simulator, one: Prompt, at: float) -> tuple[Any, ...]:
+def outcome(simulator: Simulator, one: CachedPrompt, at: float) -> tuple[Any, ...]:
     found = simulator.ask(one, at)
     return found.read, found.writes, found.fresh, found.total
 
 
-def alike(scene: Scene, derived: Prompt, exact: Prompt, number: int) -> None:
+def alike(scene: Scene, derived: CachedPrompt, exact: CachedPrompt, number: int) -> None:
     """Both cost the same, whenever they are sent, and so does what is sent next."""
     for pause in (0.0, 100.0, 400.0, 4000.0):
         at = scene.now + pause
@@ -272,7 +272,7 @@ def tag_of(scene: Scene, *log: Any, now: float | None = None) -> PriceTag:
     after = apply(scene.context, log, rules_for("anthropic", scene.card))
     literals = Literals(scene.context)
     literals.advance()
-    asked = Asked(scene.simulator, scene.base, charge_of(scene.model), scene.now if now is None else now)
+    asked = PriceQuestion(scene.simulator, scene.base, charge_of(scene.model), scene.now if now is None else now)
     return price_tag(apply(scene.context, []), after, asked, scene.count, literals)
 
 
@@ -360,7 +360,7 @@ def test_what_another_marker_keeps_is_not_broken() -> None:
     edit = make(DROP, [scene.context.target(result(scene, 0))])
     after = apply(scene.context, [edit], rules_for("anthropic", scene.card))
     last = max(until for until, _, _ in scene.simulator._engines["anthropic"].entries.values())  # type: ignore[attr-defined]
-    bare = Asked(scene.simulator, scene.base, charge_of(scene.model), last - 200)
+    bare = PriceQuestion(scene.simulator, scene.base, charge_of(scene.model), last - 200)
     warm, cold = 5_000, 2_000
     kept = replace(bare, floors=(warm, cold))
     scene.simulator._engines["anthropic"].entries = {  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from urllib import request
 import openai
 import pytest
 
-from ctxtui.offline import Running, Server, offline
+from ctxtui.offline import RunningProvider, Server, offline
 from ctxtui.offline.local.servers import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, LocalModel
 from ctxtui.providers.local_servers import look_at
 from ctxtui.wire.registry import DIALECTS
@@ -24,13 +24,13 @@ def server(kind: str) -> Server:
     return Server(local=Local(kind, MODELS))
 
 
-def call(running: Running, path: str, body: Any = None) -> Any:
+def call(running: RunningProvider, path: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     with request.urlopen(request.Request(running.url + path, data), timeout=5) as answer:
         return json.load(answer)
 
 
-def lines(running: Running, body: Any) -> Response:
+def lines(running: RunningProvider, body: Any) -> Response:
     with request.urlopen(request.Request(running.url + "/api/chat", json.dumps(body).encode()), timeout=5) as answer:
         assert answer.headers["content-type"] == "application/x-ndjson"
         reader = DIALECTS["ollama_chat"].stream_reader()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.agent.conversation import Opening, begin
+from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.tree import Tree
@@ -16,7 +16,7 @@ from ctxtui.offline.anthropic import validate
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.continue_from import past_of
-from ctxtui.services.chat.model_choice import Partner, params_for
+from ctxtui.services.chat.model_choice import ChatModel, params_for
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.settings import Settings
 
@@ -27,9 +27,9 @@ STRICT = {"anthropic": validate, "openai_chat": validate_chat, "openai_responses
 def refused(path: Path, dialect: str, number: int = 0) -> list[str]:
     """What the provider would say to a chat that goes on from a recording."""
     past = past_of(str(path), "", number, Settings(), path.parent)
-    params = params_for(Partner(Endpoint("openai", dialect), MODELS[dialect]), 1000)
+    params = params_for(ChatModel(Endpoint("openai", dialect), MODELS[dialect]), 1000)
     tools = [tool.definition() for tool in TOOLS]
-    talk = begin(Tree(), Opening(dialect, params, tools, past.system or "You help.", past.before))
+    talk = begin(Tree(), ConversationStart(dialect, params, tools, past.system or "You help.", past.before))
     talk.say("go on")
     body = json.loads(talk.draft().body)
     return [str(one) for one in check(dialect, body)] + [one.message for one in STRICT[dialect].refusals(body)]

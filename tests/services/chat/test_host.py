@@ -12,10 +12,10 @@ from aiohttp import web
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
-from ctxtui.agent.turn import Phase
+from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
-from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.wire import registry
@@ -95,8 +95,8 @@ PART = answer("m1", text("a long story that is told"), use("t1", "read_file", pa
 async def test_an_interrupt_keeps_what_came_and_stays_legal(tmp_path: Path) -> None:
     part = PART[: PART.index(b"read_file") + 300]
     async with provider([hanging(part), answer("m2", text("yes"))]) as server, chat(server, tmp_path) as made:
-        made.host.feed(ev.Said("tell"))
-        await made.until(lambda: len(made.moments(mo.Heard)) > 0)
+        made.host.feed(ev.UserSaid("tell"))
+        await made.until(lambda: len(made.moments(mo.PieceReceived)) > 0)
         await asyncio.sleep(0.05)
         made.host.feed(ev.Interrupted())
         await made.rest()
@@ -111,8 +111,8 @@ async def test_an_interrupt_keeps_what_came_and_stays_legal(tmp_path: Path) -> N
 async def test_hold_inspect_release(tmp_path: Path) -> None:
     async with provider([answer("m1", text("ok"))]) as server, chat(server, tmp_path) as made:
         made.host.feed(ev.HoldNext())
-        made.host.feed(ev.Said("hi"))
-        await made.until(lambda: made.phase == Phase.HELD)
+        made.host.feed(ev.UserSaid("hi"))
+        await made.until(lambda: made.phase == TurnPhase.HELD)
         (draft,) = [one.draft for one in made.moments(mo.Drafted)]
         assert not server.bodies
         made.host.feed(ev.Released())
@@ -127,18 +127,18 @@ async def test_a_rule_holds(tmp_path: Path) -> None:
             return "over 10 tokens"
 
         made.host.judge = rule
-        made.host.feed(ev.Said("hi"))
-        await made.until(lambda: made.phase == Phase.HELD)
-        assert made.moments(mo.Held)[-1].reason == "over 10 tokens"
+        made.host.feed(ev.UserSaid("hi"))
+        await made.until(lambda: made.phase == TurnPhase.HELD)
+        assert made.moments(mo.RequestHeld)[-1].reason == "over 10 tokens"
 
 
 async def test_a_write_waits_for_leave(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chat(server, tmp_path) as made:
-        made.host.feed(ev.Said("write"))
+        made.host.feed(ev.UserSaid("write"))
         await made.until(lambda: bool(made.moments(mo.LeaveAsked)))
         assert not (tmp_path / "work" / "new.txt").exists()
-        made.host.feed(ev.Permitted("t1", ev.Leave.ONCE))
+        made.host.feed(ev.Permitted("t1", ev.ToolLeave.ONCE))
         await made.rest()
         assert (tmp_path / "work" / "new.txt").read_text() == "x"
 
@@ -165,12 +165,12 @@ async def test_a_chat_goes_on_where_it_was(tmp_path: Path) -> None:
             await made.say("one")
             made.host.keep_draft("half a thou")
             id_ = made.host.session.about.id
-        async with chat(server, tmp_path, Wish(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
             assert made.host.recovered.draft == "half a thou"
             await made.say("two")
             assert len(made.host.session.calls) == 2
         assert server.bodies[1][: server.bodies[0].rindex(b"]")] == server.bodies[0][: server.bodies[0].rindex(b"]")]
-        async with chat(server, tmp_path, Wish(name=id_, call=1)) as made:
+        async with chat(server, tmp_path, ModelChoice(name=id_, call=1)) as made:
             await made.say("other")
             assert made.host.session.about.id != id_ and len(made.host.session.calls) == 1
         assert [m["content"][0]["text"] for m in json.loads(server.bodies[2])["messages"]] == ["one", "first", "other"]
@@ -182,8 +182,8 @@ async def test_what_was_in_flight_comes_back(tmp_path: Path) -> None:
     async with provider([answer("m0", text("zero")), hanging(part), answer("m2", text("yes"))]) as server:
         async with chat(server, tmp_path) as made:
             await made.say("zero")
-            made.host.feed(ev.Said("tell"))
-            await made.until(lambda: len(made.moments(mo.Heard)) > 3)
+            made.host.feed(ev.UserSaid("tell"))
+            await made.until(lambda: len(made.moments(mo.PieceReceived)) > 3)
             await asyncio.sleep(0.1)
             writer = made.host.writer
             assert writer is not None and writer.wait(5)
@@ -196,7 +196,7 @@ async def test_what_was_in_flight_comes_back(tmp_path: Path) -> None:
                 store.backup(copy / "ctxtui.db")
         (tmp_path / "home" / "ctxtui.db").unlink()
         (copy / "ctxtui.db").rename(database(tmp_path))
-        async with chat(server, tmp_path, Wish(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
             found = made.host.recovered
             assert found.partial is not None and found.partial.id == "m1"
             assert "m1" in made.host.session.calls

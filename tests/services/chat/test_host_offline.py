@@ -14,11 +14,11 @@ from ctxtui.core.edit import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline
-from ctxtui.offline.http.hosting import Running
+from ctxtui.offline.http.hosting import RunningProvider
 from ctxtui.offline.local.servers import Local, LocalModel
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import Wish
-from ctxtui.services.editing.overlay import Overlay
+from ctxtui.services.chat.model_choice import ModelChoice
+from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.services.chatting import Chat, config
@@ -46,7 +46,7 @@ def desk(tmp_path: Path) -> Path:
 async def test_every_dialect_through_its_sdk(tmp_path: Path, provider: str) -> None:
     with offline() as running:
         url = running.url if provider == "anthropic" else running.openai_url
-        wish = Wish(provider, "offline", url)
+        wish = ModelChoice(provider, "offline", url)
         made = await held(Host(wish, config(tmp_path), desk(tmp_path)), "read a.txt and list .")
         session = made.host.session
         calls = session.thread_calls(MAIN)
@@ -68,13 +68,13 @@ async def test_every_dialect_through_its_sdk(tmp_path: Path, provider: str) -> N
 async def test_the_provider_counts_what_it_then_reports(tmp_path: Path, provider: str) -> None:
     with offline() as running:
         url = running.url if provider == "anthropic" else running.openai_url
-        host = Host(Wish(provider, "offline", url), config(tmp_path), desk(tmp_path))
+        host = Host(ModelChoice(provider, "offline", url), config(tmp_path), desk(tmp_path))
         await asyncio.to_thread(host.open)
         made = Chat(host)
         await host.begin(made.heard, lambda call: None, lambda: None)
         host.feed(ev.HoldNext())
-        host.feed(ev.Said("hello"))
-        await made.until(lambda: bool(made.moments(mo.Held)))
+        host.feed(ev.UserSaid("hello"))
+        await made.until(lambda: bool(made.moments(mo.RequestHeld)))
         exact = await host.counted(made.moments(mo.Drafted)[-1].draft)
         host.feed(ev.Released())
         await made.rest()
@@ -86,7 +86,7 @@ async def test_the_provider_counts_what_it_then_reports(tmp_path: Path, provider
 @pytest.mark.parametrize("kind", ["ollama", "llama.cpp", "vllm", "lm studio"])
 async def test_local_servers(tmp_path: Path, kind: str) -> None:
     with offline(Server(local=Local(kind, (LocalModel(window=8192),)))) as running:
-        wish = Wish("", "", running.url if kind == "ollama" else running.openai_url)
+        wish = ModelChoice("", "", running.url if kind == "ollama" else running.openai_url)
         host = Host(wish, config(tmp_path, answer_tokens=512), desk(tmp_path))
         made = await held(host, "read a.txt")
         partner = host.partner
@@ -96,11 +96,11 @@ async def test_local_servers(tmp_path: Path, kind: str) -> None:
         assert b"xyzzy" in answers
 
 
-async def editable(running: Running, tmp_path: Path) -> tuple[Chat, Overlay]:
+async def editable(running: RunningProvider, tmp_path: Path) -> tuple[Chat, ThreadEdits]:
     """A chat that has read a file, and its edits."""
-    host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
+    host = Host(ModelChoice("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))
     await asyncio.to_thread(host.open)
-    made, overlay = Chat(host), Overlay()
+    made, overlay = Chat(host), ThreadEdits()
     host.overlay = lambda: overlay
     await host.begin(made.heard, lambda call: None, lambda: None)
     await made.say("read a.txt")
@@ -134,7 +134,7 @@ async def test_applied_edits_are_what_leaves_and_the_originals_stay(tmp_path: Pa
         assert await host.close()
 
 
-def bodies(running: Running) -> list[bytes]:
+def bodies(running: RunningProvider) -> list[bytes]:
     """The requests so far."""
     return [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body]
 
@@ -146,8 +146,8 @@ async def test_armed_policies_work_before_each_request_and_externalized_content_
     with offline() as running:
         settings = config(tmp_path)
         changed = replace(settings, settings=replace(settings.settings, profile="lean.toml"))
-        host = Host(Wish("anthropic", "offline", running.url), changed, work)
-        overlay = Overlay()
+        host = Host(ModelChoice("anthropic", "offline", running.url), changed, work)
+        overlay = ThreadEdits()
         host.overlay = lambda: overlay
         await held(host, "read large.txt")
         assert [seen.rule for seen in running.server.seen if seen.rule] == [], "nothing was refused"
@@ -163,8 +163,8 @@ async def test_what_is_applied_while_a_request_is_held_leaves_with_it(tmp_path: 
         made, overlay = await editable(running, tmp_path)
         host = made.host
         host.feed(ev.HoldNext())
-        host.feed(ev.Said("and now?"))
-        await made.until(lambda: bool(made.moments(mo.Held)))
+        host.feed(ev.UserSaid("and now?"))
+        await made.until(lambda: bool(made.moments(mo.RequestHeld)))
         session = host.session
         context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
         result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")

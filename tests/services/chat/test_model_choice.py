@@ -12,7 +12,7 @@ from ctxtui.providers.endpoint import Endpoint
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat import model_choice as partners
 from ctxtui.services.chat.context_window import told_by, windowed
-from ctxtui.services.chat.model_choice import Partner, Wish, choose, params_for, refined
+from ctxtui.services.chat.model_choice import ChatModel, ModelChoice, choose, params_for, refined
 from ctxtui.services.config.config import Config, load
 from tests.providers.served import served
 from tests.providers.test_local import LLAMA_CPP, OLLAMA, VLLM
@@ -36,16 +36,16 @@ def no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "wish, env, name, model",
     [
-        (Wish(), KEYS, "anthropic", "claude-sonnet-5-5"),
-        (Wish(), {"OPENAI_API_KEY": "o"}, "openai", "gpt-6.1-terra"),
-        (Wish(model="gpt-5.4"), KEYS, "openai", "gpt-5.4"),
-        (Wish(model="claude-opus-5-5"), KEYS, "anthropic", "claude-opus-5-5"),
-        (Wish(provider="openai-chat"), KEYS, "openai", "gpt-6.1-terra"),
-        (Wish(), {}, "offline", "offline"),
-        (Wish(provider="offline"), KEYS, "offline", "offline"),
+        (ModelChoice(), KEYS, "anthropic", "claude-sonnet-5-5"),
+        (ModelChoice(), {"OPENAI_API_KEY": "o"}, "openai", "gpt-6.1-terra"),
+        (ModelChoice(model="gpt-5.4"), KEYS, "openai", "gpt-5.4"),
+        (ModelChoice(model="claude-opus-5-5"), KEYS, "anthropic", "claude-opus-5-5"),
+        (ModelChoice(provider="openai-chat"), KEYS, "openai", "gpt-6.1-terra"),
+        (ModelChoice(), {}, "offline", "offline"),
+        (ModelChoice(provider="offline"), KEYS, "offline", "offline"),
     ],
 )
-async def test_what_is_chosen(tmp_path: Path, wish: Wish, env: dict[str, str], name: str, model: str) -> None:
+async def test_what_is_chosen(tmp_path: Path, wish: ModelChoice, env: dict[str, str], name: str, model: str) -> None:
     found = await choose(wish, config(tmp_path), env)
     assert (found.endpoint.name, found.model) == (name, model)
     assert found.window > 0
@@ -54,14 +54,16 @@ async def test_what_is_chosen(tmp_path: Path, wish: Wish, env: dict[str, str], n
 @pytest.mark.parametrize(
     "wish, env, said",
     [
-        (Wish(provider="anthropic"), {}, "ANTHROPIC_API_KEY"),
-        (Wish(provider="ollama"), {}, "does not answer"),
-        (Wish(provider="nobody"), {}, "there are anthropic"),
-        (Wish(model="claude-opus-5-5"), {}, "no key"),
-        (Wish(base_url="http://127.0.0.1:1/v1"), {}, "--model"),
+        (ModelChoice(provider="anthropic"), {}, "ANTHROPIC_API_KEY"),
+        (ModelChoice(provider="ollama"), {}, "does not answer"),
+        (ModelChoice(provider="nobody"), {}, "there are anthropic"),
+        (ModelChoice(model="claude-opus-5-5"), {}, "no key"),
+        (ModelChoice(base_url="http://127.0.0.1:1/v1"), {}, "--model"),
     ],
 )
-async def test_what_is_not_there_says_the_way_out(tmp_path: Path, wish: Wish, env: dict[str, str], said: str) -> None:
+async def test_what_is_not_there_says_the_way_out(
+    tmp_path: Path, wish: ModelChoice, env: dict[str, str], said: str
+) -> None:
     with pytest.raises(CtxtuiError) as caught:
         await choose(wish, config(tmp_path), env)
     assert said in str(caught.value)
@@ -70,36 +72,36 @@ async def test_what_is_not_there_says_the_way_out(tmp_path: Path, wish: Wish, en
 
 async def test_settings_choose_and_flags_win(tmp_path: Path) -> None:
     made = config(tmp_path, 'model = "claude-haiku-5-5"\n')
-    assert (await choose(Wish(), made, KEYS)).model == "claude-haiku-5-5"
-    assert (await choose(Wish(model="gpt-5.4"), made, KEYS)).model == "gpt-5.4"
+    assert (await choose(ModelChoice(), made, KEYS)).model == "claude-haiku-5-5"
+    assert (await choose(ModelChoice(model="gpt-5.4"), made, KEYS)).model == "gpt-5.4"
 
 
 @pytest.mark.parametrize("routes, kind, window", [(LLAMA_CPP, "llama.cpp", 8192), (VLLM, "vllm", 16384)])
 async def test_a_server_by_its_address(tmp_path: Path, routes: dict[str, Any], kind: str, window: int) -> None:
     async with served(routes) as server:
-        found = await choose(Wish(base_url=f"{server.root}/v1"), config(tmp_path), {})
+        found = await choose(ModelChoice(base_url=f"{server.root}/v1"), config(tmp_path), {})
     assert (found.endpoint.kind, found.window, found.endpoint.local) == (kind, window, True)
 
 
 async def test_ollama_by_its_address_is_spoken_to_in_its_own_dialect(tmp_path: Path) -> None:
     async with served({**OLLAMA, "/v1/models": {"data": [{"id": "warm:7b", "owned_by": "library"}]}}) as server:
-        found = await choose(Wish(base_url=server.root), config(tmp_path), {})
+        found = await choose(ModelChoice(base_url=server.root), config(tmp_path), {})
         assert (found.endpoint.dialect, found.model, found.window) == ("ollama_chat", "warm:7b", 8192)
-        under_v1 = await choose(Wish(base_url=f"{server.root}/v1"), config(tmp_path), {})
+        under_v1 = await choose(ModelChoice(base_url=f"{server.root}/v1"), config(tmp_path), {})
         assert under_v1.endpoint.dialect == "openai_chat"
 
 
 def test_a_window_above_the_models_own_names_file_value_maximum_and_fix(tmp_path: Path) -> None:
     made = config(tmp_path, 'theme = "dark"\n[windows]\n"claude-opus-4-5" = 500000\n')
     with pytest.raises(BadConfig) as caught:
-        windowed(Partner(Endpoint("anthropic", "anthropic"), "claude-opus-4-5"), made)
+        windowed(ChatModel(Endpoint("anthropic", "anthropic"), "claude-opus-4-5"), made)
     said = str(caught.value)
     assert "ctxtui.toml:" in said and "500,000" in said and "200,000" in said and "set it to 200000 or less" in said
 
 
 def test_the_window_in_force(tmp_path: Path) -> None:
     small = config(tmp_path, '[windows]\n"tiny" = 2000\n')
-    local = Partner(Endpoint("llama.cpp", "openai_chat", local=True), "tiny", 4096, "llama.cpp")
+    local = ChatModel(Endpoint("llama.cpp", "openai_chat", local=True), "tiny", 4096, "llama.cpp")
     assert windowed(local, small).window == 2000
     assert windowed(local, config(tmp_path)).window == 4096
     assert params_for(local, 8192)["max_tokens"] == 1024, "a small window keeps room for what is asked"
@@ -117,14 +119,16 @@ def test_the_window_in_force(tmp_path: Path) -> None:
     ],
 )
 def test_a_refusal_tells_the_window_of_a_server_that_does_not(tmp_path: Path, error: str, window: int) -> None:
-    silent = windowed(Partner(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), config(tmp_path))
+    silent = windowed(
+        ChatModel(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), config(tmp_path)
+    )
     assert (silent.window, silent.origin) == (4096, "assumed: the server does not tell")
     partner, told = told_by(silent, error, config(tmp_path))
     if window:
         assert (partner.window, partner.origin) == (window, "the server's refusal") and "--n_ctx" in told
     else:
         assert (partner, told) == (silent, error)
-    hosted = Partner(Endpoint("openai", "openai_chat"), "m")
+    hosted = ChatModel(Endpoint("openai", "openai_chat"), "m")
     assert told_by(hosted, error, config(tmp_path)) == (hosted, error), "a provider's window is not the user's to set"
     larger = config(tmp_path, '[windows]\n"m" = 9000\n')
     assert windowed(silent, larger).window == 9000, "what is only assumed does not bound the user's word"
@@ -132,7 +136,7 @@ def test_a_refusal_tells_the_window_of_a_server_that_does_not(tmp_path: Path, er
 
 def test_a_refusal_under_settings_that_ask_for_more_says_so_and_holds(tmp_path: Path) -> None:
     for settings in (config(tmp_path, '[windows]\n"m" = 8000\n'), config(tmp_path, "", "answer_tokens=4000")):
-        silent = windowed(Partner(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), settings)
+        silent = windowed(ChatModel(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), settings)
         partner, told = told_by(silent, "This model's maximum context length is 2048 tokens.", settings)
         assert partner.window == 2048 and "--n_ctx" in told and "2,048 tokens" in told
 
@@ -141,7 +145,7 @@ async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -
     listed = {"data": [{"id": "claude-x", "max_input_tokens": 300_000, "max_tokens": 2000}, {"id": "claude-y"}]}
     async with served({"/v1/models": listed}) as server:
         line = SdkLine(Endpoint("anthropic", "anthropic", server.root, "k"))
-        found = await refined(Partner(line.endpoint, "claude-x"), line, config(tmp_path))
+        found = await refined(ChatModel(line.endpoint, "claude-x"), line, config(tmp_path))
         await line.close()
     assert (found.window, found.origin, found.models) == (300_000, "anthropic", ("claude-x", "claude-y"))
     assert params_for(found, 8192)["max_tokens"] == 2000

@@ -19,17 +19,19 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline import offline
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
-from ctxtui.services.chat.model_choice import Partner, Wish
-from ctxtui.services.chat.model_summary import Part, partner_for, request, wish_for, written
+from ctxtui.services.chat.model_choice import ChatModel, ModelChoice
+from ctxtui.services.chat.model_summary import SummaryPart, partner_for, request, wish_for, written
 from ctxtui.services.editing.edited_context import Ready
 from tests.analysis.cache.test_audit import Talk
 from tests.curation.price.test_price_tag import long_talk, result
 from tests.services.chatting import config
 
 
-def part(context: Context) -> Part:
+def part(context: Context) -> SummaryPart:
     scene = long_talk()
-    return Part(context, range(result(scene, 2) - 2, result(scene, 4) + 1), ("Facts", "Open"), ("token_3_secret",))
+    return SummaryPart(
+        context, range(result(scene, 2) - 2, result(scene, 4) + 1), ("Facts", "Open"), ("token_3_secret",)
+    )
 
 
 def ready(context: Context) -> Ready:
@@ -41,18 +43,18 @@ def ready(context: Context) -> Ready:
     )
 
 
-def partner(dialect: str, url: str = "") -> Partner:
-    return Partner(
+def partner(dialect: str, url: str = "") -> ChatModel:
+    return ChatModel(
         Endpoint("openai" if dialect in (CHAT, RESPONSES) else "test", dialect, url, key="k"),
         "claude-opus-4-5" if dialect == ANTHROPIC else "gpt-5",
     )
 
 
 def test_a_model_is_named_with_or_without_its_provider() -> None:
-    assert wish_for("claude-haiku-4-5") == Wish("anthropic", "claude-haiku-4-5")
-    assert wish_for("ollama:qwen3:8b") == Wish("ollama", "qwen3:8b")
-    assert wish_for("qwen3:8b") == Wish("", "qwen3:8b")
-    assert wish_for("gpt-oss:20b") == Wish("", "gpt-oss:20b"), "a local model by an OpenAI name"
+    assert wish_for("claude-haiku-4-5") == ModelChoice("anthropic", "claude-haiku-4-5")
+    assert wish_for("ollama:qwen3:8b") == ModelChoice("ollama", "qwen3:8b")
+    assert wish_for("qwen3:8b") == ModelChoice("", "qwen3:8b")
+    assert wish_for("gpt-oss:20b") == ModelChoice("", "gpt-oss:20b"), "a local model by an OpenAI name"
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES, OLLAMA])

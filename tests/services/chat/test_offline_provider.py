@@ -8,9 +8,9 @@ import pytest
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
 from ctxtui.services.chat import offline_provider
-from ctxtui.services.chat.model_choice import Partner
+from ctxtui.services.chat.model_choice import ChatModel
 
-PARTNER = Partner(Endpoint("offline", ANTHROPIC, kind="offline"), "offline")
+PARTNER = ChatModel(Endpoint("offline", ANTHROPIC, kind="offline"), "offline")
 
 
 async def test_it_answers_until_it_is_ended() -> None:

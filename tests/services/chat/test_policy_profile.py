@@ -12,7 +12,7 @@ from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.services.chat.policy_profile import act, profile_at
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.editing.overlay import Overlay
+from ctxtui.services.editing.overlay import ThreadEdits
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
 
@@ -22,7 +22,7 @@ TEXT = '[[policy]]\nuse = "truncate_results"\nlimit = 50\n'
 def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
     context, _ = context_of(SHAPES["openai_chat"](Random(1)), "openai_chat")
     card = model_table().card("gpt-5.4")
-    overlay = Overlay()
+    overlay = ThreadEdits()
     own = overlay.stage(DROP, [context.target(len(context) - 1)])
     act(parse_profile(TEXT), context, overlay, card, 0.75)
     proposed = [edit for edit in overlay.staged if edit.author == "truncate_results"]
@@ -32,7 +32,7 @@ def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
     overlay.revert(edit.id for edit in proposed)
     act(parse_profile("armed = true\n" + TEXT), context, overlay, card, 0.75)
     assert overlay.applied == () and overlay.staged == (own,)
-    fresh = Overlay()
+    fresh = ThreadEdits()
     mine = fresh.stage(DROP, [context.target(len(context) - 1)])
     act(parse_profile("armed = true\n" + TEXT), context, fresh, card, 0.75)
     assert {edit.author for edit in fresh.applied} == {"truncate_results"} and fresh.staged == (mine,)

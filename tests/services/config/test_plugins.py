@@ -13,7 +13,7 @@ from ctxtui.cli.run import run
 from ctxtui.core.errors import CtxtuiError, Unreadable
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES as OURS
-from ctxtui.curation.policies.situation import Situation
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.services.config import format_registry, plugins
 from ctxtui.services.config.plugins import LABELS, POLICIES, READERS
 from ctxtui.services.config.policy_registry import every_policy
@@ -173,7 +173,7 @@ def test_a_policy_that_fails_is_named(put: Put, setting: str, why: str) -> None:
     place = put(POLICIES, "mine.py", POLICY)
     policy = every_policy()["mine"]
     with pytest.raises(CtxtuiError, match=why) as caught:
-        policy.propose(cast(Situation, None), {"fail": setting == "fail", "odd": setting == "odd"})
+        policy.propose(cast(PolicyContext, None), {"fail": setting == "fail", "odd": setting == "odd"})
     assert caught.value.place == str(place)
 
 

@@ -13,13 +13,13 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.services.child_process import Child, ChildGone
+from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, table_for
 from ctxtui.services.counting.count_cache import Memory, counter_with_memory
-from ctxtui.services.counting.counting import Counter, Here, count_all, count_on, way
-from ctxtui.services.workers.counting_worker import Apart, CountThese
+from ctxtui.services.counting.counting import Counter, LocalCounts, count_all, count_on, way
+from ctxtui.services.workers.counting_worker import CountingWorker, CountThese
 from ctxtui.tokens.encode import TokenizerFailure
 from ctxtui.tokens.features import Features
 
@@ -72,10 +72,10 @@ def test_counting_goes_in_slices() -> None:
 
 
 def test_apart_counts_as_here() -> None:
-    apart = Apart()
+    apart = CountingWorker()
     try:
-        assert apart.features(CARD, BLOCKS) == Here().features(CARD, BLOCKS)
-        assert apart.features(model_table().card("gpt-4o"), BLOCKS) == Here().features(
+        assert apart.features(CARD, BLOCKS) == LocalCounts().features(CARD, BLOCKS)
+        assert apart.features(model_table().card("gpt-4o"), BLOCKS) == LocalCounts().features(
             model_table().card("gpt-4o"), BLOCKS
         )
     finally:
@@ -83,26 +83,26 @@ def test_apart_counts_as_here() -> None:
 
 
 def test_a_child_that_dies_is_replaced_by_counting_here() -> None:
-    apart = Apart()
+    apart = CountingWorker()
     try:
         apart.features(CARD, BLOCKS[:1])
         process = apart._child._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        assert apart.features(CARD, BLOCKS) == Here().features(CARD, BLOCKS)
+        assert apart.features(CARD, BLOCKS) == LocalCounts().features(CARD, BLOCKS)
     finally:
         apart.close()
 
 
 def test_a_child_that_cannot_start_says_so() -> None:
-    child = Child("ctxtui.services.nowhere:make")
+    child = ChildProcess("ctxtui.services.nowhere:make")
     with pytest.raises(ChildGone):
         child.ask(1)
 
 
 def test_a_child_ends_with_its_pipe() -> None:
-    child = Child("ctxtui.services.workers.counting_worker:make")
+    child = ChildProcess("ctxtui.services.workers.counting_worker:make")
     child.ask(CountThese(CARD, []))
     process = child._process
     assert process is not None and process.stdin is not None
@@ -113,7 +113,7 @@ def test_a_child_ends_with_its_pipe() -> None:
 
 def test_the_counting_of_a_monster_leaves_the_process_alive() -> None:
     """No pause above 50 ms in this process while another counts 10 MB (an allowance for a busy machine)."""
-    apart = Apart()
+    apart = CountingWorker()
     stop = threading.Event()
     gaps = []
 
@@ -143,7 +143,7 @@ def test_a_tokenizer_that_gives_up_is_counted_by_bytes(monkeypatch: pytest.Monke
         raise TokenizerFailure("gave up")
 
     monkeypatch.setattr("ctxtui.services.counting.counting.count_text", panics)
-    here = Here()
+    here = LocalCounts()
     assert here.features(CARD, [block.text("é" * 10)]) == [Features(text=5)]
     assert here.failures == 1
 
@@ -159,7 +159,7 @@ def test_counts_are_remembered_between_runs(tmp_path: Path, monkeypatch: pytest.
         with counter_with_memory(settings) as counter:
             counter.prefetch(CARD, BLOCKS)
             assert counter.blocks_counted == wanted
-            assert counter(CARD)(BLOCKS[0]) == Here().features(CARD, BLOCKS[:1])[0]
+            assert counter(CARD)(BLOCKS[0]) == LocalCounts().features(CARD, BLOCKS[:1])[0]
 
 
 def test_memory_serves_threads_and_survives_damage(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from ctxtui.services.config import plugins
 from ctxtui.services.config.config import load
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.count_cache import Memory
-from ctxtui.services.counting.counting import Counter, Here
+from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.label_search import Cut
 from ctxtui.services.counting.labels import Labels, rules_in_force
-from ctxtui.services.workers.counting_worker import Apart
+from ctxtui.services.workers.counting_worker import CountingWorker
 from ctxtui.tokens.models import ModelCard
 from tests.cases import systems
 
@@ -48,7 +48,7 @@ def nodes(*texts: str) -> list[Node]:
     return [tree[n] for n in tree.path(head)]
 
 
-class Watched(Here):
+class Watched(LocalCounts):
     def __init__(self) -> None:
         super().__init__()
         self.asked = 0
@@ -75,14 +75,14 @@ def test_a_block_is_looked_into_once_and_most_never() -> None:
 def test_weights_are_the_tokens_of_the_texts() -> None:
     text = systems.feedback(2)
     (node,) = nodes(text)
-    parts = Labels({}, Here())(CARD)(node)
+    parts = Labels({}, LocalCounts())(CARD)(node)
     assert parts[0].start == 0 and parts[-1].end == len(text)
-    count = Here()._counter(CARD.encoding)
+    count = LocalCounts()._counter(CARD.encoding)
     assert [one.weight for one in parts] == [count(text[one.start : one.end]) for one in parts]
 
 
 def test_another_process_finds_the_same() -> None:
-    apart, here = Apart(), Here()
+    apart, here = CountingWorker(), LocalCounts()
     texts = [systems.screen(4), systems.reminder(2), "x" * 600_000 + systems.memory_text(), systems.feedback(3)]
     try:
         blocks = [("user", block.text(text)) for text in texts]
@@ -155,7 +155,7 @@ def test_rules_of_user_and_project_are_laid_over_one_another(tmp_path: Path) -> 
     assert found.settings.labels == {"one": {"regex": "p"}, "two": {"regex": "u"}, "reminder": False}
 
 
-@pytest.mark.parametrize("bench", [Here, Apart])
+@pytest.mark.parametrize("bench", [LocalCounts, CountingWorker])
 def test_a_pattern_that_takes_for_ever_is_left_out_and_named(bench: Any) -> None:
     searching = bench()
     labels = Labels({"forever": FOREVER, **MINE}, searching)
@@ -165,7 +165,7 @@ def test_a_pattern_that_takes_for_ever_is_left_out_and_named(bench: Any) -> None
         labels.prefetch(CARD, [hostile])
         labels.prefetch(CARD, [other])
     finally:
-        if bench is Apart:
+        if bench is CountingWorker:
             searching.close()
     assert time.process_time() - started < 5
     assert found(labels, hostile)[-1] == ("mine", 1)
@@ -179,7 +179,7 @@ def test_where_nothing_can_stop_a_pattern_none_is_tried() -> None:
     (hostile,) = nodes("a" * 40 + "!<m></m>")
 
     def run() -> None:
-        told.append(found(Labels({"forever": FOREVER, **MINE}, Here()), hostile))
+        told.append(found(Labels({"forever": FOREVER, **MINE}, LocalCounts()), hostile))
 
     thread = threading.Thread(target=run)
     thread.start()

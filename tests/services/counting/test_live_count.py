@@ -9,7 +9,7 @@ import pytest
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.counting import Here
+from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.live_count import LiveCount, cut_of
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
@@ -26,7 +26,7 @@ class Counting:
     """Counts here, and how many characters it was given."""
 
     def __init__(self) -> None:
-        self.here = Here()
+        self.here = LocalCounts()
         self.characters = 0
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
@@ -47,7 +47,7 @@ def test_exact_at_the_end_and_cheap(name: str, kind: str) -> None:
         at += size
         found = live.advance()
     whole = block.text(words) if kind == "text" else block.make("thinking", {"type": "thinking", "thinking": words})
-    exact = round(tokens(Here().features(card, [whole])[0], prior(card)))
+    exact = round(tokens(LocalCounts().features(card, [whole])[0], prior(card)))
     assert abs(found[0] - exact) <= (2 if name == "no line" else 0)
     assert bench.characters < 3 * len(words) + 50_000 * (name == "no line")
 

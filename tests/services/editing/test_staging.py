@@ -17,13 +17,13 @@ from ctxtui.core.edit import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline import offline
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.counting.auditing import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
-from ctxtui.services.editing.staging import StagingDesk
+from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.study.study import Study
 from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.views.model.scene import Scene
@@ -42,7 +42,7 @@ class Table:
         self.study = Study(session, counts or book(session, model_table()), None, price_here(price_table()))
         self.call = 1 << 30
         self.overlays = InMemory()
-        self.desk = StagingDesk(self.study, self.overlays)
+        self.desk = StagingArea(self.study, self.overlays)
         self.overlay = self.overlays.of(MAIN)
         self.work()
 
@@ -158,7 +158,7 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
     (work / "large.txt").write_text("".join(f"line {n} of a large file\n" for n in range(400)))
     (work / "notes.txt").write_text("".join(f"note {n} of many\n" for n in range(400)))
     with offline() as running:
-        host = Host(Wish("anthropic", "offline", running.url), config(tmp_path), work)
+        host = Host(ModelChoice("anthropic", "offline", running.url), config(tmp_path), work)
         await asyncio.to_thread(host.open)
         made = Chat(host)
         table = Table(host.session)

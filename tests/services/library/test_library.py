@@ -8,7 +8,7 @@ import pytest
 
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.summary_worker import _from_json, _to_json, make, summarise
 from ctxtui.views.home.summary import SessionSummary
@@ -78,7 +78,7 @@ def test_glimpses_come_from_names_and_figures_from_reading(home: Path) -> None:
     desk.mkdir()
     mine = recording(home, "mine", claude_code(1), folder_name(desk))
     recording(home, "bad", b"\x7fELF\0\0")
-    shelf = Shelf(Settings(), desk)
+    shelf = SessionLibrary(Settings(), desk)
     seen = [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
     assert {(one.key, one.group, one.known) for one in seen} == {
         (str(mine), "here", False),
@@ -94,7 +94,7 @@ def test_glimpses_come_from_names_and_figures_from_reading(home: Path) -> None:
 def test_figures_take_what_is_wanted_next_and_stop_when_told(home: Path) -> None:
     for number in range(4):
         recording(home, str(number), claude_code(1, seed=number + 1))
-    shelf = Shelf(Settings(), home)
+    shelf = SessionLibrary(Settings(), home)
     asked = []
     stop = threading.Event()
 
@@ -119,7 +119,7 @@ def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
     loaded = load(path)
     with Store.open(database()) as store:
         id_ = store.import_session(loaded.session, source_info(loaded))
-    shelf = Shelf(Settings(), home)
+    shelf = SessionLibrary(Settings(), home)
     (one,) = [s for s in shelf.stored(shelf.glimpses()) if s.group != "samples"]
     assert (one.path, one.stored) == (str(path), id_)
     path.unlink()

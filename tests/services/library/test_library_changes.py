@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import first_run, welcomed
 
 
@@ -33,7 +33,7 @@ def _write(path: Path, age: float = 1000.0) -> None:
 
 def test_a_file_that_grows_is_touched_once_and_live(projects: Path) -> None:
     _write(projects / "a.jsonl")
-    shelf = Shelf(Settings(), projects)
+    shelf = SessionLibrary(Settings(), projects)
     (one,) = [s for s in shelf.glimpses() if s.group != "samples"]
     assert shelf.touched([one]) == [] and not one.live
     with (projects / "a.jsonl").open("a") as file:
@@ -45,7 +45,7 @@ def test_a_file_that_grows_is_touched_once_and_live(projects: Path) -> None:
 
 def test_a_session_at_rest_is_no_longer_live(projects: Path) -> None:
     _write(projects / "a.jsonl", age=119)
-    shelf = Shelf(Settings(live_seconds=119.2), projects)
+    shelf = SessionLibrary(Settings(live_seconds=119.2), projects)
     (one,) = [s for s in shelf.glimpses() if s.group != "samples"]
     assert one.live
     time.sleep(0.3)
@@ -54,7 +54,7 @@ def test_a_session_at_rest_is_no_longer_live(projects: Path) -> None:
 
 def test_a_new_file_changes_its_folder(projects: Path) -> None:
     _write(projects / "a.jsonl")
-    shelf = Shelf(Settings(), projects)
+    shelf = SessionLibrary(Settings(), projects)
     shelf.glimpses()
     assert not shelf.folders_changed()
     _write(projects / "b.jsonl")
@@ -67,7 +67,7 @@ def test_a_new_file_changes_its_folder(projects: Path) -> None:
 
 def test_a_file_that_went_is_not_touched(projects: Path) -> None:
     _write(projects / "a.jsonl")
-    shelf = Shelf(Settings(), projects)
+    shelf = SessionLibrary(Settings(), projects)
     found = shelf.glimpses()
     (projects / "a.jsonl").unlink()
     assert [s for s in shelf.touched(found) if s.group != "samples"] == []

@@ -9,14 +9,14 @@ import pytest
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.library import Shelf
-from ctxtui.services.library.session_actions import Keeper
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.session_actions import SessionActions
 from ctxtui.views.home.summary import SessionSummary
 from tests.services.lookalike import ClaudeCode, lines
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionLibrary:
     """A user with one session of Claude Code."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "ctxtui"))
@@ -25,16 +25,16 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     path = tmp_path / ".claude/projects/-p/a.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(lines(ClaudeCode().turns(2)))
-    return Shelf(Settings(), tmp_path)
+    return SessionLibrary(Settings(), tmp_path)
 
 
-def own(shelf: Shelf) -> list[SessionSummary]:
+def own(shelf: SessionLibrary) -> list[SessionSummary]:
     """The user's sessions, with what the database knows."""
     return [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
 
 
-def test_each_change_imports_first_and_shows_on_the_shelf(shelf: Shelf) -> None:
-    keeper = Keeper(Settings())
+def test_each_change_imports_first_and_shows_on_the_shelf(shelf: SessionLibrary) -> None:
+    keeper = SessionActions(Settings())
     (one,) = own(shelf)
     before = Path(one.path).read_bytes()
     assert one.stored == ""
@@ -65,8 +65,8 @@ def test_each_change_imports_first_and_shows_on_the_shelf(shelf: Shelf) -> None:
     assert Path(one.path).read_bytes() == before
 
 
-def test_what_is_imported_stays_when_its_file_goes(shelf: Shelf) -> None:
-    keeper = Keeper(Settings())
+def test_what_is_imported_stays_when_its_file_goes(shelf: SessionLibrary) -> None:
+    keeper = SessionActions(Settings())
     (one,) = own(shelf)
     assert keeper.import_(one).startswith("imported as ")
     Path(one.path).unlink()
@@ -80,8 +80,8 @@ def test_what_is_imported_stays_when_its_file_goes(shelf: Shelf) -> None:
     assert own(shelf) == []
 
 
-def test_an_export_replaces_no_file(shelf: Shelf) -> None:
-    keeper = Keeper(Settings())
+def test_an_export_replaces_no_file(shelf: SessionLibrary) -> None:
+    keeper = SessionActions(Settings())
     (one,) = own(shelf)
     before = Path(one.path).read_bytes()
     with pytest.raises(CtxtuiError, match="the file exists"):
@@ -89,8 +89,8 @@ def test_an_export_replaces_no_file(shelf: Shelf) -> None:
     assert Path(one.path).read_bytes() == before
 
 
-def test_a_file_without_context_is_refused_with_words(shelf: Shelf) -> None:
+def test_a_file_without_context_is_refused_with_words(shelf: SessionLibrary) -> None:
     (one,) = own(shelf)
     Path(one.path).write_bytes(b"")
     with pytest.raises(CtxtuiError):
-        Keeper(Settings()).import_(one)
+        SessionActions(Settings()).import_(one)

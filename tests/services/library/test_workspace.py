@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ctxtui.analysis.content.duplicates import WORKSPACE, Repeats
+from ctxtui.analysis.content.duplicates import WORKSPACE, DuplicateFinder
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.tree import ROOT
 from ctxtui.services.library.workspace_files import in_workspace
@@ -15,7 +15,7 @@ from tests.analysis.content.test_duplicates import CODE, OTHER, Work, numbered
 def looked(work: Work, cwd: Path) -> dict[int, tuple[str, int, str]]:
     work.story.call("done")
     tree = work.story.session.tree
-    repeats = Repeats(tree, Names(tree), str(cwd))
+    repeats = DuplicateFinder(tree, Names(tree), str(cwd))
     repeats.show(work.story.head)
     return {one.node: (one.kind, one.other, one.path) for one in in_workspace(tree, repeats.files(), str(cwd))}
 

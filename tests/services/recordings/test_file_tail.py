@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import NotFound, Unreadable
-from ctxtui.services.recordings.file_tail import SLICE, Change, Tail
+from ctxtui.services.recordings.file_tail import SLICE, FileChange, Tail
 
 
 def rest(tail: Tail) -> bytes:
@@ -18,11 +18,11 @@ def test_only_what_was_appended_is_read(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"one\n" * 10_000)
     tail = Tail(path)
-    assert tail.look() == Change.GREW
+    assert tail.look() == FileChange.GREW
     assert rest(tail) == b"one\n" * 10_000
     with path.open("ab") as file:
         file.write(b"two\n")
-    assert tail.look() == Change.GREW
+    assert tail.look() == FileChange.GREW
     assert rest(tail) == b"two\n"
     assert tail.bytes_read == 40_004
     assert tail.bytes_probed < 2_000
@@ -57,7 +57,7 @@ def test_a_rewrite_is_noticed(tmp_path: Path, after: bytes) -> None:
     tail = Tail(path)
     rest(tail)
     changed(path, after)
-    assert tail.look() == Change.REWRITTEN
+    assert tail.look() == FileChange.REWRITTEN
 
 
 def test_a_replaced_file_is_another_one(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_replaced_file_is_another_one(tmp_path: Path) -> None:
     rest(tail)
     (tmp_path / "g").write_bytes(b"same")
     os.replace(tmp_path / "g", path)
-    assert tail.look() == Change.REWRITTEN
+    assert tail.look() == FileChange.REWRITTEN
 
 
 def test_a_file_at_rest_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,11 +77,11 @@ def test_a_file_at_rest_is_not_opened(tmp_path: Path, monkeypatch: pytest.Monkey
     tail = Tail(path)
     rest(tail)
     monkeypatch.setattr(os, "open", None)
-    assert tail.look() == Change.NONE
+    assert tail.look() == FileChange.NONE
 
 
 def test_gone_and_unreadable(tmp_path: Path) -> None:
-    assert Tail(tmp_path / "none").look() == Change.GONE
+    assert Tail(tmp_path / "none").look() == FileChange.GONE
     with pytest.raises(NotFound):
         rest(Tail(tmp_path / "none"))
     with pytest.raises(Unreadable):

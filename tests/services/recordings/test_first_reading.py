@@ -11,7 +11,7 @@ import pytest
 from ctxtui.core.errors import NoContext, NotFound, Unreadable
 from ctxtui.core.session import Session
 from ctxtui.services.recordings.file_tail import SLICE
-from ctxtui.services.recordings.first_reading import Reading
+from ctxtui.services.recordings.first_reading import FirstReading
 from ctxtui.services.recordings.open import load, load_stream, opening
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.plain_format import said
@@ -212,7 +212,7 @@ def test_no_permission_is_unreadable(tmp_path: Path) -> None:
 
 
 def test_the_head_is_kept_once(tmp_path: Path) -> None:
-    reading = Reading.begin("a", said("one"))
+    reading = FirstReading.begin("a", said("one"))
     list(reading.chunks([said("one"), said("two")]))
     assert reading.head == said("one") + said("two")
     assert reading.lines == 2

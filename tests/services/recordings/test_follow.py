@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.recordings.follow import ACTIVE, QUIET, Follower, Heard, follow, run
+from ctxtui.services.recordings.follow import ACTIVE, QUIET, FollowedNews, Follower, follow, run
 from ctxtui.services.recordings.open import load, load_stream
 from tests.services.plain_format import said
 from tests.services.recordings.test_first_reading import append, words
@@ -71,7 +71,7 @@ def test_a_write_is_heard_well_before_it_must_be_on_screen(tmp_path: Path) -> No
     heard: list[float] = []
     stop = threading.Event()
 
-    def tell(one: Heard) -> None:
+    def tell(one: FollowedNews) -> None:
         loaded.take(one.news)
         heard.append(time.monotonic())
 

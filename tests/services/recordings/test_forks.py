@@ -8,7 +8,7 @@ from pathlib import Path
 from ctxtui.analysis.growth.forks import lines
 from ctxtui.offline import offline
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import Wish
+from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.study.fork_tree import forks
@@ -24,7 +24,7 @@ async def test_chats_that_went_on_from_calls_stand_under_them_from_every_side(tm
     with offline() as running:
 
         async def chat(name: str, call: int) -> str:
-            wish = Wish("anthropic", "offline", running.url, name, call)
+            wish = ModelChoice("anthropic", "offline", running.url, name, call)
             made = await held(Host(wish, own, work), "and now?")
             return made.host.session.about.id
 

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings import live_clients
 from ctxtui.services.recordings.discover import find
 from ctxtui.services.recordings.live_clients import Client, clients, is_owned, owned
@@ -81,7 +81,7 @@ def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.Monke
     os.utime(path, (now - 4000, now - 4000))
     running: list[Client] = []
     monkeypatch.setattr("ctxtui.services.library.library.clients", lambda: tuple(running))
-    shelf = Shelf(Settings(), home)
+    shelf = SessionLibrary(Settings(), home)
     (seen,) = [one for one in shelf.glimpses() if one.path == str(path)]
     assert not seen.live
     running.append(Client(str(home), now - 5000, frozenset()))

@@ -11,11 +11,11 @@ import pytest
 from ctxtui.core.errors import BadPattern
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.library import Shelf
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import source_info
 from ctxtui.services.recordings.open import load
 from ctxtui.services.search import index
-from ctxtui.services.search.library_search import Filter, Hit, Searcher
+from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.services.workers.index_worker import make
 from ctxtui.store.store import Store
@@ -56,7 +56,7 @@ def write(folder: Path, name: str, asked: str) -> Path:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionLibrary:
     projects = tmp_path / "claude" / "projects" / "-work"
     projects.mkdir(parents=True)
     write(projects, "one", "Where is the NEEDLE?")
@@ -65,15 +65,17 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "own"))
-    return Shelf(Settings(), tmp_path)
+    return SessionLibrary(Settings(), tmp_path)
 
 
-def sessions(shelf: Shelf) -> list[SessionSummary]:
+def sessions(shelf: SessionLibrary) -> list[SessionSummary]:
     return [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
 
 
-def found(shelf: Shelf, query: str, wanted: Filter | None = None, *, regex: bool = False) -> tuple[list[Hit], Searcher]:
-    searcher = Searcher(Settings(), Pattern(query, regex=regex), wanted or Filter())
+def found(
+    shelf: SessionLibrary, query: str, wanted: BlockFilter | None = None, *, regex: bool = False
+) -> tuple[list[Hit], Searcher]:
+    searcher = Searcher(Settings(), Pattern(query, regex=regex), wanted or BlockFilter())
     return list(searcher.hits(sessions(shelf))), searcher
 
 
@@ -96,7 +98,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_every_session_is_searched(shelf: Shelf, indexed: bool) -> None:
+def test_every_session_is_searched(shelf: SessionLibrary, indexed: bool) -> None:
     if indexed:
         Store.open(database("")).close()
         done = list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
@@ -108,7 +110,7 @@ def test_every_session_is_searched(shelf: Shelf, indexed: bool) -> None:
         assert (searcher.tally.indexed, searcher.tally.direct) == ((3, 0) if indexed and not short else (0, 3))
 
 
-def test_what_the_index_rules_out_is_not_opened(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_index_rules_out_is_not_opened(shelf: SessionLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     Store.open(database("")).close()
     list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
     opened = []
@@ -122,24 +124,24 @@ def test_what_the_index_rules_out_is_not_opened(shelf: Shelf, monkeypatch: pytes
     assert (searcher.tally.indexed, searcher.tally.direct) == (2, 1)
 
 
-def test_filters(shelf: Shelf) -> None:
-    def kinds(wanted: Filter) -> list[str]:
+def test_filters(shelf: SessionLibrary) -> None:
+    def kinds(wanted: BlockFilter) -> list[str]:
         return [hit.found.place.category for hit in found(shelf, "compute_context", wanted)[0]][:2]
 
-    assert kinds(Filter()) == ["tool_call", "tool_result"]
-    assert kinds(Filter(frozenset({"tool_result"}))) == ["tool_result", "tool_result"]
-    assert kinds(Filter(tool="bas")) == ["tool_call", "tool_result"]
-    assert kinds(Filter(tool="read")) == []
+    assert kinds(BlockFilter()) == ["tool_call", "tool_result"]
+    assert kinds(BlockFilter(frozenset({"tool_result"}))) == ["tool_result", "tool_result"]
+    assert kinds(BlockFilter(tool="bas")) == ["tool_call", "tool_result"]
+    assert kinds(BlockFilter(tool="read")) == []
 
 
-def test_expressions(shelf: Shelf) -> None:
+def test_expressions(shelf: SessionLibrary) -> None:
     assert len(found(shelf, r"compute_\w+\(", regex=True)[0]) == 4
     assert len(found(shelf, "where.*needle", regex=True)[0]) == 1
     with pytest.raises(BadPattern):
         found(shelf, "a[", regex=True)
 
 
-def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: Shelf) -> None:
+def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: SessionLibrary) -> None:
     (one,) = [each for each in sessions(shelf) if "one" in each.path]
     loaded = load(Path(one.path))
     with Store.open(database("")) as store:
@@ -153,7 +155,7 @@ def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: Shelf) -> N
         assert searcher.tally.indexed == (3 if fill else 0)
 
 
-def test_the_child_fills_what_rests_and_stops_where_it_was(shelf: Shelf, tmp_path: Path) -> None:
+def test_the_child_fills_what_rests_and_stops_where_it_was(shelf: SessionLibrary, tmp_path: Path) -> None:
     Store.open(database("")).close()
     settings = Settings(live_seconds=86_400)
     answer = make()

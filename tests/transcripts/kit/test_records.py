@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ctxtui.core import block, canonical
 from ctxtui.core.session import Skipped
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.lines import Line, LineBuffer
-from ctxtui.transcripts.kit.record_pieces import Broken, Found, Piece, tidy
+from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
+from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, tidy
 from ctxtui.transcripts.kit.records import RecordStream
 from tests.transcripts.driving import chunked
 
@@ -38,7 +38,7 @@ def told(data: bytes) -> list[str]:
     assert pieces(data, 1) == found, "byte by byte it is the same"
     short = []
     for piece in found[0]:
-        if isinstance(piece, Found):
+        if isinstance(piece, FoundObject):
             short.append(f"{piece.line} {canonical.text_of(canonical.loads(piece.raw))}")
         else:
             short.append(f"{piece.line} ! {piece.reason}")
@@ -60,8 +60,8 @@ def test_what_was_taken_of_the_rest_is_gone() -> None:
     buffer = LineBuffer()
     buffer.feed(b'a\n{"x":1}{"y')
     buffer.take(7)
-    assert buffer.rest == Line(2, 9, b'{"y')
-    assert buffer.feed(b'":2}\n') == [Line(2, 9, b'{"y":2}')]
+    assert buffer.rest == TextLine(2, 9, b'{"y')
+    assert buffer.feed(b'":2}\n') == [TextLine(2, 9, b'{"y":2}')]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_records_of_files_in_any_state(data: bytes, expected: list[str]) -> None
 )
 def test_what_is_mended_is_noted(data: bytes, note: str) -> None:
     (found,), tail = pieces(data)
-    assert isinstance(found, Found) and found.note == note and tail is None
+    assert isinstance(found, FoundObject) and found.note == note and tail is None
     assert isinstance(canonical.loads(found.raw), dict)
 
 
@@ -114,7 +114,7 @@ def test_a_line_of_ten_megabytes() -> None:
     data = json.dumps({"a": "x" * 10_000_000}).replace(" ", "").encode() + b"\n"
     stream = RecordStream()
     found = [piece for chunk in chunked(data, 65_536) for piece in stream.feed(chunk)]
-    assert len(found) == 1 and isinstance(found[0], Found) and found[0].clean
+    assert len(found) == 1 and isinstance(found[0], FoundObject) and found[0].clean
 
 
 def test_broken_text_keeps_its_bytes() -> None:

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.workers.search_worker import SearchApart
+from ctxtui.services.workers.search_worker import SearchWorker
 from ctxtui.tui.dialogs.find import FindScreen
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
@@ -61,7 +61,7 @@ async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
 
 
 def test_a_new_search_ends_the_one_before(recorded: Path) -> None:
-    search = SearchApart(Settings(), recorded)
+    search = SearchWorker(Settings(), recorded)
     try:
         first = search.steps("compute_context", False)
         assert next(first).done == 1

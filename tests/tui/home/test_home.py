@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.home.loader import Feed
+from ctxtui.tui.home.loader import ReadingQueue
 from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open
 from ctxtui.tui.theme.theme import dress
@@ -416,7 +416,7 @@ async def test_a_key_costs_two_rows_however_long_the_list() -> None:
 
 
 def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
-    feed = Feed()
+    feed = ReadingQueue()
     feed.add([glimpse("a"), glimpse("b"), glimpse("c"), glimpse("stored only", path="")])
     feed.front = ("c",)
     given = iter(feed)

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session, Skipped
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.recording import News
+from ctxtui.services.recordings.recording import RecordingNews
 from ctxtui.tui.inspector.loader import Brought
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
@@ -257,7 +257,7 @@ async def grown(story: Story, screen: InspectorScreen, pilot: Pilot[None], id_: 
     """The recording goes on by a result and another call."""
     calls = len(story.session.calls)
     story.results((id_, result)).call(f"answer to {result}", use(id_ + "x", "Bash", command=id_)).tip()
-    screen.post_message(Brought(News()))
+    screen.post_message(Brought(RecordingNews()))
     await until(pilot, lambda: screen.study is not None and len(screen.study.thread("main").calls) > calls)
     await settled(screen, pilot)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.cache.misses import TTL, Missed, Misses, Side
+from ctxtui.analysis.cache.misses import TTL, Missed, Misses, PartingBlock
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.lists.misses import MissesScreen
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import HOSTILE, long_session
 from tests.tui.inspector.test_inspector import until
 
-OLD = Side("memory", "CLAUDE.md", "line one\nuse npm run e2e\nline three")
-NEW = Side("memory", "CLAUDE.md", "line one\nuse npm test\nline three " + HOSTILE)
+OLD = PartingBlock("memory", "CLAUDE.md", "line one\nuse npm run e2e\nline three")
+NEW = PartingBlock("memory", "CLAUDE.md", "line one\nuse npm test\nline three " + HOSTILE)
 
 
 def miss(number: int, cause: str, usd: float | None, **more: object) -> Missed:

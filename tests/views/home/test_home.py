@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from ctxtui.views.home import collection, columns, layout, preview, row, session_list, status, totals
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.session_list import SORTS, Group, Wanted, arrange
+from ctxtui.views.home.session_list import SORTS, Group, ListOrder, arrange
 from ctxtui.views.home.status import KEYS, LINES, SHORT, welcome
 from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
-from ctxtui.views.home.totals import Ledger, Totals
+from ctxtui.views.home.totals import CallOwners, Totals
 from ctxtui.views.text.span import plain, width
 
 NOW = 1_770_000_000.0
@@ -37,7 +37,7 @@ def keys(entries: tuple[session_list.Entry, ...]) -> list[str]:
 def sorted_by(name: str, *sessions: SessionSummary, falling: bool | None = None) -> list[str]:
     """Keys in the order of a column."""
     number = next(i for i, sort in enumerate(SORTS) if sort.name == name)
-    wanted = Wanted(number, SORTS[number].falling if falling is None else falling)
+    wanted = ListOrder(number, SORTS[number].falling if falling is None else falling)
     return [key for key in keys(arrange(sessions, wanted, HERE, "~")) if not key.startswith("[")]
 
 
@@ -47,7 +47,7 @@ def sorted_by(name: str, *sessions: SessionSummary, falling: bool | None = None)
 def test_groups_stand_in_order_with_their_counts() -> None:
     found = arrange(
         [one("s", group="samples"), one("far", cwd="/elsewhere"), one("a"), one("b", cwd=HERE + "/sub")],
-        Wanted(), HERE, "~/src/handy",
+        ListOrder(), HERE, "~/src/handy",
     )  # fmt: skip
     assert keys(found) == [
         "[~/src/handy: 2 sessions]", "a", "b", "[elsewhere: 1 session]", "far", "[samples: 1 shipped with ctxtui]", "s",
@@ -86,7 +86,7 @@ def test_every_word_of_the_filter_must_occur_somewhere() -> None:
     fits = one("a", title="Fix the Login", first_user_text="flaky test", tags=("demo",), models=(("gpt-5.5", 3),))
     assert session_list.matches(fits, ["login", "flaky", "demo", "gpt-5.5"])
     assert not session_list.matches(fits, ["login", "absent"])
-    assert keys(arrange([fits, one("b")], Wanted(words="LOGIN flaky"), HERE, "~")) == ["[~: 1 session]", "a"]
+    assert keys(arrange([fits, one("b")], ListOrder(words="LOGIN flaky"), HERE, "~")) == ["[~: 1 session]", "a"]
 
 
 # Rows
@@ -187,14 +187,14 @@ def spent(*names: str, tokens: int = 10, cost: float | None = 1.0) -> tuple[Call
 
 
 def test_a_call_in_two_files_is_counted_once() -> None:
-    ledger = Ledger()
+    ledger = CallOwners()
     ledger.put("first", spent("a", "b", "b"))
     ledger.put("fork", spent("a", "b", "c"))
     assert ledger.totals(2) == Totals(2, 30, 3.0, 0, 30, 15)
 
 
 def test_calls_of_a_session_that_goes_pass_to_the_one_that_has_them_too() -> None:
-    ledger = Ledger()
+    ledger = CallOwners()
     ledger.put("first", spent("a", "b"))
     ledger.put("fork", spent("a", "c"))
     ledger.drop("first")
@@ -205,7 +205,7 @@ def test_calls_of_a_session_that_goes_pass_to_the_one_that_has_them_too() -> Non
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcde"), max_size=5)), max_size=12))
 def test_totals_depend_on_what_is_there_now_only(steps: list[tuple[str, list[str]]]) -> None:
-    ledger, now = Ledger(), dict[str, list[str]]()
+    ledger, now = CallOwners(), dict[str, list[str]]()
     for session, calls in steps:
         ledger.put(session, spent(*calls))
         now[session] = calls
@@ -213,7 +213,7 @@ def test_totals_depend_on_what_is_there_now_only(steps: list[tuple[str, list[str
 
 
 def test_calls_without_a_price_are_named() -> None:
-    ledger = Ledger()
+    ledger = CallOwners()
     ledger.put("s", (*spent("a"), *spent("b", cost=None)))
     assert ledger.totals(1).unpriced == 1
     assert "$1.00 list price + 1 unpriced" in plain(totals.header(120, "~", ledger.totals(1)))
@@ -363,18 +363,18 @@ def test_a_session_that_only_the_database_holds_counts_by_its_sums() -> None:
 def test_archived_sessions_are_listed_on_request() -> None:
     c = Collection(HERE, "~")
     c.see([one("a"), one("z", archived=True)])
-    assert "z" not in keys(c.entries(Wanted()))
+    assert "z" not in keys(c.entries(ListOrder()))
     c.archived = True
-    assert "z" in keys(c.entries(Wanted()))
+    assert "z" in keys(c.entries(ListOrder()))
 
 
 # What stands around
 
 
 def test_status_shows_progress_only_while_reading() -> None:
-    assert plain(status.status(41, 61, True, Wanted())).startswith("reading 41 of 61 ━")
-    assert plain(status.status(61, 61, True, Wanted(1, False))) == "s sort: cost ↑ "
-    assert plain(status.status(41, 61, False, Wanted())) == "s sort: age ↓ "
+    assert plain(status.status(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
+    assert plain(status.status(61, 61, True, ListOrder(1, False))) == "s sort: cost ↑ "
+    assert plain(status.status(41, 61, False, ListOrder())) == "s sort: age ↓ "
 
 
 def test_an_empty_list_names_a_way_on() -> None:

@@ -5,34 +5,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.views.inspector import strip_columns
-from ctxtui.views.inspector.strip_columns import Column
+from ctxtui.views.inspector.strip_columns import StripColumn
 from ctxtui.views.text.span import Span, plain, width
 
 part = st.floats(0, 200_000)
-columns = st.lists(st.builds(Column, part, part, part), max_size=30)
+columns = st.lists(st.builds(StripColumn, part, part, part), max_size=30)
 
 
 def test_a_column_stands_read_write_fresh_from_the_bottom() -> None:
-    got = strip_columns.rows([Column(8, 8, 8)], 3, 24)
+    got = strip_columns.rows([StripColumn(8, 8, 8)], 3, 24)
     assert got == [[Span("█", "fresh")], [Span("█", "write")], [Span("█", "read")]]
 
 
 def test_two_parts_share_a_cell_as_colour_and_ground() -> None:
-    assert strip_columns.rows([Column(3, 5)], 1, 8) == [[Span("▃", "read on-write")]]
-    assert strip_columns.rows([Column(3)], 1, 8) == [[Span("▃", "read")]]
+    assert strip_columns.rows([StripColumn(3, 5)], 1, 8) == [[Span("▃", "read on-write")]]
+    assert strip_columns.rows([StripColumn(3)], 1, 8) == [[Span("▃", "read")]]
 
 
 @pytest.mark.parametrize(
     ("column", "cell"),
     [
-        (Column(1, 4), Span("▅", "write")),  # read is the smallest, and the air above stays
-        (Column(4, 1), Span("▅", "read")),  # write is
-        (Column(3, 4, 0), Span("▃", "read on-write")),  # the air is
-        (Column(3, 1, 4), Span("▄", "read on-fresh")),
-        (Column(2, 2, 2), Span("▄", "write on-fresh")),
+        (StripColumn(1, 4), Span("▅", "write")),  # read is the smallest, and the air above stays
+        (StripColumn(4, 1), Span("▅", "read")),  # write is
+        (StripColumn(3, 4, 0), Span("▃", "read on-write")),  # the air is
+        (StripColumn(3, 1, 4), Span("▄", "read on-fresh")),
+        (StripColumn(2, 2, 2), Span("▄", "write on-fresh")),
     ],
 )
-def test_of_three_parts_in_a_cell_the_smallest_goes(column: Column, cell: Span) -> None:
+def test_of_three_parts_in_a_cell_the_smallest_goes(column: StripColumn, cell: Span) -> None:
     drawn = strip_columns.rows([column], 1, 8)
     if cell.text == "▄" and column.read == 2:  # four meet: two go, the height of the rest is kept
         assert drawn[0][0].style.split()[0] in {"read", "write", "fresh"}
@@ -42,7 +42,7 @@ def test_of_three_parts_in_a_cell_the_smallest_goes(column: Column, cell: Span) 
 
 @given(columns, st.integers(1, 8), st.integers(1, 2), st.booleans())
 def test_strip_is_a_rectangle_whose_height_is_the_total(
-    given_: list[Column], height: int, per: int, colour: bool
+    given_: list[StripColumn], height: int, per: int, colour: bool
 ) -> None:
     top = max([c.total for c in given_], default=1.0) or 1.0
     got = strip_columns.rows(given_, height, top, per=per, colour=colour)
@@ -54,15 +54,15 @@ def test_strip_is_a_rectangle_whose_height_is_the_total(
 
 
 def test_a_small_call_is_never_invisible() -> None:
-    assert plain(strip_columns.rows([Column(1)], 1, 200_000)[0]) == "▁"
+    assert plain(strip_columns.rows([StripColumn(1)], 1, 200_000)[0]) == "▁"
 
 
 def test_the_forecast_is_accent() -> None:
-    assert strip_columns.rows([Column(8, forecast=True)], 1, 8) == [[Span("█", "accent")]]
+    assert strip_columns.rows([StripColumn(8, forecast=True)], 1, 8) == [[Span("█", "accent")]]
 
 
 def test_without_colour_the_largest_part_names_the_cell() -> None:
-    assert strip_columns.rows([Column(1, 7)], 1, 8, colour=False) == [[Span("█", "write")]]
+    assert strip_columns.rows([StripColumn(1, 7)], 1, 8, colour=False) == [[Span("█", "write")]]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,12 @@ def test_window_holds_the_cursor_and_fits(count: int, cursor: int, room: int) ->
 
 
 def test_buckets_show_their_dearest_call_and_all_marks() -> None:
-    calls = [Column(100, usd=1), Column(0, 100, usd=9, marks=("miss",)), Column(5, usd=2, marks=("turn",)), Column(7)]
+    calls = [
+        StripColumn(100, usd=1),
+        StripColumn(0, 100, usd=9, marks=("miss",)),
+        StripColumn(5, usd=2, marks=("turn",)),
+        StripColumn(7),
+    ]
     got = strip_columns.bucketed(calls, 2)
     assert [c.usd for c in got] == [9, 2]
     assert got[0].marks == ("miss",)
@@ -98,10 +103,15 @@ def test_buckets_show_their_dearest_call_and_all_marks() -> None:
 
 
 def test_marks_by_rank() -> None:
-    calls = [Column(1), Column(1, marks=("turn", "miss")), Column(1, marks=("compaction",)), Column(1, marks=("turn",))]
+    calls = [
+        StripColumn(1),
+        StripColumn(1, marks=("turn", "miss")),
+        StripColumn(1, marks=("compaction",)),
+        StripColumn(1, marks=("turn",)),
+    ]
     assert plain(strip_columns.marks(calls, here=3)) == " ▼Σ▲"
     assert plain(strip_columns.marks(calls, per=2)) == "  ▼ Σ ╵ "
-    assert strip_columns.marks([Column(1, marks=("ttl miss",))])[0].style == "warn"
+    assert strip_columns.marks([StripColumn(1, marks=("ttl miss",))])[0].style == "warn"
 
 
 def test_ahead_shows_the_limit_and_the_projection_from_six_lines_on() -> None:

@@ -17,11 +17,11 @@ from ctxtui.pricing.price import Cost
 from ctxtui.views.inspector import call_strip, composition, context_map, header, this_call, threads
 from ctxtui.views.inspector.call_strip import Columns
 from ctxtui.views.inspector.composition import fold
-from ctxtui.views.inspector.composition_row import Part
+from ctxtui.views.inspector.composition_row import CategoryPart
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.toolset import toolset
-from ctxtui.views.model.scene import Limits
+from ctxtui.views.model.scene import WindowLimits
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript.open_block import Opened
@@ -135,7 +135,7 @@ def test_the_composition_adds_up(room: int) -> None:
 
 
 def test_small_categories_share_a_row() -> None:
-    parts = [Part(category, tokens, 0.1) for category, tokens in enumerate((5, 900, 7, 300, 2))]
+    parts = [CategoryPart(category, tokens, 0.1) for category, tokens in enumerate((5, 900, 7, 300, 2))]
     kept, folded = fold(parts, 3)
     assert [part.tokens for part in kept] == [900, 300] and [part.tokens for part in folded] == [5, 7, 2]
     assert fold(parts, 5) == (parts, [])
@@ -230,7 +230,7 @@ def test_a_call_without_report_says_so() -> None:
         st.sampled_from(["live", "recorded", "following"]),
         st.sampled_from(["wire", "transcript", "totals only"]),
         st.none() | st.integers(0, 2_000_000),
-        st.builds(Limits, st.integers(0, 1_000_000), st.integers(0, 750_000)),
+        st.builds(WindowLimits, st.integers(0, 1_000_000), st.integers(0, 750_000)),
         st.none() | st.floats(0, 9999),
         st.booleans(),
     ),

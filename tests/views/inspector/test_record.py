@@ -7,11 +7,11 @@ import pytest
 from ctxtui.views.inspector import header, this_call
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import ThisCall
-from ctxtui.views.model.scene import Limits
+from ctxtui.views.model.scene import WindowLimits
 from ctxtui.views.text.span import plain, width
 
 WHAT = Header(
-    "a session's title", "opus-4", 99, "recorded", "transcript", 122_400, Limits(200_000, 150_000), 20.88, True
+    "a session's title", "opus-4", 99, "recorded", "transcript", 122_400, WindowLimits(200_000, 150_000), 20.88, True
 )
 
 

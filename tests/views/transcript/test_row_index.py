@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import MAIN
-from ctxtui.views.transcript.row_index import MISSING, Boundaries, Rows, Rule, Trail
+from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 from tests.cases.sessions import Story, compacted, every_category, with_subagents
 
 SESSIONS = {"every": every_category(), "compacted": compacted(), "agents": with_subagents()}
 
 
-def shown(rows: Rows) -> list[object]:
+def shown(rows: RowIndex) -> list[object]:
     return [rows.rule(entry) if entry < 0 else entry for entry in (rows[i] for i in range(len(rows)))]
 
 
@@ -26,15 +26,15 @@ def test_travelling_is_the_same_as_looking_anew(name: str, walk: list[int], data
     calls = session.thread_calls(thread)
     boundaries = Boundaries(session.tree)
     boundaries.extend(calls)
-    travelled, trail = Rows(session.tree), Trail(session.tree)
+    travelled, trail = RowIndex(session.tree), PathNodes(session.tree)
     for step in walk:
         call = calls[step % len(calls)]
         hidden = data.draw(st.sampled_from([frozenset[int](), frozenset({7}), frozenset({3, 5})]))
         answer = session.tree.path(call.response_head, call.sent_head)
-        tails = [(Rule("answer", "", answer[0]), call.response_head)] if answer else []
+        tails = [(RuleRow("answer", "", answer[0]), call.response_head)] if answer else []
         arguments = {"boundaries": boundaries.at, "hidden": hidden, "missing": step % 2 == 0}
         travelled.show(call.sent_head, tails, **arguments)  # type: ignore[arg-type]
-        fresh = Rows(session.tree)
+        fresh = RowIndex(session.tree)
         fresh.show(call.sent_head, tails, **arguments)  # type: ignore[arg-type]
         assert shown(travelled) == shown(fresh)
         assert trail.show(call.sent_head) == session.tree.path(call.sent_head)
@@ -42,7 +42,7 @@ def test_travelling_is_the_same_as_looking_anew(name: str, walk: list[int], data
 
 def test_headers_are_no_rows_but_what_is_not_recorded_is_the_first() -> None:
     session = SESSIONS["every"]
-    rows = Rows(session.tree)
+    rows = RowIndex(session.tree)
     rows.show(session.thread_calls()[-1].sent_head, missing=True)
     assert rows[0] == MISSING
     kinds = [session.tree[rows[i]].block.kind for i in range(1, len(rows))]
@@ -53,7 +53,7 @@ def test_a_message_without_content_is_a_row_until_it_gets_some() -> None:
     story = Story()
     story.user("hi")
     empty = story.session.tree.extend(story.head, [Item(blocks.header("assistant"), Place("messages", "assistant"))])
-    rows = Rows(story.session.tree)
+    rows = RowIndex(story.session.tree)
     rows.show(empty)
     assert rows[len(rows) - 1] == empty
     more = story.session.tree.extend(empty, [Item(blocks.text("now"), Place("messages", "assistant"))])
@@ -74,17 +74,17 @@ def test_epochs_begin_where_their_first_new_block_stands() -> None:
     assert [rule.kind for rule in rules] == ["compaction", "resume"]
     assert "24.2k" in rules[0].text
     assert session.tree[rules[0].before].place.mark == "summary"
-    rows = Rows(session.tree)
+    rows = RowIndex(session.tree)
     rows.show(calls[-1].sent_head, boundaries=boundaries.at)
-    assert isinstance(shown(rows)[0], Rule)
+    assert isinstance(shown(rows)[0], RuleRow)
     rows.show(calls[0].sent_head, boundaries=boundaries.at)
-    assert not any(isinstance(row, Rule) for row in shown(rows))
+    assert not any(isinstance(row, RuleRow) for row in shown(rows))
 
 
 @pytest.mark.parametrize("hidden", [frozenset(), frozenset({6, 7})])
 def test_every_shown_block_is_found_again_by_its_depth(hidden: frozenset[int]) -> None:
     session = SESSIONS["every"]
-    tree, rows = session.tree, Rows(session.tree)
+    tree, rows = session.tree, RowIndex(session.tree)
     head = session.thread_calls(MAIN)[-1].sent_head
     rows.show(head, hidden=hidden, missing=True)
     for index in range(len(rows)):

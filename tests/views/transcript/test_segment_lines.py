@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.running_totals import Running
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.usage import Usage
@@ -19,7 +19,7 @@ from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import plain
 from ctxtui.views.transcript import segment_lines
-from ctxtui.views.transcript.row_index import Rows
+from ctxtui.views.transcript.row_index import RowIndex
 from tests.analysis.labels.test_figures import labels
 from tests.analysis.sessions import Script
 from tests.cases import systems
@@ -31,7 +31,7 @@ def scene_of(text: str) -> Scene:
     script.hear(block.text(text)).call(block.text("on it"), usage=Usage(fresh=9000, output=9))
     book = Book(script.session, model_table(), quick_measure, labels)
     book.advance()
-    running = Running(book, MODEL)
+    running = RunningTotals(book, MODEL)
     running.advance()
     return scene_at(book, running, script.session.thread_calls(), 0, 0.75)
 
@@ -95,7 +95,7 @@ def test_a_block_is_shown_where_most_of_it_counts() -> None:
     memory, user = INDEX["memory"], INDEX["user"]
     assert (tree[node].category, scene.running.category(node)) == (user, memory)
     assert set(context_map(scene, tree.path(head), None, 4000).shown) >= {memory}
-    rows = Rows(tree)
+    rows = RowIndex(tree)
     rows.show(head, hidden=frozenset({user}), elsewhere=scene.running.elsewhere)
     assert list(rows.entries) == [node]
     rows.show(head, hidden=frozenset({memory}))

@@ -33,7 +33,7 @@ _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallContext:
     """The context of a call: its `items`, and the `skeleton` where the request's own bytes are known. `whole` says
     that nothing of the request is missing, `name` is what an id can be made of, `previous` the response it goes on
     from."""
@@ -52,7 +52,7 @@ def provider_of(dialect: str, model: str) -> str:
     return _HOMES.get(dialect) or next((name for head, name in _PROVIDERS if model.startswith(head)), "")
 
 
-class Asking:
+class ContextMaker:
     """Makes the contexts of one recording's requests. `source` is the dialect where nothing else tells."""
 
     def __init__(self, tree: Tree, source: str) -> None:
@@ -61,19 +61,19 @@ class Asking:
         self._memo = Memo()
         self._heads: dict[str, int] = {}
 
-    def asked(self, pair: Pair) -> Asked:
+    def asked(self, pair: Pair) -> CallContext:
         """The context in a record: a request, messages, or only what the answer repeats. Raises `Malformed`."""
         if pair.request is not None:
             return self._joined(self._request(pair.request, pair.exact))
         if pair.messages is None:
-            return Asked(self._source, echoed(pair.answer))
+            return CallContext(self._source, echoed(pair.answer))
         spoken = dialect(pair.messages, self._source)
         body = canonical.dumps({"input" if spoken == RESPONSES else "messages": pair.messages})
-        return Asked(spoken, list(codec.decode(body, GRAMMARS[spoken], self._memo).items), name=body)
+        return CallContext(spoken, list(codec.decode(body, GRAMMARS[spoken], self._memo).items), name=body)
 
-    def opened(self, items: list[Item], name: bytes) -> Asked:
+    def opened(self, items: list[Item], name: bytes) -> CallContext:
         """A context that begins with `items` and goes on record by record."""
-        return Asked(self._source, items, name=name)
+        return CallContext(self._source, items, name=name)
 
     def message(self, value: Json) -> list[Item]:
         """The items of one message on its own."""
@@ -84,7 +84,7 @@ class Asking:
         """A call is known: later requests may go on where it ends."""
         self._heads.setdefault(call.id, call.response_head)
 
-    def _request(self, text: Text, exact: bool) -> Asked:
+    def _request(self, text: Text, exact: bool) -> CallContext:
         value = text.value()
         if not isinstance(value, dict) or text.members is None:
             raise Malformed("a request must be an object", place="$")
@@ -92,9 +92,11 @@ class Asking:
         request = codec.decode_walked(text.text, text.members, 0, GRAMMARS[spoken], self._memo)
         model = word(value.get("model"))
         skeleton = request.skeleton if model and exact else None
-        return Asked(spoken, list(request.items), skeleton, model, bool(model), text.raw, word(value.get(PREVIOUS)))
+        return CallContext(
+            spoken, list(request.items), skeleton, model, bool(model), text.raw, word(value.get(PREVIOUS))
+        )
 
-    def _joined(self, asked: Asked) -> Asked:
+    def _joined(self, asked: CallContext) -> CallContext:
         before = self._heads.get(asked.previous)
         if before is not None:
             return carried(asked, self._tree.items(before))
@@ -102,7 +104,7 @@ class Asking:
         return replace(asked, whole=asked.whole and not asked.previous)
 
 
-def carried(asked: Asked, before: Sequence[Item]) -> Asked:
+def carried(asked: CallContext, before: Sequence[Item]) -> CallContext:
     """A request that goes on where an earlier response ended: the provider keeps the messages `before`, while tools
     and instructions are this request's own (facts §4)."""
     front = [item for item in asked.items if item.place.section != "messages"]
@@ -121,7 +123,7 @@ def echoed(answer: Json) -> list[Item]:
     return list(codec.decode(canonical.dumps(told), GRAMMARS[RESPONSES]).items)
 
 
-def call_of(tree: Tree, asked: Asked, answer: Response | None, raw: Json) -> Call:
+def call_of(tree: Tree, asked: CallContext, answer: Response | None, raw: Json) -> Call:
     """The call that `asked` made; `answer` is what came, read from the JSON `raw`. Thread and epoch are still open."""
     found = answer or Response()
     head = tree.extend(ROOT, asked.items)
@@ -145,7 +147,7 @@ def call_of(tree: Tree, asked: Asked, answer: Response | None, raw: Json) -> Cal
     )
 
 
-def _made_id(asked: Asked, found: Response) -> str:
+def _made_id(asked: CallContext, found: Response) -> str:
     evidence = [item.block.digest for item in found.items] or [found.error]
     return "call-" + canonical.digest(asked.name + canonical.dumps(evidence))[:16]
 

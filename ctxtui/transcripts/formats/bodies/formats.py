@@ -12,7 +12,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.bodies import pairs
 from ctxtui.transcripts.formats.bodies.reader import BodiesReader
-from ctxtui.transcripts.formats.bodies.shapes import Sort, answer_dialect, dialect, listed_messages, sort_of
+from ctxtui.transcripts.formats.bodies.shapes import BodyShape, answer_dialect, dialect, listed_messages, sort_of
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit import file_head
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
@@ -22,7 +22,7 @@ NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai 
 
 BARE: Final = "JSON bodies without any message"
 
-_SURE: Final = {Sort.REQUEST: 0.85, Sort.ANSWER: 0.8, Sort.MESSAGES: 0.6, Sort.MESSAGE: 0.55}
+_SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAGES: 0.6, BodyShape.MESSAGE: 0.55}
 _PAIR: Final = 0.8
 _LOG: Final = 0.7
 _OTHERS: Final = frozenset({"kwargs", "backing_model"})
@@ -48,10 +48,10 @@ def open_as(name: str) -> Callable[[Tree], BodiesReader]:
 def _told(head: bytes) -> tuple[str, float]:
     """The dialect of a head and how sure that is; three formats ask in turn."""
     found = file_head.values(head)[:_LOOKED_AT]
-    lists = [value for value in found if isinstance(value, list) and sort_of(value) == Sort.OTHER]
+    lists = [value for value in found if isinstance(value, list) and sort_of(value) == BodyShape.OTHER]
     found += [item for value in lists for item in value[:_LOOKED_AT]]
     best = ("", 0.0)
-    lines = [value for value in found if sort_of(value) == Sort.MESSAGE]
+    lines = [value for value in found if sort_of(value) == BodyShape.MESSAGE]
     for value in found:
         try:
             spoken, sure = _one(value, lines)
@@ -65,17 +65,17 @@ def _told(head: bytes) -> tuple[str, float]:
 def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
     sort = sort_of(value)
     sure = _SURE.get(sort, 0.0)
-    if sort == Sort.REQUEST and value.keys() & _OTHERS:
+    if sort == BodyShape.REQUEST and value.keys() & _OTHERS:
         # A gateway's own log, which has a reader that knows the rest of it too.
         sure = _LOG
     match sort:
-        case Sort.REQUEST:
+        case BodyShape.REQUEST:
             return dialect(value), sure
-        case Sort.ANSWER:
+        case BodyShape.ANSWER:
             return answer_dialect(value), sure
-        case Sort.MESSAGES:
+        case BodyShape.MESSAGES:
             return dialect(listed_messages(value)), sure
-        case Sort.MESSAGE:
+        case BodyShape.MESSAGE:
             return dialect(lines), sure
     pair = pairs.find(_text(value)) if isinstance(value, dict) else None
     if pair is None:

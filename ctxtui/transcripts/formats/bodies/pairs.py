@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.bodies.shapes import Sort, is_answer, is_message, sort_of
+from ctxtui.transcripts.formats.bodies.shapes import BodyShape, is_answer, is_message, sort_of
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit.fields import listed, moment, obj, word
 from ctxtui.wire.codec import spans
@@ -76,7 +76,7 @@ def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
 
 
 def _request(record: dict[str, Json], text: Text) -> Pair | None:
-    if sort_of(record) == Sort.REQUEST:
+    if sort_of(record) == BodyShape.REQUEST:
         # The request's members stand beside the answer's: which of them were sent is not known.
         return Pair(_written({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
     path = _path(record, REQUESTS, _DEPTH)
@@ -100,9 +100,9 @@ def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[J
     """The request (an object, its text, or messages) inside `value`, and the keys that lead to it."""
     for name in names:
         held = value.get(name)
-        if isinstance(held, str) and held.lstrip()[:1] == "{" and sort_of(_json(held)) == Sort.REQUEST:
+        if isinstance(held, str) and held.lstrip()[:1] == "{" and sort_of(_json(held)) == BodyShape.REQUEST:
             return held, []
-        if sort_of(held) in (Sort.REQUEST, Sort.MESSAGES):
+        if sort_of(held) in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return held, [name]
         if isinstance(held, dict) and depth > 1:
             inner = _path(held, names, depth - 1)

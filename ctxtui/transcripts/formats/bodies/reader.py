@@ -13,10 +13,10 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Described, Event, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.bodies import pairs
-from ctxtui.transcripts.formats.bodies.calls import Asking, answer_of, call_of
+from ctxtui.transcripts.formats.bodies.calls import ContextMaker, answer_of, call_of
 from ctxtui.transcripts.formats.bodies.pairs import Pair
-from ctxtui.transcripts.formats.bodies.shapes import Sort, listed_messages, sort_of
-from ctxtui.transcripts.formats.bodies.threads import Talk, Talks
+from ctxtui.transcripts.formats.bodies.shapes import BodyShape, listed_messages, sort_of
+from ctxtui.transcripts.formats.bodies.threads import BodyThread, Talks
 from ctxtui.transcripts.formats.bodies.values import BLANK, Margins, Text, ValueStream, decoded, encoded, walked
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.reader import Reader
@@ -31,13 +31,13 @@ class BodiesReader:
         self._tree = tree
         self._source = source
         self._stream = ValueStream(is_record)
-        self._asking = Asking(tree, source)
+        self._asking = ContextMaker(tree, source)
         self._talks = Talks(tree)
         self._margins = Margins()
         self._fed = b""
         self._values = 0
-        self._lone: tuple[Talk, Call] | None = None
-        self._growing: tuple[Talk, Call] | None = None
+        self._lone: tuple[BodyThread, Call] | None = None
+        self._growing: tuple[BodyThread, Call] | None = None
         self._title = ""
         self._mended = b""
 
@@ -100,15 +100,15 @@ class BodiesReader:
     def _value(self, text: Text) -> Iterator[Event]:
         value = text.value()
         sort = sort_of(value)
-        if sort == Sort.MESSAGE:
+        if sort == BodyShape.MESSAGE:
             yield from self._message(value, text)
             return
         self._growing = None
-        if sort == Sort.ANSWER:
+        if sort == BodyShape.ANSWER:
             yield from self._call(Pair(answer=value), text)
-        elif sort == Sort.MESSAGES:
+        elif sort == BodyShape.MESSAGES:
             yield from self._call(Pair(messages=listed_messages(value)), text)
-        elif sort == Sort.REQUEST and not pairs.has_answer(value):
+        elif sort == BodyShape.REQUEST and not pairs.has_answer(value):
             yield from self._call(Pair(request=text, exact=True), text)
             talks = self._talks
             self._lone = talks.last if self._values == 1 else None
@@ -155,7 +155,7 @@ class BodiesReader:
     def _cut(self, text: str) -> Iterator[Event]:
         """A file of one body that breaks off: what came is a context, but no call that is known to be whole."""
         value = file_head.mend(text.lstrip(BLANK))
-        if sort_of(value) not in (Sort.REQUEST, Sort.MESSAGES):
+        if sort_of(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
         try:
             body = walked(canonical.text_of(value))
@@ -171,7 +171,7 @@ def is_record(text: str) -> bool:
     """Whether a line's text is a record by itself, and no part of one that is written over many lines."""
     try:
         found = walked(text)
-        record = sort_of(found.value()) in (Sort.REQUEST, Sort.ANSWER) or pairs.find(found) is not None
+        record = sort_of(found.value()) in (BodyShape.REQUEST, BodyShape.ANSWER) or pairs.find(found) is not None
     except (Malformed, RecursionError):
         return False
     return record and not text[len(found.text) :].strip()

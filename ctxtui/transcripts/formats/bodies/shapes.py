@@ -41,7 +41,7 @@ _PLAIN: Final = frozenset("model input temperature top_p text metadata user serv
 _NO_TALK: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", re.IGNORECASE)
 
 
-class Sort(StrEnum):
+class BodyShape(StrEnum):
     """What a value is."""
 
     REQUEST = "request"
@@ -51,23 +51,23 @@ class Sort(StrEnum):
     OTHER = "other"
 
 
-def sort_of(value: Json) -> Sort:
+def sort_of(value: Json) -> BodyShape:
     """What `value` is, by itself."""
     if isinstance(value, list):
-        return Sort.MESSAGES if _are_messages(value) else Sort.OTHER
+        return BodyShape.MESSAGES if _are_messages(value) else BodyShape.OTHER
     if not isinstance(value, dict):
-        return Sort.OTHER
+        return BodyShape.OTHER
     if value.get("object") == "list" and _are_messages(value.get("data")):
-        return Sort.MESSAGES
+        return BodyShape.MESSAGES
     if is_answer(value):
-        return Sort.ANSWER
+        return BodyShape.ANSWER
     if _is_request(value):
-        return Sort.REQUEST
-    return Sort.MESSAGE if is_message(value) else Sort.OTHER
+        return BodyShape.REQUEST
+    return BodyShape.MESSAGE if is_message(value) else BodyShape.OTHER
 
 
 def listed_messages(value: Json) -> list[Json]:
-    """The messages of a value that is `Sort.MESSAGES`: a list, or a page of one as an API gives it."""
+    """The messages of a value that is `BodyShape.MESSAGES`: a list, or a page of one as an API gives it."""
     return listed(value.get("data")) if isinstance(value, dict) else listed(value)
 
 

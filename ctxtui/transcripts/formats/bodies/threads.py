@@ -20,7 +20,7 @@ _SYSTEM: Final = frozenset({"system", "developer"})
 
 
 @dataclass(slots=True)
-class Talk:
+class BodyThread:
     """One conversation: its calls in order, and the messages of its last request."""
 
     number: int
@@ -56,12 +56,12 @@ class Talks:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._talks: list[Talk] = []
+        self._talks: list[BodyThread] = []
         self._calls: dict[str, Call] = {}
-        self._by_first: dict[str, list[Talk]] = {}
-        self._homes: dict[str, Talk] = {}
-        self._main: Talk | None = None
-        self.last: tuple[Talk, Call] | None = None
+        self._by_first: dict[str, list[BodyThread]] = {}
+        self._homes: dict[str, BodyThread] = {}
+        self._main: BodyThread | None = None
+        self.last: tuple[BodyThread, Call] | None = None
 
     @property
     def calls(self) -> dict[str, Call]:
@@ -73,11 +73,11 @@ class Talks:
         """What the main conversation begins with."""
         return self._main.label if self._main else ""
 
-    def name(self, talk: Talk) -> str:
+    def name(self, talk: BodyThread) -> str:
         """The id of a conversation's thread."""
         return MAIN if talk is self._main else f"thread-{talk.number}"
 
-    def find(self, items: Sequence[Item], after: str = "") -> Talk:
+    def find(self, items: Sequence[Item], after: str = "") -> BodyThread:
         """The conversation that a request with `items` goes on with; a new one where it continues none.
 
         `after` is the call that the request itself says it follows ("" where it says none). Else it continues one
@@ -92,7 +92,7 @@ class Talks:
             if common > shared and (talk.system == system or common >= max(2, len(talk.said) // 2)):
                 best, shared = talk, common
         if best is None:
-            best = Talk(len(self._talks) + 1, label=_label(items))
+            best = BodyThread(len(self._talks) + 1, label=_label(items))
             self._talks.append(best)
             alike.append(best)
             self._main = self._main or best
@@ -108,7 +108,7 @@ class Talks:
             call = replace(call, id=f"{wanted}#{number}")
         return call
 
-    def add(self, talk: Talk, call: Call) -> list[Event]:
+    def add(self, talk: BodyThread, call: Call) -> list[Event]:
         """A call of `talk`; told once, however often it is recorded."""
         if call.id in self._calls:
             return []
@@ -126,7 +126,7 @@ class Talks:
         talk.tip = call.response_head
         return [*news, CallSeen(call), TipMoved(call.thread, talk.tip)]
 
-    def update(self, talk: Talk, call: Call) -> list[Event]:
+    def update(self, talk: BodyThread, call: Call) -> list[Event]:
         """A fuller version of a call that was told before."""
         call = replace(call, thread=self.name(talk), epoch=self._calls[call.id].epoch)
         if self._calls[call.id] == call:
@@ -145,14 +145,14 @@ class Talks:
             return []
         return [event for talk in (chosen, old) for event in self._move(talk)]
 
-    def _move(self, talk: Talk) -> list[Event]:
+    def _move(self, talk: BodyThread) -> list[Event]:
         news: list[Event] = [self._seen(talk)]
         for id_ in talk.calls:
             self._calls[id_] = replace(self._calls[id_], thread=self.name(talk))
             news.append(CallSeen(self._calls[id_]))
         return [*news, TipMoved(self.name(talk), talk.tip)]
 
-    def _seen(self, talk: Talk) -> ThreadSeen:
+    def _seen(self, talk: BodyThread) -> ThreadSeen:
         main = talk is self._main
         return ThreadSeen(self.name(talk), "" if main else talk.label, "" if main else MAIN)
 

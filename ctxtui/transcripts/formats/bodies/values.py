@@ -14,7 +14,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.lines import Line, LineBuffer
+from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
 
@@ -84,7 +84,7 @@ class ValueStream:
 
     def __init__(self, whole: Callable[[str], bool]) -> None:
         self._lines = LineBuffer()
-        self._open: list[Line] = []
+        self._open: list[TextLine] = []
         self._depth = 0
         self._whole = whole
 
@@ -106,12 +106,12 @@ class ValueStream:
         return list(found)
 
     @property
-    def rest(self) -> Line | None:
+    def rest(self) -> TextLine | None:
         """What has no end yet, None if nothing does."""
         joined = _joined([*self._open, self._lines.rest])
         return joined if joined.data.strip(b" \t\r\n\0") else None
 
-    def _line(self, line: Line) -> Iterator[Text | Skipped]:
+    def _line(self, line: TextLine) -> Iterator[Text | Skipped]:
         if self._open and line.data[:1] == b"{" and self._whole(decoded(line.data)):
             yield Skipped(self._open[0].number, "a JSON value without an end")
             self._open, self._depth = [], 0
@@ -129,12 +129,12 @@ class ValueStream:
             yield _bad(left)
 
 
-def _joined(lines: list[Line]) -> Line:
+def _joined(lines: list[TextLine]) -> TextLine:
     first = lines[0]
-    return first if len(lines) == 1 else Line(first.number, first.start, b"\n".join(line.data for line in lines))
+    return first if len(lines) == 1 else TextLine(first.number, first.start, b"\n".join(line.data for line in lines))
 
 
-def _values(line: Line) -> tuple[list[Text], Line | None]:
+def _values(line: TextLine) -> tuple[list[Text], TextLine | None]:
     """The values at the beginning of a line's text, and the rest of it from where it is none."""
     number, start, data = line
     text = decoded(data)
@@ -150,7 +150,7 @@ def _values(line: Line) -> tuple[list[Text], Line | None]:
             # Offsets count from the value's own first character.
             one = walked(text if not begin else text[begin : spans.read(text, begin).end], number, start)
         except Malformed:
-            return found, Line(number, start, encoded(text[begin:]))
+            return found, TextLine(number, start, encoded(text[begin:]))
         found.append(one)
         at = begin + len(one.text)
         number += one.text.count("\n")
@@ -176,7 +176,7 @@ def _opens(data: bytes) -> bool:
     return data[:1] in (b"{", b"[") and _depth(data) > 0 and b'"' not in _BRACKET.sub(b"", data)
 
 
-def _bad(line: Line) -> Skipped:
+def _bad(line: TextLine) -> Skipped:
     text = decoded(line.data)
     try:
         walked(text)

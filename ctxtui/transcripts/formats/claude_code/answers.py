@@ -12,10 +12,10 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.formats.claude_code.message import Part, Said
+from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     Anchor,
-    Answer,
+    ApiResponse,
     Point,
     append,
     context,
@@ -24,9 +24,9 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     sendable,
     spoken_since,
 )
-from ctxtui.transcripts.formats.claude_code.records import Record
-from ctxtui.transcripts.formats.claude_code.threads import Thread
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import completed, seconds
 
 PROVIDER: Final = "anthropic"
@@ -44,17 +44,17 @@ class Answers:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._answers: dict[str, Answer] = {}
-        self._owners: dict[str, Answer] = {}
-        self._totals: dict[tuple[str, int], Answer] = {}
+        self._answers: dict[str, ApiResponse] = {}
+        self._owners: dict[str, ApiResponse] = {}
+        self._totals: dict[tuple[str, int], ApiResponse] = {}
         """What a call left in the cache (thread, tokens read and written) -> its answer."""
         self.calls: dict[str, Call] = {}
 
-    def owner(self, call_id: str) -> Answer | None:
+    def owner(self, call_id: str) -> ApiResponse | None:
         """The answer that made the tool call `call_id`."""
         return self._owners.get(call_id)
 
-    def of(self, said: Said, record: Record) -> tuple[str, Answer | None]:
+    def of(self, said: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
         """The call id of a record's message, and its answer where another record of it was seen.
 
         The message id names a response; gateways that give many responses one id are told apart by the request id.
@@ -67,7 +67,15 @@ class Answers:
             known = self._answers.get(id_)
         return id_, known
 
-    def begin(self, id_: str, thread: Thread, parent: Point, said: Said, record: Record, found: Found) -> Answer:
+    def begin(
+        self,
+        id_: str,
+        thread: ClaudeThread,
+        parent: Point,
+        said: ClaudeMessage,
+        record: ClaudeRecord,
+        found: FoundObject,
+    ) -> ApiResponse:
         """A new call of `thread`, whose request was sent after `parent`."""
         asked = self._read_from(thread, sendable(parent), said.report.usage)
         head = context(self._tree, asked)
@@ -75,7 +83,7 @@ class Answers:
         usage = said.report.usage
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
-        answer = Answer(head, id=id_, asked=asked, context=head, number=len(self.calls))
+        answer = ApiResponse(head, id=id_, asked=asked, context=head, number=len(self.calls))
         self._answers[id_] = thread.last = answer
         at, before = seconds(record.timestamp), newest(asked)
         self.calls[id_] = Call(
@@ -96,7 +104,9 @@ class Answers:
         thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
         return answer
 
-    def extend(self, answer: Answer, thread: Thread, said: Said, record: Record, found: Found) -> Call:
+    def extend(
+        self, answer: ApiResponse, thread: ClaudeThread, said: ClaudeMessage, record: ClaudeRecord, found: FoundObject
+    ) -> Call:
         """Add what a record says to `answer` of `thread`: new blocks in the order of the records, the latest usage."""
         self._say(answer, said)
         call = self.calls[answer.id]
@@ -120,12 +130,12 @@ class Answers:
             thread.epoch, thread.input = call.epoch, usage.input if usage else thread.input
         return call
 
-    def _read_from(self, thread: Thread, asked: Point, usage: Usage | None) -> Point:
+    def _read_from(self, thread: ClaudeThread, asked: Point, usage: Usage | None) -> Point:
         """`asked`, unless the cache says otherwise: a call that only goes on with results, and read exactly what
         another recent call of the thread had read and written, goes on from that one. Two lines of work that run at
         the same time are written into one chain."""
         above = asked.anchor
-        if usage is None or not isinstance(above, Answer) or spoken_since(asked):
+        if usage is None or not isinstance(above, ApiResponse) or spoken_since(asked):
             return asked
         other = self._totals.get((thread.id, usage.cache_read))
         if other is None or other is above or other.unanswered or len(self.calls) - other.number > _RECENT:
@@ -133,7 +143,7 @@ class Answers:
         before = self.calls[above.id].usage
         return asked if before is None or before.cache_read + before.cache_write == usage.cache_read else Point(other)
 
-    def _say(self, answer: Answer, said: Said) -> None:
+    def _say(self, answer: ApiResponse, said: ClaudeMessage) -> None:
         items = []
         for part in said.parts:
             if part.block.digest not in answer.digests:
@@ -146,7 +156,7 @@ class Answers:
             answer.head = append(self._tree, answer.head, items)
             answer.version += 1
 
-    def answered(self, part: Part, at: float | None, role: str) -> tuple[Anchor | None, bool]:
+    def answered(self, part: ContentPart, at: float | None, role: str) -> tuple[Anchor | None, bool]:
         """Put a result where the call it answers stands. Gives the answer that made the call, and whether the result
         is settled there: a second, different result of one call is not."""
         owner = self._owners.get(part.answers)
@@ -184,7 +194,7 @@ def _asked(said: float | None, before: float | None, at: float | None) -> dict[s
     return {"asked_at": said}
 
 
-def _extra(record: Record, report: Json, known: dict[str, Json]) -> dict[str, Json]:
+def _extra(record: ClaudeRecord, report: Json, known: dict[str, Json]) -> dict[str, Json]:
     reported = report if isinstance(report, dict) else {}
     found: Iterable[tuple[str, Json]] = [(key, reported.get(key)) for key in _EXTRA]
     return known | {key: value for key, value in (("requestId", record.request_id), *found) if value}

@@ -10,7 +10,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Answer, Point, append, context
+from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, append, context
 
 CLEARED: Final = "[Old tool result content cleared]"
 """What the client sends instead of a tool result that it cleared."""
@@ -59,7 +59,7 @@ def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple
 def _context_before(tree: Tree, point: Point) -> int:
     if point.up is not None:
         return context(tree, point.up)
-    if isinstance(point.anchor, Answer) and not point.items:
+    if isinstance(point.anchor, ApiResponse) and not point.items:
         return point.anchor.context
     return context(tree, Point(point.anchor))
 

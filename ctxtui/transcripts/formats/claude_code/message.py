@@ -15,7 +15,7 @@ from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
-from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.usage import Report, report, report_of
 from ctxtui.transcripts.kit import raw_block
 from ctxtui.transcripts.kit.fields import plain
@@ -25,7 +25,7 @@ SYNTHETIC: Final = "<synthetic>"
 """The model of a message that the client wrote itself: no call."""
 
 
-class Part(NamedTuple):
+class ContentPart(NamedTuple):
     """A content part: its block, the id of the call it makes and the id of the call it answers ("" if none)."""
 
     block: Block
@@ -34,11 +34,11 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Said:
+class ClaudeMessage:
     """The message of a record."""
 
     role: str
-    parts: list[Part] = field(default_factory=list)
+    parts: list[ContentPart] = field(default_factory=list)
     id: str = ""
     model: str = ""
     stop: str = ""
@@ -65,7 +65,7 @@ _part: Final = msgspec.json.Decoder(_Part)
 _parts: Final = msgspec.json.Decoder(list[Raw])
 
 
-def said(record: Record, clean: bool | None) -> Said | None:
+def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
     """The message in `record`, None where it holds none; `clean` as `pieces.tidy` says of the record, None where it
     was not asked yet."""
     if record.loose is not None:
@@ -78,7 +78,7 @@ def said(record: Record, clean: bool | None) -> Said | None:
     try:
         found = _message.decode(raw)
         parts = _raw_parts(bytes(found.content), clean)
-        return Said(
+        return ClaudeMessage(
             found.role or record.type or "",
             parts,
             found.id or "",
@@ -90,14 +90,14 @@ def said(record: Record, clean: bool | None) -> Said | None:
         return of_value(canonical.loads(raw), record.type or "")
 
 
-def of_value(message: Json, role: str) -> Said | None:
+def of_value(message: Json, role: str) -> ClaudeMessage | None:
     """The message that the JSON value `message` is; a bare string is what `role` says."""
     if isinstance(message, str):
-        return Said(role, _value_parts(message))
+        return ClaudeMessage(role, _value_parts(message))
     if not isinstance(message, dict):
         return None
     stop = _word(message.get("stop_reason"))
-    return Said(
+    return ClaudeMessage(
         _word(message.get("role")) or role,
         _value_parts(message.get("content")),
         _word(message.get("id")),
@@ -107,11 +107,11 @@ def of_value(message: Json, role: str) -> Said | None:
     )
 
 
-def _raw_parts(raw: bytes, clean: bool) -> list[Part]:
+def _raw_parts(raw: bytes, clean: bool) -> list[ContentPart]:
     if raw in (b"", b"null", b'""'):
         return []
     if raw[:1] == b'"':
-        return [Part(raw_block.of_text(raw, clean))]
+        return [ContentPart(raw_block.of_text(raw, clean))]
     if raw[:1] != b"[":
         return _value_parts(canonical.loads(raw))
     found = []
@@ -125,7 +125,7 @@ def _raw_parts(raw: bytes, clean: bool) -> list[Part]:
     return found
 
 
-def _value_parts(content: Json) -> list[Part]:
+def _value_parts(content: Json) -> list[ContentPart]:
     if content is None or content == "":
         return []
     found = []
@@ -136,13 +136,13 @@ def _value_parts(content: Json) -> list[Part]:
     return found
 
 
-def _paired(block: Block, id_: str, tool_use_id: str) -> Part:
+def _paired(block: Block, id_: str, tool_use_id: str) -> ContentPart:
     # Server tools (facts §1) are answered inside the assistant's own message; only client tools make pairs.
     if block.kind == "tool_use":
-        return Part(block, makes=id_)
+        return ContentPart(block, makes=id_)
     if block.kind == "tool_result":
-        return Part(block, answers=tool_use_id)
-    return Part(block)
+        return ContentPart(block, answers=tool_use_id)
+    return ContentPart(block)
 
 
 def _word(value: Json) -> str:
@@ -157,13 +157,13 @@ INTERRUPTED = "[Request interrupted by user"
 class Spoken:
     """What a user record says: results of calls, other blocks, and the words a person said in it."""
 
-    results: list[Part] = field(default_factory=list)
+    results: list[ContentPart] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     words: str = ""
     interrupted: str = ""
 
 
-def spoken(record: Record, message: Said) -> Spoken:
+def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
     """What the user record `record` with `message` says."""
     mark = SUMMARY if record.is_compact_summary else META if record.is_meta else ""
     role = message.role if message.role != "assistant" else "user"

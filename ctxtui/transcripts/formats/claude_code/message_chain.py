@@ -45,7 +45,7 @@ class Anchor:
 
 
 @dataclass(slots=True, eq=False)
-class Answer(Anchor):
+class ApiResponse(Anchor):
     """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
     `number` how many calls the session had before."""
 
@@ -176,7 +176,7 @@ def sendable(point: Point) -> Point:
     Where the answer above still waits for results and nobody has spoken since, another line of work is interleaved
     in the file, or the answer was given up: the context goes on from what that answer was asked.
     """
-    while isinstance(point.anchor, Answer) and point.anchor.unanswered and point.anchor.asked is not None:
+    while isinstance(point.anchor, ApiResponse) and point.anchor.unanswered and point.anchor.asked is not None:
         if spoken_since(point):
             break
         point = point.anchor.asked

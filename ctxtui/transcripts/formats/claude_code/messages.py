@@ -6,17 +6,19 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened
 from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction
-from ctxtui.transcripts.formats.claude_code.message import SUMMARY, SYNTHETIC, Said, Spoken, spoken
+from ctxtui.transcripts.formats.claude_code.message import SUMMARY, SYNTHETIC, ClaudeMessage, Spoken, spoken
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, RESULT, SAID, Anchor, Point, append, context
-from ctxtui.transcripts.formats.claude_code.records import Record
-from ctxtui.transcripts.formats.claude_code.state import State
-from ctxtui.transcripts.formats.claude_code.threads import Thread
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.formats.claude_code.state import ClaudeState
+from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.fields import plain
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 
 
-def message(state: State, record: Record, said: Said, found: Found, agent: str) -> list[Event]:
+def message(
+    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, agent: str
+) -> list[Event]:
     """A record with a message."""
     thread, events = state.thread(record, agent)
     if said.role != "assistant":
@@ -26,7 +28,9 @@ def message(state: State, record: Record, said: Said, found: Found, agent: str) 
     return events + _answer(state, record, said, found, thread)
 
 
-def _answer(state: State, record: Record, said: Said, found: Found, thread: Thread) -> list[Event]:
+def _answer(
+    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, thread: ClaudeThread
+) -> list[Event]:
     id_, answer = state.answers.of(said, record)
     above = state.threads.points.get(str(record.parent_uuid))
     if answer is None:
@@ -45,7 +49,7 @@ def _answer(state: State, record: Record, said: Said, found: Found, thread: Thre
     return [CallSeen(call), *state.moved(thread)]
 
 
-def _synthetic(state: State, record: Record, said: Said, thread: Thread) -> list[Event]:
+def _synthetic(state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, thread: ClaudeThread) -> list[Event]:
     parent = state.threads.parent(record, thread, starts=False)
     if not record.is_api_error_message:
         items = [Item(part.block, ASSISTANT) for part in said.parts]
@@ -56,7 +60,9 @@ def _synthetic(state: State, record: Record, said: Said, thread: Thread) -> list
     return [Happened("api error", plain(words), thread.id, seconds(record.timestamp), thread.call)]
 
 
-def _user(state: State, record: Record, said: Said, thread: Thread, agent: str) -> list[Event]:
+def _user(
+    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, thread: ClaudeThread, agent: str
+) -> list[Event]:
     what = spoken(record, said)
     events: list[Event] = []
     owner, loose = _results(state, record, what, said.role, events)
@@ -77,7 +83,7 @@ def _compacted(anchor: Anchor) -> bool:
     return anchor.began == "compaction" and not anchor.used
 
 
-def with_kept(state: State, record: Record, point: Point) -> Point:
+def with_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
     """The point after `record`: with the messages that a compaction kept behind it, where there are any."""
     kept = state.kept.pop(record.uuid or "", None)
     if not kept:
@@ -89,7 +95,7 @@ def with_kept(state: State, record: Record, point: Point) -> Point:
 
 
 def _results(
-    state: State, record: Record, what: Spoken, role: str, events: list[Event]
+    state: ClaudeState, record: ClaudeRecord, what: Spoken, role: str, events: list[Event]
 ) -> tuple[Anchor | None, list[Item]]:
     """Settle the results in a record where their calls stand. Gives an answer that made one of the calls, and the
     results that stand where the record does: of unknown calls, and second ones of a call."""
@@ -105,7 +111,7 @@ def _results(
     return owner, loose
 
 
-def _heard(state: State, record: Record, what: Spoken, thread: Thread, agent: str) -> list[Event]:
+def _heard(state: ClaudeState, record: ClaudeRecord, what: Spoken, thread: ClaudeThread, agent: str) -> list[Event]:
     events: list[Event] = []
     if what.interrupted:
         at = seconds(record.timestamp)

@@ -13,11 +13,11 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.message import said
-from ctxtui.transcripts.formats.claude_code.records import Record, decode, strictly
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
-from ctxtui.transcripts.formats.claude_code.state import State
+from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.record_pieces import Broken, Found, Piece, legible
+from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, legible
 from ctxtui.transcripts.kit.records import RecordStream
 
 NAME: Final = SOURCE
@@ -58,8 +58,8 @@ def sniff(head: bytes, name: str) -> float:
 class ClaudeCodeReader:
     """Reads one file of a session; `part` gives readers for its subagents' files, which share its state."""
 
-    def __init__(self, tree: Tree, state: State | None = None, agent: str = "", name: str = "") -> None:
-        self._state = state or State(tree, Answers(tree))
+    def __init__(self, tree: Tree, state: ClaudeState | None = None, agent: str = "", name: str = "") -> None:
+        self._state = state or ClaudeState(tree, Answers(tree))
         self._stream = RecordStream(strictly)
         self._agent, self._name = agent, name
         self._foreign: bool | None = None if agent else False
@@ -98,7 +98,7 @@ class ClaudeCodeReader:
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         for piece in chain.from_iterable(map(_read, pieces)):
-            if isinstance(piece, Found):
+            if isinstance(piece, FoundObject):
                 record = piece.record or decode(piece.raw)
                 if self._belongs(record):
                     if piece.note:
@@ -111,7 +111,7 @@ class ClaudeCodeReader:
                     events += system_records.broken(self._state, piece, self._agent)
         return events
 
-    def _belongs(self, record: Record) -> bool:
+    def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:
             sessions = self._state.about.sessions
             self._foreign = bool(sessions) and record.session_id not in sessions
@@ -122,10 +122,10 @@ class ClaudeCodeReader:
 
 
 def _read(piece: Piece) -> Iterable[Piece]:
-    return legible(piece) if isinstance(piece, Found) and piece.record is not None else (piece,)
+    return legible(piece) if isinstance(piece, FoundObject) and piece.record is not None else (piece,)
 
 
-def take(state: State, record: Record, found: Found, agent: str) -> list[Event]:
+def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     """The events that one record makes; `agent` is the subagent whose file it stands in ("" for the session's)."""
     state.threads.own_ids(record, agent)
     if record.uuid is not None and record.uuid in state.threads.points:
@@ -137,7 +137,7 @@ def take(state: State, record: Record, found: Found, agent: str) -> list[Event]:
     return [*events, *state.about.news()]
 
 
-def _dispatch(state: State, record: Record, found: Found, agent: str) -> list[Event]:
+def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     match record.type:
         case "system":
             return system_records.system(state, record, agent)

@@ -14,7 +14,7 @@ from ctxtui.core.canonical import Json
 _NOTHING: Final = Raw(b"")
 
 
-class Record(msgspec.Struct, rename="camel"):
+class ClaudeRecord(msgspec.Struct, rename="camel"):
     """One record. JSON that is needed only sometimes stays raw: read it with `json`."""
 
     type: str | None = None
@@ -58,16 +58,16 @@ class Record(msgspec.Struct, rename="camel"):
         return canonical.loads(raw) if raw else None
 
 
-_FIELDS: Final = {field.encode_name: field for field in msgspec.structs.fields(Record)}
+_FIELDS: Final = {field.encode_name: field for field in msgspec.structs.fields(ClaudeRecord)}
 _FIELD: Final = {name: field.name for name, field in _FIELDS.items()}
-_decoder: Final = msgspec.json.Decoder(Record)
+_decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
 strictly: Final = _decoder.decode
 """The record in a JSON object; raises `msgspec.MsgspecError` where a field is of an unexpected type."""
 
 
-def decode(raw: bytes) -> Record:
+def decode(raw: bytes) -> ClaudeRecord:
     """The record in the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
     try:
         return _decoder.decode(raw)
@@ -76,7 +76,7 @@ def decode(raw: bytes) -> Record:
         return of_value(value)
 
 
-def of_value(value: dict[str, Json]) -> Record:
+def of_value(value: dict[str, Json]) -> ClaudeRecord:
     """The record that the JSON object `value` is."""
     fields = {}
     for name, item in value.items():
@@ -86,4 +86,4 @@ def of_value(value: dict[str, Json]) -> Record:
                 fields[field.name] = msgspec.convert(item, field.type)
             except (msgspec.ValidationError, UnicodeError):
                 continue
-    return Record(**{**fields, "loose": value})
+    return ClaudeRecord(**{**fields, "loose": value})

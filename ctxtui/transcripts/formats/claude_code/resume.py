@@ -14,15 +14,25 @@ from typing import Any, Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.transcripts.formats.claude_code.resume_record import Source, made_record, read
-from ctxtui.transcripts.kit.resume import Kept, Plan, Resumed, fresh_ids, losses, matched, plan, spliced, told
+from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord, made_record, read
+from ctxtui.transcripts.kit.resume import (
+    KeptBlock,
+    ResumedFile,
+    ResumePlan,
+    fresh_ids,
+    losses,
+    matched,
+    plan,
+    spliced,
+    told,
+)
 
 _UNHELD = "a changed block stands in the file in another form: as recorded"
 
 
 def resume(
-    source: bytes, path: Sequence[Item], sent: Sequence[Kept], session_id: str, ids: Iterator[str], until: int = 0
-) -> Resumed:
+    source: bytes, path: Sequence[Item], sent: Sequence[KeptBlock], session_id: str, ids: Iterator[str], until: int = 0
+) -> ResumedFile:
     """`source`, a session's main file, so that a client that resumes it has the context `sent` instead of `path`.
 
     `session_id` is the new session's id (the file must be named after it), `ids` gives uuids for new records. `until`
@@ -32,14 +42,14 @@ def resume(
     found = _places(records, path)
     wanted = plan(path, sent)
     lost += _change(records, path, found, wanted)
-    chain = Chain(records)
+    chain = ResumeChain(records)
     new = fresh_ids(ids, chain.known)
     for at, items in sorted(wanted.after.items()):
         _put_in(chain, found, at, items, new)
-    return Resumed(b"".join(chain.lines(session_id)), losses(lost))
+    return ResumedFile(b"".join(chain.lines(session_id)), losses(lost))
 
 
-def _places(records: list[Source], path: Sequence[Item]) -> dict[int, tuple[int, int]]:
+def _places(records: list[SourceRecord], path: Sequence[Item]) -> dict[int, tuple[int, int]]:
     """Where each place of `path` stands: by its block, else by the call that a result answers (a client may have
     cleared or shortened it in its requests)."""
     found = matched(path, [one.digests for one in records])
@@ -53,7 +63,7 @@ def _places(records: list[Source], path: Sequence[Item]) -> dict[int, tuple[int,
 
 
 def _change(
-    records: list[Source], path: Sequence[Item], found: dict[int, tuple[int, int]], wanted: Plan
+    records: list[SourceRecord], path: Sequence[Item], found: dict[int, tuple[int, int]], wanted: ResumePlan
 ) -> Iterator[str]:
     """Drop and replace in `records` what `wanted` does; gives what could not be done."""
     for at, item in told(enumerate(path)):
@@ -72,7 +82,7 @@ def _change(
 
 
 def _put_in(
-    chain: Chain, found: dict[int, tuple[int, int]], at: int, items: Sequence[Item], new: Iterator[str]
+    chain: ResumeChain, found: dict[int, tuple[int, int]], at: int, items: Sequence[Item], new: Iterator[str]
 ) -> None:
     """New records for `items`, just before the next record of the path that stays."""
     later = (found[n][0] for n in sorted(found) if n > at)
@@ -89,10 +99,10 @@ REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceToolA
 """Members of a record that name another one."""
 
 
-class Chain:
+class ResumeChain:
     """The records of a session with what is put in before them. `known` are the uuids in use."""
 
-    def __init__(self, records: list[Source]) -> None:
+    def __init__(self, records: list[SourceRecord]) -> None:
         self.records = records
         self.known = {str(one.value["uuid"]) for one in records if one.value.get("uuid")}
         self._by_id = {str(one.value["uuid"]): one for one in reversed(records) if one.value.get("uuid")}
@@ -133,7 +143,7 @@ class Chain:
             uuid = above.get("parentUuid") or above.get("logicalParentUuid")
         return uuid
 
-    def _references(self, record: Source, before: list[dict[str, Any]]) -> dict[str, bytes]:
+    def _references(self, record: SourceRecord, before: list[dict[str, Any]]) -> dict[str, bytes]:
         changes = {}
         for key in REFERENCES:
             named = record.value.get(key)
@@ -144,7 +154,7 @@ class Chain:
                 changes[key] = canonical.dumps(stays)
         return changes
 
-    def _of_removed(self, record: Source) -> bool:
+    def _of_removed(self, record: SourceRecord) -> bool:
         """Whether `record` only serves one that is taken out: the files as they stood when it was said."""
         owner = self._by_id.get(str(record.value.get("messageId")))
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed

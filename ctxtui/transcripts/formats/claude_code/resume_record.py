@@ -10,7 +10,7 @@ from ctxtui.core.block import of
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, said
 from ctxtui.transcripts.formats.claude_code.records import decode
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.records import RecordStream
 
 _ABOUT: Final[tuple[str, ...]] = (
@@ -28,7 +28,7 @@ _FEW: Final = 12
 
 
 @dataclass(slots=True)
-class Source:
+class SourceRecord:
     """One record of the source: its bytes as they stand, its value, the digests of the blocks it holds and which of
     them answer which call (part -> call id).
 
@@ -68,16 +68,16 @@ class Source:
         return members
 
 
-def read(source: bytes, until: int) -> tuple[list[Source], list[str]]:
+def read(source: bytes, until: int) -> tuple[list[SourceRecord], list[str]]:
     """The records of `source` before line `until` (1-based; 0: all of them), and what of it could not be read."""
     stream = RecordStream()
-    records: list[Source] = []
+    records: list[SourceRecord] = []
     lost: list[str] = []
     known: set[str] = set()
     for piece in [*stream.feed(source), *stream.settle()]:
         if until and piece.line >= until:
             break
-        if isinstance(piece, Found):
+        if isinstance(piece, FoundObject):
             raw = source[piece.start : piece.end]
             made = _record(piece.raw if piece.note or b"\n" in raw else raw, piece.raw)
             uuid = str(made.value.get("uuid") or "")
@@ -93,8 +93,8 @@ def read(source: bytes, until: int) -> tuple[list[Source], list[str]]:
     return records, lost
 
 
-def _record(raw: bytes, tidy: bytes) -> Source:
-    made = Source(raw, canonical.loads(tidy))
+def _record(raw: bytes, tidy: bytes) -> SourceRecord:
+    made = SourceRecord(raw, canonical.loads(tidy))
     typed = decode(tidy)
     if typed.is_sidechain:
         return made

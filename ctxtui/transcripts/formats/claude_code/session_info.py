@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described
-from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit.fields import one_line, plain
 
 SOURCE: Final = "claude code"
@@ -27,7 +27,7 @@ class About:
     _rank: int = 0
     _summaries: dict[str, str] = field(default_factory=dict)
 
-    def record(self, record: Record) -> None:
+    def record(self, record: ClaudeRecord) -> None:
         """Take what any record of the main file says in its envelope."""
         now = self.now
         session, version = record.session_id or now.id, record.version or now.version
@@ -51,7 +51,7 @@ class About:
             command = _COMMAND.search(text)
             self.title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
 
-    def titled(self, record: Record, known: bool) -> None:
+    def titled(self, record: ClaudeRecord, known: bool) -> None:
         """A title record; `known` says that a summary's last record is in this file (else it is of another one)."""
         if record.custom_title:
             self.title(record.custom_title, _GIVEN)

@@ -11,14 +11,14 @@ from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, context, follow
-from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import About
-from ctxtui.transcripts.formats.claude_code.threads import Thread, Threads
+from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
 from ctxtui.transcripts.kit.timestamps import seconds
 
 
 @dataclass(slots=True)
-class State:
+class ClaudeState:
     """The session as its readers share it.
 
     `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
@@ -28,7 +28,7 @@ class State:
 
     tree: Tree
     answers: Answers
-    threads: Threads = field(default_factory=Threads)
+    threads: ClaudeThreads = field(default_factory=ClaudeThreads)
     about: About = field(default_factory=About)
     kept: dict[str, list[Item]] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class State:
     copies: int = 0
     order: int = 0
 
-    def thread(self, record: Record, agent: str) -> tuple[Thread, list[Event]]:
+    def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""
         thread = self.threads.of(record, agent)
         if thread.told or thread.id == MAIN:
@@ -45,7 +45,7 @@ class State:
         thread.told = True
         return thread, [ThreadSeen(thread.id, parent=MAIN)]
 
-    def register(self, record: Record, point: Point) -> Point:
+    def register(self, record: ClaudeRecord, point: Point) -> Point:
         """Remember where `record` stands, for the records that follow it."""
         if record.uuid:
             self.threads.points[record.uuid] = point
@@ -57,17 +57,17 @@ class State:
         self.order += 1
         return self.order
 
-    def add(self, record: Record, parent: Point, kind: str, items: Iterable[Item] = ()) -> Point:
+    def add(self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = ()) -> Point:
         """The point of `record`, which puts `items` after `parent`."""
         return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items))
 
-    def move(self, thread: Thread, point: Point) -> list[Event]:
+    def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
         """Let `thread` end at `point`, if that leads on; tells where it ends where that is news."""
         if _leads_on(thread.tip, point):
             thread.tip = point
         return self.moved(thread)
 
-    def moved(self, thread: Thread) -> list[Event]:
+    def moved(self, thread: ClaudeThread) -> list[Event]:
         """The event that `thread` ends elsewhere now, if it does."""
         head = context(self.tree, thread.tip) if thread.tip is not None else thread.head
         if head == thread.head:

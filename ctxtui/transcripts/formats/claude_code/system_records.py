@@ -22,9 +22,9 @@ from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, 
 from ctxtui.transcripts.formats.claude_code.message import client_text, error_text
 from ctxtui.transcripts.formats.claude_code.message import said as message_of
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
-from ctxtui.transcripts.formats.claude_code.records import Record, decode, of_value
-from ctxtui.transcripts.formats.claude_code.state import State
-from ctxtui.transcripts.kit.record_pieces import Broken, Found
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, of_value
+from ctxtui.transcripts.formats.claude_code.state import ClaudeState
+from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 
 _KEY: Final = rb'"%s":\s*("[^"\\]*"|true)'
@@ -35,7 +35,7 @@ _RESUME: Final = "SessionStart:resume"
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
-def system(state: State, record: Record, agent: str) -> list[Event]:
+def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     """A record of type ``system``."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
@@ -62,7 +62,7 @@ def system(state: State, record: Record, agent: str) -> list[Event]:
     return events + state.move(thread, state.add(record, parent, PASSING))
 
 
-def attachment(state: State, record: Record, agent: str) -> list[Event]:
+def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     """A record of type ``attachment``: what the client adds for the model to read."""
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
@@ -77,7 +77,7 @@ def attachment(state: State, record: Record, agent: str) -> list[Event]:
     return events + state.move(thread, state.add(record, parent, kind, items))
 
 
-def progress(state: State, record: Record, found: Found, agent: str) -> list[Event]:
+def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     """A record of type ``progress``: of a hook, a command, or a subagent with its messages."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
@@ -99,7 +99,7 @@ def progress(state: State, record: Record, found: Found, agent: str) -> list[Eve
     return events + messages.message(state, nested, said, found, nested.agent_id)
 
 
-def queue(state: State, record: Record) -> list[Event]:
+def queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     """A queue operation: a text typed while the agent works is taken out when the model gets it with the next request
     (remove), when it becomes a message of its own (dequeue), or goes back to the prompt (popAll)."""
     thread = state.threads.main()
@@ -120,7 +120,7 @@ def queue(state: State, record: Record) -> list[Event]:
     return []
 
 
-def replacements(state: State, record: Record) -> list[Event]:
+def replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     """Results that the client replaced by a preview in its requests."""
     listed = record.json("replacements")
     for one in listed if isinstance(listed, list) else []:
@@ -129,7 +129,7 @@ def replacements(state: State, record: Record) -> list[Event]:
     return state.moved(state.threads.main())
 
 
-def broken(state: State, piece: Broken, agent: str) -> list[Event]:
+def broken(state: ClaudeState, piece: Broken, agent: str) -> list[Event]:
     """Text that is no record: an unreadable block stands where a record of the conversation would."""
     known = {key: match.group(1) for key, regex in _KEYS.items() if (match := regex.search(piece.raw))}
     legible: dict[str, Json] = {
@@ -149,7 +149,7 @@ def broken(state: State, piece: Broken, agent: str) -> list[Event]:
     return events + state.move(thread, state.add(record, parent, SAID, [item]))
 
 
-def passing(state: State, record: Record, agent: str) -> list[Event]:
+def passing(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     """A record that only stands in the chain of the others."""
     thread, events = state.thread(record, agent)
     return events + state.move(thread, state.add(record, state.threads.parent(record, thread, starts=False), PASSING))
@@ -163,7 +163,7 @@ class Progress:
     hook_name: str = ""
     agent_id: str = ""
     tool_use: str = ""
-    record: Record | None = None
+    record: ClaudeRecord | None = None
 
 
 class _Data(msgspec.Struct, rename="camel"):
@@ -176,7 +176,7 @@ class _Data(msgspec.Struct, rename="camel"):
 _data: Final = msgspec.json.Decoder(_Data)
 
 
-def progress_of(record: Record) -> Progress:
+def progress_of(record: ClaudeRecord) -> Progress:
     """The progress that `record` reports."""
     tool_use = record.parent_tool_use_id or ""
     raw = bytes(record.data)

@@ -13,19 +13,19 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, ThreadSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
-from ctxtui.transcripts.formats.claude_code.records import Record
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import Tasks
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
 
 
-class Threads:
+class ClaudeThreads:
     """The threads of a session and the points of its records, by uuid."""
 
     def __init__(self) -> None:
         self.points: dict[str, Point] = {}
         self.tasks = Tasks()
-        self._threads: dict[str, Thread] = {}
+        self._threads: dict[str, ClaudeThread] = {}
         self._side: dict[str, str] = {}
         """Records of sidechains (by uuid) -> thread."""
         self._others: dict[tuple[str, str], str] = {}
@@ -33,7 +33,7 @@ class Threads:
         self._main = ""
         """The sidechain that is the main thread of its file: a subagent's file opened by itself."""
 
-    def own_ids(self, record: Record, agent: str) -> None:
+    def own_ids(self, record: ClaudeRecord, agent: str) -> None:
         """Tell `record`, which stands in the file of subagent `agent` ("" for the main file), from one of another
         thread that has its uuid: ids are a file's own, and a fork's file repeats its parent's records."""
         parent = record.parent_uuid
@@ -45,7 +45,7 @@ class Threads:
         if known or (agent, record.uuid) in self._others:
             record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
 
-    def of(self, record: Record, agent: str) -> Thread:
+    def of(self, record: ClaudeRecord, agent: str) -> ClaudeThread:
         """The thread of `record`; `agent` is the subagent whose file it stands in ("" for the main file)."""
         id_ = MAIN
         if agent or record.is_sidechain:
@@ -56,13 +56,13 @@ class Threads:
                 id_ = MAIN
             if record.uuid:
                 self._side[record.uuid] = id_
-        return self._threads.setdefault(id_, Thread(id_))
+        return self._threads.setdefault(id_, ClaudeThread(id_))
 
-    def main(self) -> Thread:
+    def main(self) -> ClaudeThread:
         """The main thread."""
-        return self._threads.setdefault(MAIN, Thread())
+        return self._threads.setdefault(MAIN, ClaudeThread())
 
-    def parent(self, record: Record, thread: Thread, starts: bool) -> Point:
+    def parent(self, record: ClaudeRecord, thread: ClaudeThread, starts: bool) -> Point:
         """The point that `record` follows in `thread`.
 
         A parent that the file does not hold is taken to be what the file last held of the thread. Without any parent
@@ -76,7 +76,7 @@ class Threads:
             return thread.tip
         return Point(Anchor(began=EpochStart.START))
 
-    def label(self, thread: Thread, agent: str, prompt: str) -> list[ThreadSeen]:
+    def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
         """What a subagent's thread is for, if that is news: its call's description, else its prompt's first words."""
         if thread.id == MAIN:
             return []
@@ -98,7 +98,7 @@ _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 @dataclass(slots=True)
-class Thread:
+class ClaudeThread:
     """A line of context. `tip` is its last point in the file's order, `last` the answer to its last call.
 
     `process` tells clients apart that wrote the records (session id, version); `input` and `call` are the reported

@@ -30,7 +30,7 @@ class History:
             self._instructions = [Item(block.text(text), SYSTEM)]
             self.head = self.tree.extend(self.head, self._instructions)
 
-    def add(self, said: items.Said) -> int:
+    def add(self, said: items.CodexMessage) -> int:
         """Append an item; gives the context before it."""
         before = self.head
         if said.words:

@@ -35,7 +35,7 @@ _head: Final = msgspec.json.Decoder(_Head)
 
 
 @dataclass(slots=True)
-class Said:
+class CodexMessage:
     """One item: its blocks, whether the model wrote it, and what tells it apart (a provider's id, "" for none).
 
     `words` are what a person said in it.
@@ -48,7 +48,7 @@ class Said:
     words: str = ""
 
 
-def said(raw: bytes, clean: bool) -> Said:
+def said(raw: bytes, clean: bool) -> CodexMessage:
     """The item whose JSON text is `raw`, canonical if `clean`."""
     try:
         head = _head.decode(raw)
@@ -60,17 +60,17 @@ def said(raw: bytes, clean: bool) -> Said:
     return of_value(canonical.loads(raw))
 
 
-def of_value(value: Json) -> Said:
+def of_value(value: Json) -> CodexMessage:
     """The item that the JSON `value` is."""
     kind = value.get("type", "message") if isinstance(value, dict) else ""
     if isinstance(kind, str) and kind in _UNSENT:
-        return Said()
+        return CodexMessage()
     items = [part.item for part in split_item(value, "$")]
     if not items or items[0].block.kind != HEADER:
         known = value if isinstance(value, dict) else {}
         return _outside(items[0], known.get("id"), known.get("call_id"))
     role = items[0].place.role
-    found = Said([items[0]], by_model=role == "assistant", id=_id(value.get("id")))
+    found = CodexMessage([items[0]], by_model=role == "assistant", id=_id(value.get("id")))
     for item in items[1:]:
         words = block_content.read(item.block).text if role == "user" else ""
         mark = mark_of(words)
@@ -80,9 +80,9 @@ def of_value(value: Json) -> Said:
     return found
 
 
-def _outside(item: Item, id_: Json, call_id: Json) -> Said:
+def _outside(item: Item, id_: Json, call_id: Json) -> CodexMessage:
     role = item.place.role
-    return Said([item], by_model=role == "assistant", answers=role == "tool", id=_id(call_id) or _id(id_))
+    return CodexMessage([item], by_model=role == "assistant", answers=role == "tool", id=_id(call_id) or _id(id_))
 
 
 def _id(value: Json) -> str:

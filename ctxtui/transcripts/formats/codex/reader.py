@@ -10,7 +10,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.codex.records import ITEM, META, decode
 from ctxtui.transcripts.formats.codex.session import NAME, CodexSession
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.record_pieces import Broken, Found, Piece
+from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece
 from ctxtui.transcripts.kit.records import RecordStream
 
 __all__ = ["BARE", "NAME", "CodexReader", "sniff"]
@@ -66,7 +66,7 @@ class CodexReader:
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         for piece in pieces:
-            if isinstance(piece, Found):
+            if isinstance(piece, FoundObject):
                 if piece.note:
                     events.append(Skipped(piece.line, piece.note))
                 for record in decode(piece.raw, piece.clean is True):

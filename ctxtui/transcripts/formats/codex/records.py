@@ -18,7 +18,7 @@ _NEW_TYPES: Final = frozenset({META, ITEM, "turn_context", "event_msg", "compact
 
 
 @dataclass(slots=True)
-class Record:
+class CodexRecord:
     """One record. `payload` is its JSON text, canonical if `clean`; `timestamp` is ISO text ("" for none)."""
 
     type: str
@@ -45,7 +45,7 @@ class _Line(msgspec.Struct):
 _line: Final = msgspec.json.Decoder(_Line)
 
 
-def decode(raw: bytes, clean: bool) -> list[Record]:
+def decode(raw: bytes, clean: bool) -> list[CodexRecord]:
     """The records that the JSON object `raw` is; the first rollouts of all were one object with many."""
     try:
         line = _line.decode(raw)
@@ -53,22 +53,22 @@ def decode(raw: bytes, clean: bool) -> list[Record]:
         return _leniently(canonical.loads(raw))
     payload = bytes(line.payload)
     if payload[:1] == b"{" and (line.type or "") != "":
-        return [Record(line.type or "", payload, line.timestamp or "", clean)]
+        return [CodexRecord(line.type or "", payload, line.timestamp or "", clean)]
     if bytes(line.items)[:1] == b"[" and bytes(line.session)[:1] == b"{":
         return _leniently(canonical.loads(raw))
-    return [Record(_bare_type(line.type, line.role, line.record_type), raw, line.timestamp or "", clean)]
+    return [CodexRecord(_bare_type(line.type, line.role, line.record_type), raw, line.timestamp or "", clean)]
 
 
-def _leniently(value: dict[str, Json]) -> list[Record]:
+def _leniently(value: dict[str, Json]) -> list[CodexRecord]:
     session, items = value.get("session"), value.get("items")
     if isinstance(session, dict) and isinstance(items, list):
-        first = Record(META, canonical.dumps(session), _word(session.get("timestamp")), True)
+        first = CodexRecord(META, canonical.dumps(session), _word(session.get("timestamp")), True)
         return [first, *(record for item in items if isinstance(item, dict) for record in _leniently(item))]
     type_, stamp, payload = _word(value.get("type")), _word(value.get("timestamp")), value.get("payload")
     if isinstance(payload, dict) and type_:
-        return [Record(type_, canonical.dumps(payload), stamp, False)]
+        return [CodexRecord(type_, canonical.dumps(payload), stamp, False)]
     kind = _bare_type(type_, _word(value.get("role")), _word(value.get("record_type")))
-    return [Record(kind, canonical.dumps(value), stamp, False)]
+    return [CodexRecord(kind, canonical.dumps(value), stamp, False)]
 
 
 def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> str:

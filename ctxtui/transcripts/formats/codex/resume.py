@@ -10,15 +10,17 @@ from collections.abc import Sequence
 
 from ctxtui.core.block import Item
 from ctxtui.transcripts.formats.codex.records import META
-from ctxtui.transcripts.formats.codex.resume_line import Line, Slot, lines_of, made_item, written
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.formats.codex.resume_line import RolloutLine, Slot, lines_of, made_item, written
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.records import RecordStream
-from ctxtui.transcripts.kit.resume import Kept, Plan, Resumed, losses, matched, plan, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumePlan, losses, matched, plan, told
 
 _UNHELD = "a changed block stands in the file in another form: as recorded"
 
 
-def resume(source: bytes, path: Sequence[Item], sent: Sequence[Kept], session_id: str, until: int = 0) -> Resumed:
+def resume(
+    source: bytes, path: Sequence[Item], sent: Sequence[KeptBlock], session_id: str, until: int = 0
+) -> ResumedFile:
     """`source`, a rollout, so that a client that resumes it has the context `sent` instead of `path`.
 
     `session_id` is the new session's id (the file's name must end in it). `until` is the 1-based line that the
@@ -38,17 +40,17 @@ def resume(source: bytes, path: Sequence[Item], sent: Sequence[Kept], session_id
         else:
             lost.append(_UNHELD)
     _put_in(wanted, found, lines)
-    return Resumed(b"".join(written(lines, session_id)), losses(lost))
+    return ResumedFile(b"".join(written(lines, session_id)), losses(lost))
 
 
-def _read(source: bytes, until: int) -> tuple[list[Line], list[str]]:
+def _read(source: bytes, until: int) -> tuple[list[RolloutLine], list[str]]:
     stream = RecordStream()
-    lines: list[Line] = []
+    lines: list[RolloutLine] = []
     lost: list[str] = []
     for piece in [*stream.feed(source), *stream.settle()]:
         if until and piece.line >= until:
             break
-        if isinstance(piece, Found):
+        if isinstance(piece, FoundObject):
             raw = source[piece.start : piece.end]
             line = lines_of(piece.raw if piece.note or b"\n" in raw else raw, piece)
             if line.type == META and any(one.type == META for one in lines):
@@ -62,7 +64,7 @@ def _read(source: bytes, until: int) -> tuple[list[Line], list[str]]:
     return lines, lost
 
 
-def _put_in(wanted: Plan, found: dict[int, Slot], lines: list[Line]) -> None:
+def _put_in(wanted: ResumePlan, found: dict[int, Slot], lines: list[RolloutLine]) -> None:
     for at, items in wanted.after.items():
         above = found.get(at)
         later = (found[n] for n in sorted(found) if n > at)

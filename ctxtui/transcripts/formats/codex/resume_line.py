@@ -12,7 +12,7 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.records import ITEM, META, decode
-from ctxtui.transcripts.kit.record_pieces import Found
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.resume import spliced
 
 _SPOKEN: Final = {"assistant": "output_text"}
@@ -55,7 +55,7 @@ class Slot:
 
 
 @dataclass(slots=True)
-class Line:
+class RolloutLine:
     """One line: its bytes, its type, the items it holds (a compaction holds many), and what stands behind it."""
 
     raw: bytes
@@ -66,7 +66,7 @@ class Line:
     behind: list[Any] = field(default_factory=list)
 
 
-def lines_of(raw: bytes, piece: Found) -> Line:
+def lines_of(raw: bytes, piece: FoundObject) -> RolloutLine:
     """The line `raw`. Raises `CtxtuiError` where it holds a whole session, as the first rollouts did."""
     records = decode(piece.raw, False)
     if len(records) != 1:
@@ -77,7 +77,7 @@ def lines_of(raw: bytes, piece: Found) -> Line:
         )
     (record,) = records
     bare = record.payload == piece.raw
-    return Line(raw, record.type, record.timestamp, list(_slots(record.type, record.value())), bare)
+    return RolloutLine(raw, record.type, record.timestamp, list(_slots(record.type, record.value())), bare)
 
 
 def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
@@ -122,7 +122,7 @@ def _spoken(part: Any, role: str) -> Any:
     return part
 
 
-def written(lines: Sequence[Line], session_id: str) -> Iterator[bytes]:
+def written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
     """The lines of the new rollout, each with its line end; its id is `session_id`."""
     named = False
     for line in lines:
@@ -140,22 +140,22 @@ def written(lines: Sequence[Line], session_id: str) -> Iterator[bytes]:
         yield from (_item_line(line, value) for value in line.behind)
 
 
-def _payload(line: Line, value: Any) -> bytes:
+def _payload(line: RolloutLine, value: Any) -> bytes:
     new = canonical.dumps(value)
     return new if line.bare else spliced(line.raw, {"payload": new})
 
 
-def _item_line(line: Line, value: Any) -> bytes:
+def _item_line(line: RolloutLine, value: Any) -> bytes:
     item = {"timestamp": line.timestamp, "type": ITEM, "payload": value}
     return canonical.dumps(value if line.bare else item) + b"\n"
 
 
-def _payload_of(line: Line) -> dict[str, Any]:
+def _payload_of(line: RolloutLine) -> dict[str, Any]:
     value: dict[str, Any] = canonical.loads(line.raw)
     return value if line.bare else value["payload"]
 
 
-def _named(line: Line, session_id: str) -> bytes:
+def _named(line: RolloutLine, session_id: str) -> bytes:
     payload = _payload_of(line)
     new: dict[str, Any] = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
     for slot in line.slots:
@@ -166,7 +166,7 @@ def _named(line: Line, session_id: str) -> bytes:
     return _payload(line, {**payload, **new})
 
 
-def _compacted(line: Line) -> bytes:
+def _compacted(line: RolloutLine) -> bytes:
     if not any(slot.changed or slot.before for slot in line.slots):
         return line.raw
     payload = _payload_of(line)

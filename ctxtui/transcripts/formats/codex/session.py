@@ -18,10 +18,10 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls
 from ctxtui.transcripts.formats.codex.history import History
-from ctxtui.transcripts.formats.codex.records import ITEM, Record
+from ctxtui.transcripts.formats.codex.records import ITEM, CodexRecord
 from ctxtui.transcripts.formats.codex.usage import counts_of
 from ctxtui.transcripts.kit.fields import one_line, plain
-from ctxtui.transcripts.kit.record_pieces import Broken, Found
+from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 
 NAME: Final = "codex"
@@ -49,7 +49,7 @@ class CodexSession:
         self._about = Described()
         self._tip = ROOT
 
-    def take(self, record: Record, found: Found) -> list[Event]:
+    def take(self, record: CodexRecord, found: FoundObject) -> list[Event]:
         """The events that one record makes."""
         match record.type:
             case "response_item":
@@ -75,7 +75,7 @@ class CodexSession:
             return []
         place = Place("messages", "user")
         unreadable = block.unreadable(f"line {piece.line}", piece.reason)
-        self._history.add(items.Said([Item(block.header("user"), place), Item(unreadable, place)]))
+        self._history.add(items.CodexMessage([Item(block.header("user"), place), Item(unreadable, place)]))
         return self._moved()
 
     def _moved(self) -> list[Event]:
@@ -113,7 +113,7 @@ class CodexSession:
         self._calls.model = _word(context.get("model")) or self._calls.model
         self._calls.effort = _word(context.get("effort"))
 
-    def _item(self, record: Record, found: Found) -> list[Event]:
+    def _item(self, record: CodexRecord, found: FoundObject) -> list[Event]:
         said, calls = items.said(record.payload, record.clean), self._calls
         if not said.items:
             return []
@@ -132,7 +132,7 @@ class CodexSession:
         calls.newest = at if calls.newest is None or (at is not None and at > calls.newest) else calls.newest
         return [*events, *self._moved()]
 
-    def _event(self, record: Record, found: Found) -> list[Event]:
+    def _event(self, record: CodexRecord, found: FoundObject) -> list[Event]:
         try:
             kind = _event.decode(record.payload).type or ""
         except msgspec.MsgspecError:
@@ -155,11 +155,11 @@ class CodexSession:
             return self._moved()
         return []
 
-    def _happened(self, kind: str, record: Record, key: str) -> Happened:
+    def _happened(self, kind: str, record: CodexRecord, key: str) -> Happened:
         words = plain(_word(record.value().get(key))) or kind
         return Happened(kind, words, MAIN, seconds(record.timestamp), self._calls.last)
 
-    def _counted(self, record: Record, found: Found) -> list[Event]:
+    def _counted(self, record: CodexRecord, found: FoundObject) -> list[Event]:
         counts = counts_of(record.value().get("info"))
         span = (found.start, found.end)
         calls = self._calls.counted(counts, self._history.head, record.timestamp, found.line, span)

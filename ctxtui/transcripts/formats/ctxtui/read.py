@@ -18,7 +18,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, real
 from ctxtui.transcripts.formats.ctxtui.write import name_of
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.lines import Line, LineBuffer
+from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -92,7 +92,7 @@ class CtxtuiReader:
         """No companions: a reader that takes nothing."""
         return CtxtuiReader(Tree())
 
-    def _line(self, line: Line) -> Iterator[Event]:
+    def _line(self, line: TextLine) -> Iterator[Event]:
         data = line.data.removeprefix(_BOM).strip()
         if not data:
             return

@@ -22,7 +22,7 @@ from ctxtui.transcripts.kit.timestamps import shrunk
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SharedParts:
     """What the records of a sample refer to instead of saying it again."""
 
     attachments: dict[str, Json]
@@ -41,7 +41,7 @@ class SampleReader:
         """The events of `sample`."""
         yield ThreadSeen(self._name, self._label)
         old = obj(sample.get("transcript"))
-        kept = Kept(
+        kept = SharedParts(
             obj(sample.get("attachments")) or obj(old.get("content")),
             listed(sample.get("message_pool") or at(sample, "events_data", "messages")),
             listed(sample.get("call_pool") or at(sample, "events_data", "calls")),
@@ -56,7 +56,7 @@ class SampleReader:
             yield dialogue.tip()
         yield from self._results(sample)
 
-    def _event(self, event: dict[str, Json], kept: Kept) -> Iterator[Event]:
+    def _event(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         kind = event.get("event")
         if kind == "model":
             yield from self._model(messages.resolved(event, kept.attachments), kept)
@@ -67,7 +67,7 @@ class SampleReader:
         elif kind == "error":
             yield Happened("error", word(at(event, "error", "message")), self._name, moment(event.get("timestamp")))
 
-    def _model(self, event: dict[str, Json], kept: Kept) -> Iterator[Event]:
+    def _model(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         decoded = self._decoded(event, kept)
         output = obj(event.get("output"))
         if decoded is None:
@@ -84,7 +84,7 @@ class SampleReader:
         )
         yield dialogue.answer(answer, _call(event, output, decoded), after=self._tree.extend(ROOT, asked))
 
-    def _decoded(self, event: dict[str, Json], kept: Kept) -> Decoded | None:
+    def _decoded(self, event: dict[str, Json], kept: SharedParts) -> Decoded | None:
         """The request as it was sent, where the log has it."""
         call = obj(event.get("call"))
         asked = dict(obj(call.get("request")))
@@ -113,7 +113,7 @@ class SampleReader:
             dialogue.say([first] if first else [])
         return self._threads[key]
 
-    def _told(self, sample: dict[str, Json], kept: Kept) -> Iterator[Event]:
+    def _told(self, sample: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         """Calls from the messages alone: only the last one's usage is known, and the sum."""
         dialogue = self._threads[""] = Dialogue(self._tree, self._name, self._ids)
         said = objects(messages.resolved(sample.get("messages"), kept.attachments))
@@ -150,7 +150,7 @@ class SampleReader:
                 yield Outcome(f"{label}{name}", words(obj(sample[name]).get("message") or sample[name]))
 
 
-def drawn(event: dict[str, Json], kept: Kept) -> list[Json]:
+def drawn(event: dict[str, Json], kept: SharedParts) -> list[Json]:
     """The messages that an event names by their places in the pool."""
     return messages.drawn(event.get("input_refs"), kept.pool)
 

@@ -8,7 +8,7 @@ from textual.app import App
 
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
-from ctxtui.tui.inspector.state import Desk
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -118,7 +118,7 @@ class BlockActions:
         app.refresh()
 
 
-class OnBlocks(Desk):
+class OnBlocks(InspectorState):
     """The part of the Inspector that acts on the block under the cursor."""
 
     pager = ""

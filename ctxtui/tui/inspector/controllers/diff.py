@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Command, Situation
 from ctxtui.tui.commands.facts import CALLS
-from ctxtui.tui.inspector.state import Desk
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.diff import Change, Side
+    from ctxtui.analysis.content.diff import Change, DiffSide
     from ctxtui.views.lists.diff import DiffList
 
 
@@ -21,7 +21,7 @@ At = tuple[str, int]
 """A call: its thread and its index there, from 0."""
 
 
-class Comparing(Desk):
+class Comparing(InspectorState):
     """The part of the Inspector that shows what differs between two calls."""
 
     marked: At | None = None
@@ -75,13 +75,13 @@ class Comparing(Desk):
 
         self.app.push_screen(DiffScreen(_named(before, after), make), show)
 
-    def _side(self, at: At) -> Side:
-        from ctxtui.analysis.call_choice import Chosen
-        from ctxtui.analysis.content.diff import Side
+    def _side(self, at: At) -> DiffSide:
+        from ctxtui.analysis.call_choice import ChosenCall
+        from ctxtui.analysis.content.diff import DiffSide
 
         assert self.study is not None
         thread, index = at
-        return Side(self.study.book, Chosen(thread, index + 1, self.study.thread(thread).calls[index]))
+        return DiffSide(self.study.book, ChosenCall(thread, index + 1, self.study.thread(thread).calls[index]))
 
     def _show(self, change: Change, before: At, after: At) -> None:
         """Go to the call that has the block, and to the block."""

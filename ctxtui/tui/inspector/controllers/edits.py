@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
     from ctxtui.curation.context import Context
-    from ctxtui.services.editing.overlay import Overlay
-    from ctxtui.services.editing.staging import StagingDesk
+    from ctxtui.services.editing.overlay import ThreadEdits
+    from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
@@ -46,7 +46,7 @@ else:
 class EditsLoaded(Message):
     """What was edited before is known."""
 
-    def __init__(self, desk: StagingDesk) -> None:
+    def __init__(self, desk: StagingArea) -> None:
         super().__init__()
         self.desk = desk
 
@@ -58,7 +58,7 @@ class Editing(Searching):
     `moment` is which price is chosen.
     """
 
-    desk: StagingDesk | None = None
+    desk: StagingArea | None = None
     every = False
     moment: int | None = None
     noting = False
@@ -111,7 +111,7 @@ class Editing(Searching):
         return marks
 
     @property
-    def overlay(self) -> Overlay | None:
+    def overlay(self) -> ThreadEdits | None:
         """The edits of the thread shown; None while the recording is being read."""
         return self.desk.overlay(self.thread) if self.desk is not None else None
 

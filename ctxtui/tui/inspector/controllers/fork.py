@@ -11,8 +11,8 @@ from textual.message import Message
 
 from ctxtui.tui.commands.command import Command
 from ctxtui.tui.inspector.loader import Complete
-from ctxtui.tui.inspector.state import Desk
-from ctxtui.tui.messages import Open, Talk
+from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.messages import Open, TalkFrom
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Unfinished(Message):
     """What is open is a chat that ended in the middle of a turn."""
 
 
-class Forking(Desk):
+class Forking(InspectorState):
     """The part of the Inspector that goes on from a call, and offers it where a chat ended in the middle."""
 
     def on_complete(self, message: Complete) -> None:
@@ -80,7 +80,7 @@ class Forking(Desk):
             return
         if self.study is not None and self.glimpse is None:
             number = 0 if self.index >= self.count - 1 else self.index + 1
-            self.post_message(Talk(self.source.name, self.thread, number))
+            self.post_message(TalkFrom(self.source.name, self.thread, number))
 
 
 class TalkHere(Command):

@@ -16,7 +16,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command, Situation
 from ctxtui.tui.commands.facts import BLOCK, NOTES
 from ctxtui.tui.inspector.loader import Complete, Worked
-from ctxtui.tui.inspector.prompt import Asking
+from ctxtui.tui.inspector.prompt import PromptPart
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 
@@ -31,7 +31,7 @@ else:
 class Noted(Message):
     """The notes of the session, and where they stand."""
 
-    def __init__(self, book: Notebook, kept: list[Note], marked: notes.Marked) -> None:
+    def __init__(self, book: Notebook, kept: list[Note], marked: notes.SessionNotes) -> None:
         super().__init__()
         self.book = book
         self.kept = kept
@@ -46,13 +46,13 @@ class NotKept(Message):
         self.error = error
 
 
-class Noting(Asking):
+class Noting(PromptPart):
     """The part of the Inspector that keeps notes and bookmarks."""
 
     notebook: Notebook | None = None
-    standing: notes.Marked | None = None
+    standing: notes.SessionNotes | None = None
     _kept: tuple[Note, ...] = ()
-    _came_to: tuple[notes.Standing, int, int, int] | None = None
+    _came_to: tuple[notes.PlacedNote, int, int, int] | None = None
     """The note that was gone to last, and where that was."""
     _writing: Note | None = None
     """The note whose text is asked for."""
@@ -208,7 +208,7 @@ class Noting(Asking):
         self.to_note(one)
         self._came_to = one, 0, self.index + 1, self.panels.transcript.node or 0
 
-    def _rank(self, one: notes.Standing) -> tuple[int, int, int]:
+    def _rank(self, one: notes.PlacedNote) -> tuple[int, int, int]:
         """Where a note comes in the order, seen from the thread shown."""
         ids = list(self.study.session.order) if self.study is not None else []
         shown, thread = ids.index(self.thread), ids.index(one.thread) if one.thread in ids else 0
@@ -221,14 +221,14 @@ class Noting(Asking):
         if self.study is None:
             return
 
-        def go(one: notes.Standing | None) -> None:
+        def go(one: notes.PlacedNote | None) -> None:
             if one is not None:
                 self.to_note(one)
 
         rows = self.standing.order if self.standing is not None else ()
         self.app.push_screen(NotesScreen(rows, self.study.session.tree), go)
 
-    def to_note(self, one: notes.Standing) -> None:
+    def to_note(self, one: notes.PlacedNote) -> None:
         """Show what a note is about: its block where the context shown holds it, else the first call that does."""
         if not one.found:
             self.say([Span("the recording no longer holds it", "warn")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, Read, Worked
-from ctxtui.tui.inspector.state import Desk
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Refused
 from ctxtui.views.text.span import Span
 
@@ -12,7 +12,7 @@ _LIVE_EVERY = 5.0
 """Seconds between looks at whether a recording is still being written."""
 
 
-class Opening(Desk):
+class Opening(InspectorState):
     """The part of the Inspector that opens a session and follows it."""
 
     known: tuple[object, ...] = ()

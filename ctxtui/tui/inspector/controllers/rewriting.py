@@ -20,7 +20,7 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.curation import manual_edits
     from ctxtui.curation.apply.applied import Applied
-    from ctxtui.curation.manual_edits import Asked
+    from ctxtui.curation.manual_edits import ManualEdits
     from ctxtui.views.model.scene import Scene
 else:
     manual_edits = later("ctxtui.curation.manual_edits")
@@ -163,7 +163,7 @@ class Rewriting(OnEdits):
         positions = self._chosen(self.context_of(scene))
         return (desk.staging(scene, frozenset(self.marks)).applied, positions) if positions else None
 
-    def _stage_asked(self, asked: Asked, kind: str) -> None:
+    def _stage_asked(self, asked: ManualEdits, kind: str) -> None:
         if asked.edits:
             self.stage_now(asked.edits, kind)
         else:

@@ -15,7 +15,7 @@ from ctxtui.tui.commands.command import Command, Situation
 from ctxtui.tui.commands.facts import SEARCHING
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.loader import Complete
-from ctxtui.tui.inspector.prompt import Asking
+from ctxtui.tui.inspector.prompt import PromptPart
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Aim
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -44,7 +44,7 @@ class Sighted(Message):
         self.found = found
 
 
-class Searching(Asking):
+class Searching(PromptPart):
     """The part of the Inspector that searches.
 
     `seeking` says that the prompt takes what to search for; a search is on from the first key in it until `esc`, and
@@ -320,10 +320,10 @@ class PreviousHit(NextHit):
     name, action, keys, shown, label, short = "previous hit", "next_hit(-1)", ("N",), "", "", ""
 
 
-class Expression(Command):
+class SearchExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
 
     name, action, keys, group = "search by regular expression", "expression", ("ctrl+r",), "searching"
 
 
-SEARCH: tuple[type[Command], ...] = (Search, NextHit, PreviousHit, Expression)
+SEARCH: tuple[type[Command], ...] = (Search, NextHit, PreviousHit, SearchExpression)

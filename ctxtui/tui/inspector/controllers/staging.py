@@ -177,7 +177,7 @@ class OnEdits(Logging):
         self.edited()
 
 
-class Mark(OnBlocks):
+class MarkBlock(OnBlocks):
     """Mark the block, or unmark it, and go on to the next: one key then acts on all that are marked."""
 
     name, action, keys, label = "mark block", "mark", ("space",), "mark"
@@ -208,7 +208,7 @@ class Drop(OnBlocksOrPutIn):
     name, action, keys, label = "drop block", "stage('drop')", ("d",), "drop"
 
 
-class Cut(OnBlocks):
+class TruncateBlock(OnBlocks):
     """Keep the head and the tail of a long text; the cut is named in it."""
 
     name, action, keys, label, short = "truncate block", "stage('truncate')", ("t",), "truncate", "cut"
@@ -238,7 +238,7 @@ class Strip(OnBlocks):
     name, action = "strip thinking or images", "stage('strip')"
 
 
-class Note(OnBlocks):
+class PutNote(OnBlocks):
     """Put a note of yours in behind this block."""
 
     name, action, keys = "insert a note", "note", ("ctrl+n",)
@@ -342,7 +342,7 @@ class Policies(Command):
         return EDITS in at.facts
 
 
-class Export(Policies):
+class WriteContext(Policies):
     """Write this context as the applied edits leave it: a request body, a session that its tool resumes, ctxtui's own
     format, the edits themselves; or copy the request as a curl command. The recording stays as it is."""
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ctxtui.core import edit as edits
     from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
-    from ctxtui.services.chat.model_choice import Partner, Wish
-    from ctxtui.services.chat.model_summary import Part
+    from ctxtui.services.chat.model_choice import ChatModel, ModelChoice
+    from ctxtui.services.chat.model_summary import SummaryPart
     from ctxtui.services.config.config import Config
     from ctxtui.services.editing.edited_context import Ready
     from ctxtui.views.model.scene import Scene
@@ -40,7 +40,7 @@ class _Job:
     agent."""
 
     # No dataclass: making one takes a millisecond of the first frame.
-    def __init__(self, edit: Edit, thread: str, part: Part, wish: Wish, own: Ready | None) -> None:
+    def __init__(self, edit: Edit, thread: str, part: SummaryPart, wish: ModelChoice, own: Ready | None) -> None:
         self.edit, self.thread, self.part, self.wish, self.own = edit, thread, part, wish, own
 
 
@@ -89,7 +89,7 @@ class Summarizing(Exporting):
         made = edits_from_selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
         return made[0] if made else None
 
-    def own_wish(self, scene: Scene) -> Wish | None:
+    def own_wish(self, scene: Scene) -> ModelChoice | None:
         """How the session's own model is asked for; None where it is not known."""
         from ctxtui.services.chat.model_summary import wish_for
 
@@ -113,15 +113,15 @@ class Summarizing(Exporting):
             self.summary_config.settings.model,
         )
 
-    def _prepare(self, scene: Scene, edit: Edit, wish: Wish, own: Ready | None) -> None:
+    def _prepare(self, scene: Scene, edit: Edit, wish: ModelChoice, own: Ready | None) -> None:
         from ctxtui.curation.summary_request import needed
-        from ctxtui.services.chat.model_summary import Part
+        from ctxtui.services.chat.model_summary import SummaryPart
 
         context = self.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
         known = self.desk.literals if self.desk is not None else None
         sections = [one.strip() for one in self.summary_config.settings.summary_sections.split(";") if one.strip()]
-        part = Part(context, positions, sections, needed(known, positions) if known is not None else ())
+        part = SummaryPart(context, positions, sections, needed(known, positions) if known is not None else ())
         self.say([Span("looking for whom to ask …", "dim")])
         self.run_worker(self._offer_to_send(_Job(edit, self.thread, part, wish, own)), group="summary", exclusive=True)
 
@@ -143,7 +143,7 @@ class Summarizing(Exporting):
         keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
         self.question([Span(" send? ", "warn bold"), *keys, *told], ("y", "n"), self._sender(job, partner, body))
 
-    def _sender(self, job: _Job, partner: Partner, body: bytes) -> Callable[[str], None]:
+    def _sender(self, job: _Job, partner: ChatModel, body: bytes) -> Callable[[str], None]:
         def answer(key: str) -> None:
             if key == "y":
                 self.say([Span(f"{safe_text.one_line(partner.model, 60)} writes the summary …", "dim")])
@@ -151,7 +151,7 @@ class Summarizing(Exporting):
 
         return answer
 
-    def _offer_told(self, partner: Partner, body: bytes) -> Spans:
+    def _offer_told(self, partner: ChatModel, body: bytes) -> Spans:
         """What would be sent to whom, and about what it costs."""
         from ctxtui.core.block import text
         from ctxtui.core.call import Call
@@ -168,7 +168,7 @@ class Summarizing(Exporting):
         name = f"{partner.model} ({partner.endpoint.name})"
         return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}", "ink")]
 
-    async def _ask(self, job: _Job, partner: Partner, body: bytes) -> None:
+    async def _ask(self, job: _Job, partner: ChatModel, body: bytes) -> None:
         from ctxtui.services.chat.model_summary import written
 
         try:

@@ -15,7 +15,7 @@ from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.claude_code.resume import resume
-from ctxtui.transcripts.kit.resume import Kept, Resumed, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, told
 from tests.cases.claude_code import Script, generate, text, thinking, tool_use
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -32,11 +32,11 @@ def path_of(session: Session) -> list[Item]:
     return list(session.tree.items(session.threads["main"].tip))
 
 
-def as_is(path: list[Item]) -> list[Kept]:
-    return [Kept(item, at) for at, item in enumerate(path)]
+def as_is(path: list[Item]) -> list[KeptBlock]:
+    return [KeptBlock(item, at) for at, item in enumerate(path)]
 
 
-def resumed(data: bytes, path: list[Item], sent: list[Kept]) -> Resumed:
+def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile:
     made = resume(data, path, sent, NEW, ids())
     assert claude_code_faults(made.data, data, NEW) == []
     return made
@@ -91,7 +91,8 @@ def test_a_shortened_result_stands_in_its_record_and_the_clients_copy_with_it() 
     path = path_of(read(data).session)
     short = block.make("tool_result", {"type": "tool_result", "tool_use_id": "t1", "content": "long ..."})
     sent = [
-        Kept(Item(short, item.place) if item.block.kind == "tool_result" else item, at) for at, item in enumerate(path)
+        KeptBlock(Item(short, item.place) if item.block.kind == "tool_result" else item, at)
+        for at, item in enumerate(path)
     ]
     made = resumed(data, path, sent)
     assert b"long long" not in made.data
@@ -103,7 +104,7 @@ def test_a_summary_stands_for_a_turn_and_names_come_from_the_ids() -> None:
     path = path_of(read(data).session)
     cut = next(n for n, item in enumerate(path) if item.block.value().get("text") == "and now?")
     note = Item(block.text("Earlier: both files were read."), Place("messages", "user", "summary"))
-    sent = [Kept(note), *(one for one in as_is(path) if (one.at or 0) >= cut)]
+    sent = [KeptBlock(note), *(one for one in as_is(path) if (one.at or 0) >= cut)]
     made = resumed(data, path, sent)
     assert [part["text"] for _, part in claude_code_context(made.data)] == [
         "Earlier: both files were read.",
@@ -128,15 +129,15 @@ def test_until_a_line_nothing_later_stands_in_the_file() -> None:
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(seed: int, drop: set[int], notes: set[int]) -> None:
     data = generate(24, seed % 7, bytes_per_message=200, compactions=seed % 2)
     path = path_of(read(data).session)
-    sent: list[Kept] = []
+    sent: list[KeptBlock] = []
     turns = 0
     for at, item in enumerate(path):
         whole = at in drop and item.block.kind not in ("tool_use", "tool_result", HEADER)
         if item.block.kind == "text" and item.place.role == "user" and turns in notes:
-            sent.append(Kept(Item(block.text(f"note {at}"), Place("messages", "user"))))
+            sent.append(KeptBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
         turns += item.block.kind == "text" and item.place.role == "user"
         if not whole:
-            sent.append(Kept(item, at))
+            sent.append(KeptBlock(item, at))
     made = resumed(data, path, sent)
     assert context_of(made.data) == shown([one.item for one in sent])
     parts = [f"{role} {block.of(part).digest}" for role, part in claude_code_context(made.data)]

@@ -13,7 +13,7 @@ from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.codex.resume import name_of, resume
-from ctxtui.transcripts.kit.resume import Kept, Resumed, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, told
 from tests.cases.codex import Script, generate
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -26,11 +26,11 @@ def path_of(session: Session) -> list[Item]:
     return list(session.tree.items(session.threads["main"].tip))
 
 
-def as_is(path: list[Item]) -> list[Kept]:
-    return [Kept(item, at) for at, item in enumerate(path)]
+def as_is(path: list[Item]) -> list[KeptBlock]:
+    return [KeptBlock(item, at) for at, item in enumerate(path)]
 
 
-def resumed(data: bytes, path: list[Item], sent: list[Kept]) -> Resumed:
+def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile:
     made = resume(data, path, sent, NEW)
     assert codex_faults(made.data, data, NEW) == []
     return made
@@ -72,7 +72,7 @@ def test_a_dropped_pair_goes_with_its_lines_and_a_shortened_text_stays_in_its_ow
     path = path_of(read(data).session)
     sent = [one for one in as_is(path) if not one.item.block.kind.startswith("function_call")]
     sent = [
-        Kept(Item(block.make("output_text", {"type": "output_text", "text": "Ok."}), one.item.place), one.at)
+        KeptBlock(Item(block.make("output_text", {"type": "output_text", "text": "Ok."}), one.item.place), one.at)
         if one.item.block.value().get("text") == "Fixed."
         else one
         for one in sent
@@ -90,7 +90,7 @@ def test_a_note_is_a_line_of_its_own() -> None:
     data = small().dump()
     path = path_of(read(data).session)
     at = next(n for n, item in enumerate(path) if item.block.value().get("text") == "and now?")
-    note = Kept(Item(block.text("Mind the gap."), Place("messages", "user")))
+    note = KeptBlock(Item(block.text("Mind the gap."), Place("messages", "user")))
     made = resumed(data, path, [*as_is(path)[: at - 1], note, *as_is(path)[at - 1 :]])
     words = [item["content"][0]["text"] for item in codex_context(made.data)[3:]]
     assert words == ["Fixed.", "Mind the gap.", "and now?", "Done."]
@@ -116,15 +116,15 @@ def test_what_a_compaction_kept_is_changed_inside_it() -> None:
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(seed: int, drop: set[int], notes: set[int]) -> None:
     data = generate(40, seed=seed)
     path = path_of(read(data).session)
-    sent: list[Kept] = []
+    sent: list[KeptBlock] = []
     turns = 0
     for at, item in enumerate(path):
         if item.block.kind == HEADER and item.place.role == "user":
             if turns in notes:
-                sent.append(Kept(Item(block.text(f"note {at}"), Place("messages", "user"))))
+                sent.append(KeptBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
             turns += 1
         if at not in drop or item.block.kind == HEADER or item.place.section == "system" or "call" in item.block.kind:
-            sent.append(Kept(item, at))
+            sent.append(KeptBlock(item, at))
     made = resumed(data, path, sent)
     found = path_of(read(made.data).session)
     assert spoken(found) == spoken([one.item for one in sent])
