@@ -33,7 +33,7 @@ CHAT = """
 import asyncio, json, sys
 from pathlib import Path
 from ctxtui.services.config.config import load
-from ctxtui.services.chat.model_choice import ModelChoice
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.tui.start import make_chat
 
 async def main():
