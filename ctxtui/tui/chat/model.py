@@ -15,7 +15,8 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.model_choice import ModelChoice, Offer
+    from ctxtui.services.chat.chat_model import ModelChoice
+    from ctxtui.services.chat.model_choice import Offer
     from ctxtui.services.config.config import Config
     from ctxtui.views.model.scene import Scene
 
