@@ -15,7 +15,8 @@ from ctxtui.cache.outcome import CacheOutcome, Reason
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prefix_seed import effective
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.request_diff import toggled, tools_changed
+from ctxtui.cache.prompt_facts import PromptFacts
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 
@@ -161,7 +162,7 @@ def _parameter(case: _Case) -> Why | None:
     changed = [path for path in {**given[0], **given[1]} if given[0].get(path) != given[1].get(path)]
     if changed:
         return Why(PARAMETER, ", ".join(changed))
-    found = toggled(case.tree, case.before.head, case.now.head) if case.now.dialect == "anthropic" else ""
+    found = _toggled(case.tree, case.before.head, case.now.head) if case.now.dialect == "anthropic" else ""
     return Why(PARAMETER, found) if found else None
 
 
@@ -169,7 +170,7 @@ def _tools(case: _Case) -> Why | None:
     node = case.instead or case.parted
     if node == ROOT or "tools" not in (_section(case, case.parted), _section(case, case.instead)):
         return None
-    return Why(TOOLS, tools_changed(case.tree, case.before.head, case.now.head))
+    return Why(TOOLS, _tools_changed(case.tree, case.before.head, case.now.head))
 
 
 def _section(case: _Case, node: int) -> str:
@@ -240,3 +241,36 @@ _LOOKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
     _content,
     _reach,
 )
+
+
+def _tools_changed(tree: Tree, before: int, now: int) -> str:
+    """Which tools differ between the contexts `before` and `now`: added, removed, changed, or only their order."""
+    old, new = _tools_of(tree, before), _tools_of(tree, now)
+    words = [
+        *(f"{name} added" for name in new if name not in old),
+        *(f"{name} removed" for name in old if name not in new),
+        *(f"{name} changed" for name in new if name in old and old[name] != new[name]),
+    ]
+    if words:
+        return ", ".join(words)
+    return "" if list(old) == list(new) else "order changed"
+
+
+def _tools_of(tree: Tree, head: int) -> dict[str, str]:
+    """Digests of the tool definitions of a context, by name, in order."""
+    items = tree.items(head)
+    return {read(block).name: block.digest for block, place in items if place.section == "tools"}
+
+
+def _toggled(tree: Tree, before: int, now: int) -> str:
+    """What one context holds anywhere and the other does not, of what loses the cache by being there at all."""
+    facts = PromptFacts(tree)
+    old, new = facts.facts(before), facts.facts(now)
+    words = []
+    if old.images != new.images:
+        words.append("first image" if new.images else "no image any more")
+    if old.citations != new.citations:
+        words.append("citations on" if new.citations else "citations off")
+    if old.web != new.web:
+        words.append("web tools")
+    return ", ".join(words)

@@ -140,7 +140,7 @@ def _life(control: Json) -> str:
 
 
 def _openai(request: Request, rules: CacheRules) -> Markers:
-    if rules.engine != "breakpoints":
+    if not rules.mechanism.takes_breakpoints:
         return Markers((), ())
     options = request.params.get("prompt_cache_options")
     explicit = isinstance(options, Mapping) and options.get("mode") == "explicit"

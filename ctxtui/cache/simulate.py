@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Protocol, Self
+from typing import ClassVar, Final, Protocol, Self
 
 from ctxtui.cache.engines.anthropic import Anthropic
 from ctxtui.cache.engines.automatic import Automatic
@@ -12,10 +11,14 @@ from ctxtui.cache.engines.slots import Slots
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
+from ctxtui.cache.rules import Mechanism
 
 
 class Engine(Protocol):
     """One provider's cache. `ask` only looks; `take` enters an outcome of `ask` as having happened."""
+
+    mechanism: ClassVar[Mechanism]
+    """What this way of caching does."""
 
     def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What a request would read and write if it started `at` (Unix seconds)."""
@@ -33,6 +36,8 @@ class Engine(Protocol):
 class Nothing:
     """No cache at all."""
 
+    mechanism: ClassVar[Mechanism] = Mechanism()
+
     def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """Everything is fresh."""
         return CacheOutcome(prompt, at)
@@ -49,14 +54,14 @@ class Nothing:
         return self
 
 
-ENGINES: Final[dict[str, Callable[[], Engine]]] = {
+ENGINES: Final[dict[str, type[Engine]]] = {
     "anthropic": Anthropic,
     "automatic": Automatic,
     "breakpoints": Breakpoints,
     "none": Nothing,
     "slots": Slots,
 }
-"""Every engine by the name that `Rules.engine` has."""
+"""Every engine by the name that `CacheRules.engine` has. A new one is a file in `engines` and its line here."""
 
 
 class Simulator:

@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.requests import Summed, prompt_of
-from ctxtui.cache.rules import RuleTable, parse_rules
+from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import TOOL
 from ctxtui.core.tree import Tree

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import Seen
-from ctxtui.services.chat.model_choice import ModelChoice
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.dialogs.command_palette import PaletteScreen

@@ -116,13 +116,13 @@ class CacheForecaster:
         whole = min(max(self._read(foretold, outcome, cause.name), 0), foretold.predicted)
         habit, rules = self._habit(call), made.rules
         read = whole
-        if rules.engine == "automatic" and not cause.name and habit.lags:
+        if rules.mechanism.keeps_every_prefix and not cause.name and habit.lags:
             read = min(whole, habit.behind)
         floor, ceiling = read, read
-        if rules.engine == "automatic":
+        if rules.mechanism.keeps_every_prefix:
             floor = min(read, self._shortfall(call).floor(whole))
             ceiling = max(read, counted(rules, foretold.predicted, foretold.predicted))
-        guessed = rules.engine == "anthropic" and not self._prompts.recorded(call)
+        guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
         return CacheForecast(
             call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, guessed, outcome
         )
@@ -152,7 +152,7 @@ class CacheForecaster:
         """What `call` reads anyway, as far as earlier calls have shown; nothing where its markers are on record: then
         every entry is simulated."""
         habit = self._habit(call)
-        if self._rules(call).engine != "anthropic" or self._prompts.recorded(call) or not habit.caches:
+        if not self._rules(call).mechanism.writes_at_markers or self._prompts.recorded(call) or not habit.caches:
             return Floors()
         if self._prompts.expected(call):
             return Floors()
@@ -184,7 +184,7 @@ class CacheForecaster:
         elif missed and read and cause:
             habit.warm = read
         expected = forecast.outcome.read
-        if forecast.outcome.prompt.rules.engine == "automatic":
+        if forecast.outcome.prompt.rules.mechanism.keeps_every_prefix:
             habit.read(read, expected, not cause)
             if not cause:
                 self._shortfall(forecast.call).learn(read, expected)
@@ -208,7 +208,7 @@ class CacheForecaster:
             return outcome.read
         if cause in FROM_OUTSIDE:
             return max(outcome.read, 0 if cause == MODEL else habit.cold) if cause != RESUME else habit.cold
-        if rules.engine == "anthropic" and step.asked and habit.asks_aside and cause in AFTER_ASIDE:
+        if rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE:
             new = round(self._prompts.tokens(foretold.call)(step.added))
             return max(outcome.read, foretold.predicted - new)
         if outcome.hit is not None and outcome.read >= (habit.warm or 0):
@@ -218,7 +218,9 @@ class CacheForecaster:
         if habit.warm is not None:
             return habit.warm
         front = self._prompts.front(foretold.call)
-        return counted(rules, front, foretold.predicted) if rules.engine == "automatic" else max(front, habit.cold)
+        if rules.mechanism.keeps_every_prefix:
+            return counted(rules, front, foretold.predicted)
+        return max(front, habit.cold)
 
     def _habit(self, call: Call) -> Habit:
         key = (call.thread, call.model)

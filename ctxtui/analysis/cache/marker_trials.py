@@ -110,7 +110,7 @@ def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
 def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
     """The calls of a thread that other markers can be tried on; none where some time goes back."""
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
-    calls = [call for call in calls if rules(call).engine == "anthropic"]
+    calls = [call for call in calls if rules(call).mechanism.writes_at_markers]
     times = [sent_at(call) or 0.0 for call in calls]
     return calls if all(a <= b for a, b in pairwise(times)) else []
 

@@ -74,9 +74,10 @@ def inferred(
 
 def _late(rules: CacheRules, at: float, clock: Clock, habit: Habit) -> float | None:
     """Seconds since everything of the thread has expired; None where it has not."""
-    if clock.last is None or rules.engine not in ("anthropic", "automatic"):
+    does = rules.mechanism
+    if clock.last is None or not (does.writes_at_markers or does.keeps_every_prefix):
         return None
-    life = rules.seconds(habit.life) if rules.engine == "anthropic" else rules.retention
+    life = rules.seconds(habit.life) if does.writes_at_markers else rules.retention
     # The latest that the call before can have started.
     past = at - clock.last - life
     return past if past > 0 else None

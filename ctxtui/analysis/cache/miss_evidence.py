@@ -29,7 +29,7 @@ class Evidence:
         if usage is None:
             return
         held = usage.cache_read + usage.cache_write
-        if rules.engine == "automatic":
+        if rules.mechanism.keeps_every_prefix:
             held = counted(rules, usage.input, usage.input + rules.spare)
         if held:
             self._left[call.thread, held] = call

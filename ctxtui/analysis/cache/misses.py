@@ -135,7 +135,7 @@ def misses_of(
 def lived(rules: CacheRules, calls: Sequence[Call]) -> float:
     """Seconds that what `calls` left in the cache lives: as long as the longest entry that they wrote, or as the
     provider keeps prefixes of its own accord."""
-    if rules.engine == "automatic" and rules.retention:
+    if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return max((lifetime(call) for call in calls), default=0.0)
 

@@ -77,12 +77,14 @@ class CachePrompts:
             path = self._tree.path(head)
             marks = [(path[mark.item], mark.life, mark.ends) for mark in own.marks]
         if marks is None:
-            lasts = rules.seconds(life) if rules.engine == "anthropic" else 0.0
-            nodes = (message_before(self._tree, head), head) if rules.engine == "anthropic" else ()
+            marked = rules.mechanism.writes_at_markers
+            lasts = rules.seconds(life) if marked else 0.0
+            nodes = (message_before(self._tree, head), head) if marked else ()
             marks = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
         if not known:
             marks = [(node, math.inf) for node, *_ in marks]
-        answer = call.response_head if answered and (rules.answers or rules.engine == "anthropic") else None
+        keeps = rules.answers or rules.mechanism.keeps_answers
+        answer = call.response_head if answered and keeps else None
         counts = self._counts(call.model)
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
         base = self._seed(call, rules)
@@ -97,7 +99,7 @@ class CachePrompts:
         """Take it that `coming`, which is not made yet, sets the markers that the request of `after` had: where they
         stood on the last two messages at their ends now, else where they stood. Nothing where none are on record."""
         own, rules = self._markers(after, self._rules(after)), self._rules(coming)
-        if own is None or coming.skeleton is not None or rules.engine != "anthropic":
+        if own is None or coming.skeleton is not None or not rules.mechanism.writes_at_markers:
             return
         tree, head, path = self._tree, coming.sent_head, self._tree.path(after.sent_head)
         found: list[tuple[int, float, int]] = []
@@ -145,11 +147,12 @@ class CachePrompts:
             parts = self._counts(call.model).at(call.sent_head)
             seen = self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
             lengths.start(round(usage.input - seen))
-        whole = usage.cache_read + usage.cache_write if rules.engine == "anthropic" else usage.input
+        marked = rules.mechanism.writes_at_markers
+        whole = usage.cache_read + usage.cache_write if marked else usage.input
         if not whole:
             return False
         own = self._markers(call, rules)
-        if own is not None and own.marks and rules.engine == "anthropic":
+        if own is not None and own.marks and marked:
             # What was cached ends at the last marker.
             lengths.pin(call.sent_head, usage.input)
             lengths.pin(self._tree.path(call.sent_head)[own.marks[-1].item], whole)
@@ -163,7 +166,7 @@ class CachePrompts:
         if call.skeleton is not None:
             params = Request((), call.skeleton).params
             return seed(rules, call.skeleton.dialect, provider=call.provider, model=call.model, params=params)
-        dialect = _DIALECTS.get(call.provider or rules.engine, CHAT)
+        dialect = _DIALECTS.get(call.provider, CHAT) if call.provider else rules.mechanism.dialect or CHAT
         key = (dialect, call.provider, call.model)
         found = self._seeds.get(key)
         if found is None:

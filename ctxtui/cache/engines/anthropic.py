@@ -6,11 +6,13 @@ How what follows the deepest hit is charged when markers have different lifetime
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from ctxtui.cache.outcome import EXPIRED, LOOKBACK, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Reason
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.rules import Mechanism
+from ctxtui.wire.grammars import ANTHROPIC
 
 GRACE: Final = 0.0
 """Seconds that an entry is taken to outlive its lifetime, which is a minimum (unverified, facts §12)."""
@@ -25,6 +27,10 @@ seconds after each use. A plain tuple, because every call makes several."""
 
 class Anthropic:
     """The entries of every model and scope: keys differ by both."""
+
+    mechanism: ClassVar[Mechanism] = Mechanism(
+        writes_at_markers=True, keeps_answers=True, minimum_by_model=True, dialect=ANTHROPIC
+    )
 
     def __init__(self, entries: dict[bytes, Entry] | None = None) -> None:
         self.entries: dict[bytes, Entry] = entries or {}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NOT_YET, CacheOutcome, Reason
 from ctxtui.cache.prefix_history import PrefixHistory, Use
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.rules import CacheRules
+from ctxtui.cache.rules import CacheRules, Mechanism
 
 
 def counted(rules: CacheRules, common: int, total: int) -> int:
@@ -22,6 +23,8 @@ def counted(rules: CacheRules, common: int, total: int) -> int:
 
 class Automatic:
     """Every prefix of every request, for as long as it is used now and then."""
+
+    mechanism: ClassVar[Mechanism] = Mechanism(keeps_every_prefix=True)
 
     def __init__(self, trail: PrefixHistory | None = None) -> None:
         self.trail = trail or PrefixHistory()

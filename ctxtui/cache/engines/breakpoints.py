@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from ctxtui.cache.engines.anthropic import Entry, split
 from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Reason
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.rules import Mechanism
 
 ENDS_LOOKED_UP: Final = 21
 """Implicit breakpoints that are looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
@@ -26,6 +27,8 @@ class _Candidate(NamedTuple):
 
 class Breakpoints:
     """The entries of every model and scope."""
+
+    mechanism: ClassVar[Mechanism] = Mechanism(takes_breakpoints=True, minimum_by_model=True)
 
     def __init__(self, entries: dict[bytes, Entry] | None = None) -> None:
         self.entries: dict[bytes, Entry] = entries or {}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import ClassVar, Final
 
 from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import NEVER, CacheOutcome, Reason
 from ctxtui.cache.prefix_history import PrefixHistory
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
+from ctxtui.cache.rules import Mechanism
 
 SIMILAR: Final = 0.1
 """Share of a prompt that a slot must hold to be chosen for it; else the slot unused for longest is (the server's
@@ -19,6 +20,8 @@ _FREE: Final = -1
 
 class Slots:
     """What the slots hold: numbers of requests on the trail, the slot used last at the end."""
+
+    mechanism: ClassVar[Mechanism] = Mechanism()
 
     def __init__(self, trail: PrefixHistory | None = None, slots: tuple[int, ...] = ()) -> None:
         self.trail = trail or PrefixHistory()

@@ -183,7 +183,7 @@ class _Places:
         wanted = {edge for edge in marked if edge >= start}
         chosen: list[StandingBlock] = []
         # Where entries stand at markers alone, only their surroundings are looked at.
-        most = 0 if self._base.rules.engine == "anthropic" else ENDS
+        most = 0 if self._base.rules.mechanism.writes_at_markers else ENDS
         seeks = any(mark.ends == 2 for mark in self._base.marks)
         ends, near, role = 0, 0, ""
         for one in self._staged.back(start):

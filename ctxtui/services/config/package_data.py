@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ctxtui.cache.rules import RuleTable
+    from ctxtui.cache.rule_table import RuleTable
     from ctxtui.curation.masking import MaskingRule
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
@@ -39,7 +39,7 @@ def price_table() -> PriceTable:
 @cache
 def cache_rules() -> RuleTable:
     """How each provider caches prompts."""
-    from ctxtui.cache.rules import parse_rules
+    from ctxtui.cache.rule_table import parse_rules
 
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 

@@ -115,7 +115,7 @@ def next_of(
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
     life = lived(rules(call), calls)
-    inferred = rules(call).engine == "anthropic" and call.skeleton is None
+    inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
     return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh, parts)
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.paths import data_dir, database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.open_by_name import Named
 from ctxtui.views.home.summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
+    from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded
     from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store

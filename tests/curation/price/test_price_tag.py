@@ -83,7 +83,7 @@ class Scene:
         self.prefixes = Prefixes(self.context.tree)
         self.seed = seed(self.rules, dialect, model=self.model, params=self.context.params)
         self.simulator = Simulator()
-        self.habit = rng.random() < 0.5 and self.rules.engine == "anthropic"
+        self.habit = rng.random() < 0.5 and self.rules.mechanism.writes_at_markers
         self.now = START
         nodes = self.context.nodes
         starts = [m.start for m in self.context.messages[1:] if m.role == "user"]

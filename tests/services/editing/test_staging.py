@@ -16,8 +16,8 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core.edit import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline import offline
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.counting.auditing import cached_by
 from ctxtui.services.counting.counting import Counter

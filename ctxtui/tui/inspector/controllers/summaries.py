@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ctxtui.core import edit as edits
     from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
-    from ctxtui.services.chat.model_choice import ChatModel, ModelChoice
+    from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.model_summary import SummaryPart
     from ctxtui.services.config.config import Config
     from ctxtui.services.editing.edited_context import Ready

@@ -1,0 +1,142 @@
+"""The data file of caching figures, each with its source and date: which rules hold for a model at a provider."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from ctxtui.cache.rules import SECTIONS, CacheRules, Parameter
+from ctxtui.cache.simulate import ENGINES
+from ctxtui.core.canonical import Json
+from ctxtui.tokens.models import ModelCard, plain_id
+
+
+class RuleDataError(ValueError):
+    """A rule of the caching data that cannot be used; the message names the rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    models: tuple[str, ...]
+    providers: tuple[str, ...]
+    figures: Mapping[str, Any]
+    source: str
+
+    def holds_for(self, plain: str, provider: str) -> bool:
+        here = not self.providers or any(fnmatchcase(provider, pattern) for pattern in self.providers)
+        return here and any(fnmatchcase(plain, pattern) for pattern in self.models)
+
+
+@dataclass(frozen=True, slots=True)
+class _Default:
+    models: tuple[str, ...]
+    path: str
+    value: Json
+
+
+class RuleTable:
+    """All rules, in the order of the data file."""
+
+    def __init__(
+        self,
+        rules: tuple[_Rule, ...],
+        parameters: Mapping[str, tuple[Parameter, ...]],
+        defaults: tuple[_Default, ...],
+    ) -> None:
+        self._rules = rules
+        self._parameters = parameters
+        self._defaults = defaults
+        self._known: dict[tuple[str, str], CacheRules] = {}
+
+    def rules(self, card: ModelCard, provider: str = "") -> CacheRules:
+        """How the model of `card` is cached at `provider` (``anthropic``, ``llama.cpp``; "": its maker's)."""
+        key = (card.id, provider)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._fold(card, (provider or card.provider).lower())
+        return found
+
+    def _fold(self, card: ModelCard, provider: str) -> CacheRules:
+        plain = plain_id(card.id)
+        figures: dict[str, Any] = {}
+        sources: dict[str, str] = {}
+        for rule in self._rules:
+            if rule.holds_for(plain, provider):
+                figures |= rule.figures
+                sources |= dict.fromkeys(rule.figures, rule.source)
+        mechanism = ENGINES[figures.get("engine", "none")].mechanism
+        if mechanism.minimum_by_model and card.cache_minimum is not None:
+            figures["minimum"] = card.cache_minimum
+            sources["minimum"] = dict(card.sources).get("cache_minimum", "")
+        parameters = {d: self._given(p, plain, figures.get("engine", "")) for d, p in self._parameters.items()}
+        return CacheRules(
+            **figures,
+            mechanism=mechanism,
+            strips=card.strips_thinking,
+            parameters=parameters,
+            sources=tuple(sources.items()),
+        )
+
+    def _given(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
+        values = {
+            one.path: one.value for one in self._defaults if any(fnmatchcase(plain, pattern) for pattern in one.models)
+        }
+        return tuple(replace(p, default=values.get(p.path, p.default)) for p in every if p.engine in ("", engine))
+
+
+_FIGURES: Final = {
+    "engine": str,
+    "minimum": int,
+    "lookback": int,
+    "markers": int,
+    "lives": dict,
+    "life": str,
+    "step": int,
+    "offset": int,
+    "retention": float,
+    "slots": int,
+    "answers": bool,
+    "spare": int,
+    "settles": bool,
+    "read": float,
+    "writes": dict,
+}
+
+
+def parse_rules(toml_text: str) -> RuleTable:
+    """The table of the caching data file. Raises `RuleDataError` naming the rule that is wrong."""
+    data = tomllib.loads(toml_text)
+    sources = data.get("sources", {})
+    rules = tuple(_rule(f"rule {n}", raw, sources) for n, raw in enumerate(data.get("rule", ()), 1))
+    parameters: dict[str, tuple[Parameter, ...]] = {}
+    for n, raw in enumerate(data.get("parameter", ()), 1):
+        _source(f"parameter {n}", raw, sources)
+        if raw.get("from") not in SECTIONS:
+            raise RuleDataError(f"parameter {n}: from = {raw.get('from')!r} is no section")
+        made = Parameter(raw["path"], raw["from"], raw.get("default"), raw.get("engine", ""))
+        parameters[raw["dialect"]] = (*parameters.get(raw["dialect"], ()), made)
+    defaults = []
+    for n, raw in enumerate(data.get("default", ()), 1):
+        _source(f"default {n}", raw, sources)
+        defaults.append(_Default(tuple(raw["models"]), raw["path"], raw["value"]))
+    return RuleTable(rules, parameters, tuple(defaults))
+
+
+def _source(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> str:
+    if raw.get("source") not in sources:
+        raise RuleDataError(f"{place}: source {raw.get('source')!r} is not in [sources]")
+    return sources[raw["source"]]
+
+
+def _rule(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> _Rule:
+    place = f"{place} ({', '.join(raw.get('models', ['no models']))})"
+    figures = {key: value for key, value in raw.items() if key not in ("models", "providers", "source")}
+    for key, value in figures.items():
+        if key not in _FIGURES or type(value) is not _FIGURES[key]:
+            raise RuleDataError(f"{place}: {key} = {value!r} is no figure of a rule")
+    if figures.get("engine", "none") not in ENGINES:
+        raise RuleDataError(f"{place}: engine = {figures['engine']!r} is none of {', '.join(ENGINES)}")
+    return _Rule(tuple(raw["models"]), tuple(raw.get("providers", ())), figures, _source(place, raw, sources))
