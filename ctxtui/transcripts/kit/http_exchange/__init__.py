@@ -1,4 +1,4 @@
-"""Requests and answers as they went over the wire, from whatever recorded them (VCR, HAR, logs)."""
+"""Requests and answers as they went over the wire, whatever recorded them (VCR, HAR, logs)."""
 
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
