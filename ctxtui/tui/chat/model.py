@@ -48,9 +48,9 @@ class Partnered(TurnSeen):
         # The price library takes a moment to load.
         found = await asyncio.to_thread(offers, partner, prices_for(self.host.config.settings))
 
-        async def run(action: str | None) -> None:
-            if action is not None:
-                self.use_model(action)
+        async def run(command: type[Command] | None) -> None:
+            if command is not None:
+                self.use_model(command.action)
 
         self.app.push_screen(PaletteScreen([_entry(one) for one in found], title="models"), run)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Command, Situation, bindings, key_text, offered
+from ctxtui.tui.commands.command import Act, Command, Commanded, Situation, bindings, key_text, offered
 from ctxtui.tui.commands.everywhere import EVERYWHERE
 
-__all__ = ["EVERYWHERE", "Command", "Situation", "bindings", "key_text", "offered"]
+__all__ = ["EVERYWHERE", "Act", "Command", "Commanded", "Situation", "bindings", "key_text", "offered"]

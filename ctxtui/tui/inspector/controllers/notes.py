@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import BLOCK, NOTES
 from ctxtui.tui.inspector.loader import Complete, Worked
 from ctxtui.tui.inspector.prompt import PromptPart
@@ -259,11 +259,7 @@ class Bookmark(_Notes):
     """Mark the block under the cursor with ★, or take the mark away. It stays when the recording is read anew."""
 
     name, action, keys = "bookmark block", "bookmark", ("asterisk",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Only with a block under the cursor."""
-        return at.row == BLOCK
+    needs = frozenset({BLOCK})
 
 
 class BookmarkCall(_Notes):
@@ -288,11 +284,7 @@ class NextMarked(_Notes):
     """To the next note or bookmark of the session, in the order of its calls."""
 
     name, action, keys = "next note or bookmark", "next_marked(1)", ("apostrophe",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Where there are any."""
-        return NOTES in at.facts
+    needs = frozenset({NOTES})
 
 
 class PreviousMarked(NextMarked):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.tui.commands.command import Command, Situation
-from ctxtui.tui.commands.facts import TOOLS
+from ctxtui.tui.commands.command import Command
+from ctxtui.tui.commands.facts import EDITS, TOOLS
 from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controllers.staging import OnEdits
 from ctxtui.tui.lazy import later
@@ -205,11 +205,7 @@ class Minimise(OnBlocks):
     """Cut the tool's description at 100 characters and leave those of its properties out."""
 
     name, action = "minimise tool definition", "minimise"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """On definitions of tools."""
-        return super().available(at) and TOOLS in at.facts
+    needs = frozenset({EDITS, TOOLS})
 
 
 class MoveToFront(OnBlocks):

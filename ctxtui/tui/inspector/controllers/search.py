@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from ctxtui.core.errors import BadPattern
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import SEARCHING
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.loader import Complete
@@ -307,11 +307,7 @@ class NextHit(Command):
 
     name, action, keys, shown, label, short = "next hit", "next_hit(1)", ("n",), "n N", "hits", "hit"
     group = "searching"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """While a search is on."""
-        return SEARCHING in at.facts
+    needs = frozenset({SEARCHING})
 
 
 class PreviousHit(NextHit):
