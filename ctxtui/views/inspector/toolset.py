@@ -115,9 +115,9 @@ def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
     return found
 
 
-def table(servers: Sequence[ToolServer], source: str) -> Table[ListRow]:
+def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
     """The table of the list of all tools; `source` is the recording's format."""
-    most = max((tool.tokens or 0 for server in servers for tool in server.tools), default=0)
+    most = max((row.tokens or 0 for row in rows if isinstance(row, ToolFigures)), default=0)
 
     def name(row: ListRow, room: int) -> list[Span]:
         if isinstance(row, ToolServer):

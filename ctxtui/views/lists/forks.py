@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,7 +52,7 @@ TABLE: Final[Table[ForkRow]] = Table(
 """The tree; its rows stand in their order."""
 
 
-def notes(rows: list[ForkRow]) -> list[Span]:
+def notes(rows: Sequence[ForkRow]) -> list[Span]:
     """How many there are, for the rule."""
     forks = sum(bool(row.depth) for row in rows)
     return [Span(f"{forks:,} fork{'' if forks == 1 else 's'}", "dim")] if forks else []
