@@ -18,8 +18,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
-from ctxtui.services.editing.repair import refusal
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.home.summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 

@@ -1,4 +1,4 @@
-"""Commands: one class each; key line, palette and help are made from them. A screen lists its own in ``commands``."""
+"""What a command is: one class, from which its key, palette entry and help line are made."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import model_table, price_table
-from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
