@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
+from benchmarks.checkout import Checkout, compare
 from benchmarks.measure import Result, percentile
 from benchmarks.sessions import MARK, home, session
 from benchmarks.terminal import CTXTUI, DOWN, ONE_STATIC, Terminal
 
 UP = b"\x1b[A"
+IN_VIEW = ([UP] * 6 + [DOWN] * 6) * 3
+"""The cursor goes up from the last row and down again: the transcript does not scroll."""
 
 
 def results(folder: Path, runs: int) -> list[Result]:
@@ -35,6 +38,20 @@ def results(folder: Path, runs: int) -> list[Result]:
     ]
 
 
+def against(folder: Path, other: Path, runs: int) -> list[Result]:
+    """The cursor key in 10,000 messages, and a call back and forth, here and in the checkout `other`."""
+    recording = str(session(folder, 10_000, 10_000_000))
+
+    def timed(checkout: Checkout) -> dict[str, float]:
+        with checkout.start(recording) as run:
+            run.until_text(MARK.encode())
+            run.rest()
+            cursor = median(_pressed(run, IN_VIEW))
+            return {"cursor key": cursor, "a call back or forth": median(_pressed(run, [b"[", b"]"] * 9))}
+
+    return compare(timed, folder, other, runs)
+
+
 def _floor(env: dict[str, str]) -> list[float]:
     with Terminal(ONE_STATIC, env=env) as run:
         run.until_frame()
@@ -46,8 +63,7 @@ def _cursor(env: dict[str, str], path: Path) -> list[float]:
     with Terminal([*CTXTUI, str(path)], env=env) as run:
         run.until_text(MARK.encode())
         run.rest()
-        # In view: the cursor goes up from the last row and down again, the transcript does not scroll.
-        return _pressed(run, ([UP] * 6 + [DOWN] * 6) * 3)
+        return _pressed(run, IN_VIEW)
 
 
 def _pressed(run: Terminal, keys: list[bytes]) -> list[float]:

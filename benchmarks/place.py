@@ -17,7 +17,7 @@ from ctxtui.analysis.cache.marker_trials import Placing, placing
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.recordings.open import load
 

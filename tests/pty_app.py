@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyte
@@ -67,20 +68,20 @@ class Screen:
         """The whole screen."""
         return "\n".join(self.rows)
 
-    def wait(self, words: str, cap: float = 30.0) -> str:
-        """The screen once `words` are on it and nothing more is written."""
-        until = time.perf_counter() + cap
-        while words not in self.text:
-            if time.perf_counter() > until:
-                raise TimeoutError(f"{words!r} is not on the screen:\n{self.text}")
-            self.terminal.read(0.05)
-        self.terminal.settle(0.3)
-        return self.text
+    def wait(self, *words: str) -> str:
+        """The screen once all `words` are on it and nothing more is written."""
+        return self.until(lambda text: all(word in text for word in words), f"not on the screen: {words}")
 
-    def press(self, keys: str) -> str:
-        """The screen after `keys`."""
-        self.terminal.type(keys.encode())
-        self.terminal.read(1.0)
+    def until(self, there: Callable[[str], bool], otherwise: str, cap: float = 30.0) -> str:
+        """The screen once `there` is true of it and nothing more is written.
+
+        Raises `TimeoutError` after `cap` seconds, which says `otherwise` and shows the screen.
+        """
+        until = time.perf_counter() + cap
+        while not there(self.text):
+            if time.perf_counter() > until:
+                raise TimeoutError(f"{otherwise}:\n{self.text}")
+            self.terminal.read(0.05)
         self.terminal.settle(0.3)
         return self.text
 

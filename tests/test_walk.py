@@ -10,10 +10,14 @@ from tests.pty_app import Screen, plant, run
 CALL = re.compile(r"call (\d+)")
 
 
-def shown_call(text: str) -> int:
-    found = CALL.search(text)
-    assert found, text
-    return int(found[1])
+def on_call(screen: Screen, number: int) -> str:
+    """The screen once its header says that call `number` is shown: a pane's frame stands before what it holds."""
+
+    def there(text: str) -> bool:
+        found = CALL.search(text)
+        return "transcript" in text and found is not None and int(found[1]) == number
+
+    return screen.until(there, f"call {number} is not shown")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["120x40", "80x24"])
@@ -24,15 +28,12 @@ def test_from_home_into_a_session_and_out(tmp_path: Path, size: tuple[int, int])
     before = recording.read_bytes(), recording.stat().st_mtime_ns
     with run(home, cwd=cwd, size=size) as terminal:
         screen = Screen(terminal, size)
-        welcome = screen.wait("nothing leaves this machine")
-        assert "enter" in welcome and "? help" in welcome
-        assert "opus-4-6" in screen.wait("96 %")
-        opened = screen.press("\r")
-        opened = screen.wait("transcript")
-        last = shown_call(opened)
-        assert last == 30
-        assert shown_call(screen.press("[")) == last - 1
-        assert "╰" not in screen.text
+        screen.wait("nothing leaves this machine", "enter", "? help")
+        screen.wait("opus-4-6", "96 %")
+        terminal.type(b"\r")
+        on_call(screen, 30)
+        terminal.type(b"[")
+        assert "╰" not in on_call(screen, 29)
         terminal.type(b"\x1b[A\r")
         screen.wait("╰")
         terminal.type(b"q")

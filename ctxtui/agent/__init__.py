@@ -1,1 +1,1 @@
-"""The hosted agent: a pure turn machine, its async runner, and the tools it may use."""
+"""The agent that ctxtui hosts: a pure turn machine, the runner that carries it out, its conversation."""

@@ -1,1 +1,1 @@
-"""Replay cursor, growth, forecast and audit over recorded calls."""
+"""What a recorded session shows: the figures of each call, forecasts of its input, and their audit."""

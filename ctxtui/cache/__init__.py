@@ -1,1 +1,1 @@
-"""Provider prompt-cache rules, prefix keys, simulation and explanation."""
+"""The prompt caches of providers: their rules, and a simulator of what each request reads and writes."""

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations, pairwise, product
 from typing import Final, NamedTuple
 
-from ctxtui.cache.engines.anthropic import split
-from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.outcome import CacheOutcome, split
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.cache.rules import CacheRules

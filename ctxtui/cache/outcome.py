@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_key import PrefixEnd
-from ctxtui.cache.prompt import CachedPrompt
+from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.core.usage import Usage
 
 NO_MARKER: Final = "no marker"
@@ -17,6 +18,11 @@ LOOKBACK: Final = "lookback"
 NEVER: Final = "never written"
 
 _LIVES: Final = {300.0: "write_5m", 3600.0: "write_1h", 1800.0: "write_30m", 43200.0: "write_12h"}
+
+
+Entry = tuple[float, float, float]
+"""A cached prefix: (until, ready, life). It is readable from `ready` on and gone after `until` (Unix seconds), `life`
+seconds after each use. A plain tuple, because every call makes several."""
 
 
 class Reason(NamedTuple):
@@ -84,3 +90,23 @@ class CacheOutcome(NamedTuple):
             name = _LIVES.get(life, "write_5m")
             made = replace(made, **{name: getattr(made, name) + tokens})
         return made
+
+
+def split(read: int, new: Sequence[tuple[CacheMark, int]]) -> tuple[tuple[float, int], ...]:
+    """The writes of a request that read `read` tokens, by lifetime in seconds, the longest first.
+
+    `new` are the markers behind the hit in prompt order, each with the tokens of its prefix. Up to the last marker of
+    the longest lifetime everything costs that lifetime's write, from there to the last one of the next that one's ...
+    """
+    if len(new) == 1:
+        return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()
+    found: list[tuple[float, int]] = []
+    done = read
+    while new:
+        life = max(mark.life for mark, _ in new)
+        last = max(n for n, (mark, _) in enumerate(new) if mark.life == life)
+        if new[last][1] > done:
+            found.append((life, new[last][1] - done))
+            done = new[last][1]
+        new = new[last + 1 :]
+    return tuple(found)

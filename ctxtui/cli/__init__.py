@@ -1,4 +1,4 @@
-"""The command line: click commands, exit codes, plain and JSON output."""
+"""The command line: one module for each command, plain and JSON output, exit codes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Canonical form, blocks, tree, calls, usage: the words everything else is built from. Imports nothing of ours."""
+"""The words that everything is built from: blocks, the tree, calls, usage, edits, sessions."""

@@ -1,1 +1,1 @@
-"""Edits: their application, legality, repair and price tag, and the policies that propose them."""
+"""Edits of a context: what they do, whether the provider accepts the result, what they cost."""

@@ -7,8 +7,8 @@ from functools import cache
 
 from ctxtui.core.block import Block
 from ctxtui.offline.data import card, encoding
+from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.encode import TokenizerFailure, count_text
-from ctxtui.tokens.features import features_of
 from ctxtui.tokens.weights import prior, tokens
 
 

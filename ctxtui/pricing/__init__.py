@@ -1,1 +1,1 @@
-"""Money: usage and a date in, cost out; thin over genai-prices."""
+"""The list price of a call, from its model, its usage and its date."""

@@ -1,1 +1,1 @@
-"""Providers: where requests go, as exactly the bytes that are shown, and what comes back, byte for byte."""
+"""Sends requests to providers and local servers, as exactly the bytes that are shown."""

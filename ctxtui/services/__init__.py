@@ -1,1 +1,1 @@
-"""Session service, configuration, packaged data and bootstrap: the one composition root."""
+"""Everything that a screen or a command asks for: sessions found, read, counted, edited, hosted."""

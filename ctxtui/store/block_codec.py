@@ -19,7 +19,7 @@ import zstandard
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import Unreadable
-from ctxtui.store.connect import writing
+from ctxtui.store.database_file import writing
 
 PLAIN: Final = 0
 """The codec's key for bodies as they are."""

@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import TypeVar
 
 from ctxtui.core.canonical import Json
-from ctxtui.store.connect import writing
+from ctxtui.store.database_file import writing
 from ctxtui.store.rows import sql_text
 
 T = TypeVar("T")

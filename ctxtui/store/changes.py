@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.store.connect import writing
+from ctxtui.store.database_file import writing
 from ctxtui.store.listing import find
 from ctxtui.store.notes import forget_words
 from ctxtui.store.rows import sql_text

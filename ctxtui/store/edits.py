@@ -11,7 +11,7 @@ from ctxtui.core import canonical
 from ctxtui.core.edit import Edit, Target
 from ctxtui.core.errors import NotFound
 from ctxtui.store.block_codec import Packer, Unpacker
-from ctxtui.store.connect import writing
+from ctxtui.store.database_file import writing
 from ctxtui.store.listing import find
 from ctxtui.store.rows import py_text, sql_text
 

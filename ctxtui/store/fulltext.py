@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ctxtui.store.connect import writing
+from ctxtui.store.database_file import writing
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.store.block_codec import Unpacker
-from ctxtui.store.connect import copy_into, schema_version, writing
+from ctxtui.store.database_file import copy_into, schema_version, writing
 from ctxtui.store.rows import Info
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")

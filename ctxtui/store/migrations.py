@@ -15,7 +15,7 @@ from sqlite_utils import Migrations
 from sqlite_utils.db import Database
 
 from ctxtui.store import edits, sql_views, tables
-from ctxtui.store.connect import APPLICATION_ID, copy_into, schema_version, writing
+from ctxtui.store.database_file import APPLICATION_ID, copy_into, schema_version, writing
 
 LADDER: Final = Migrations("ctxtui")
 

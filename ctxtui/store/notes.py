@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
-from ctxtui.store.connect import writing
+from ctxtui.store.database_file import writing
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 

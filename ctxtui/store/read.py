@@ -13,7 +13,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.call_rows import USAGE
-from ctxtui.store.connect import reading
+from ctxtui.store.database_file import reading
 from ctxtui.store.rows import py_text
 from ctxtui.store.runs import items_pairs
 

@@ -17,7 +17,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.session import Session
 from ctxtui.store import call_rows, session_rows
 from ctxtui.store.block_codec import SMALLEST, Packer, preview
-from ctxtui.store.connect import writing
+from ctxtui.store.database_file import writing
 from ctxtui.store.identity import identify
 from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
 from ctxtui.store.runs import RunLayout, items_text, lay_out, places_of

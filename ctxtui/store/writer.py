@@ -21,7 +21,8 @@ from ctxtui.core.session import Described, Happened, Session, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.store.append import Appender
 from ctxtui.store.block_codec import Packer
-from ctxtui.store.connect import connect, writing
+from ctxtui.store.connect import connect
+from ctxtui.store.database_file import writing
 from ctxtui.store.errors import explained
 from ctxtui.store.listing import find
 from ctxtui.store.rows import Price, SourceInfo

@@ -1,1 +1,1 @@
-"""Token counts: encoders, features and weights, image and tool formulas, model cards. Bytes in, numbers out."""
+"""Counts the tokens of a block: vocabularies, raw features, weights learnt from reports, model cards."""

@@ -12,13 +12,9 @@ import re
 import struct
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.block_content import Media
-
-if TYPE_CHECKING:
-    from ctxtui.tokens.models import ModelCard
-
 
 PATCH: Final = 28
 """Edge of an Anthropic image patch in pixels (facts §3)."""
@@ -203,14 +199,15 @@ _COUNT: Final = re.compile(rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\
 _BYTES_PER_PAGE: Final = 50_000
 
 
-def media_tokens(media: Media, card: ModelCard) -> int:
-    """Tokens of one image or file by the card's rules; an estimate where only its address is recorded."""
+def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
+    """Tokens of one image by `rule`, or of one file at `page_tokens` for each page of a PDF; an estimate where only its
+    address is recorded."""
     if media.media_type == "application/pdf":
-        return pdf_pages(_bytes(media.data)) * card.page_tokens
+        return pdf_pages(_bytes(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0
     size = image_size(_bytes(media.data[:_HEAD]))
-    return image_tokens(card.image, *(size[1:] if size else UNSEEN))
+    return image_tokens(rule, *(size[1:] if size else UNSEEN))
 
 
 def pdf_pages(data: bytes) -> int:

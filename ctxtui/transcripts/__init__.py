@@ -1,1 +1,1 @@
-"""Other tools' recordings <-> calls: readers that take bytes and give events, chosen by content (sans-IO)."""
+"""Reads the recordings of other tools: bytes in, events of a session out, the format chosen by content."""

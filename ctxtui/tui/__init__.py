@@ -1,1 +1,1 @@
-"""The Textual front: app, screens, widgets and styles. The only room that knows Textual."""
+"""The screens in the terminal. The only package that knows Textual."""

@@ -11,7 +11,8 @@ from textual.app import App
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands import EVERYWHERE, bindings
+from ctxtui.tui.commands import EVERYWHERE, Command, bindings
+from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.messages import Aim, GoHome, Open, Refused, TalkFrom
 from ctxtui.tui.theme.theme import dress, native_colours
 
@@ -168,11 +169,11 @@ class CtxtuiApp(App[None]):
         if now is None:
             return
 
-        async def run(action: str | None) -> None:
-            if action is not None:
-                await screen.run_action(action)
+        async def run(command: type[Command] | None) -> None:
+            if command is not None:
+                await screen.run_action(command.binding())
 
-        self.push_screen(PaletteScreen([each for each in now() if each.action != "palette"]), run)
+        self.push_screen(PaletteScreen([each for each in now() if each is not OpenPalette]), run)
 
     def action_help(self) -> None:
         """Every key of the screen."""

@@ -12,7 +12,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.tui.app import Background, CtxtuiApp
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.model_choice import ModelChoice
+    from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.config.config import Config
 
 
@@ -53,7 +53,7 @@ def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Sc
         return Filler(settings, cwd)
 
     def chat(target: str, thread: str, number: int) -> Screen[Any]:
-        from ctxtui.services.chat.model_choice import ModelChoice
+        from ctxtui.services.chat.chat_model import ModelChoice
         from ctxtui.services.config.config import Config
 
         return _chat(ModelChoice(name=target, thread=thread, call=number), Config(settings, {}), cwd)

@@ -1,1 +1,1 @@
-"""Frozen view-models, built by functions; all that a widget or a JSON document shows."""
+"""What screens and commands show, as frozen values and styled text, made without a terminal."""

@@ -1,1 +1,1 @@
-"""Provider JSON and server-sent events to and from the core, losslessly; one file per dialect."""
+"""The JSON and streams of each provider API to blocks and back, byte for byte; one module for each dialect."""

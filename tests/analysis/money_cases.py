@@ -14,8 +14,8 @@ from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import call_rates, price_call
+from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.estimators import estimator_rule
-from ctxtui.tokens.features import features_of
 from ctxtui.tokens.models import ModelCard, parse_models
 from tests.analysis.sessions import said
 

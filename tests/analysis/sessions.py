@@ -9,7 +9,7 @@ from ctxtui.core.call import Call, Epoch, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.tokens.features import features_of
+from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.models import ModelCard, ModelTable
 
 

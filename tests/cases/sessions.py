@@ -12,7 +12,8 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Happened, Session, Th
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.features import Features, features_of
+from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
 MODEL = "claude-opus-4-20250514"

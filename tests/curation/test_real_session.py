@@ -17,8 +17,8 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.edited_context import to_resume
 from ctxtui.services.editing.overlay import ThreadEdits
-from ctxtui.services.editing.resume_file import to_resume
 from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
 from tests.transcripts.resumable import claude_code_faults

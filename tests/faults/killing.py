@@ -27,8 +27,8 @@ from ctxtui.core.errors import NotFound, ProviderError
 from ctxtui.curation.legality.legality import check
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import Endpoint
+from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import ChatModel, ModelChoice
 from ctxtui.services.config.config import Config, load
 from ctxtui.store.append import SLOTS
 from ctxtui.store.in_flight import in_flight

@@ -13,8 +13,9 @@ from ctxtui.agent import progress as mo
 from ctxtui.core.session import MAIN
 from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.providers.local_servers import find_servers, look_at
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import ModelChoice, choose
+from ctxtui.services.chat.model_choice import choose
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.servers.conftest import llama_cpp_python

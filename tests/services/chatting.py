@@ -16,8 +16,8 @@ from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality.legality import check
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import ChatNews, Host
-from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.config.config import Config, load
 from tests.providers.served import Served, served
 

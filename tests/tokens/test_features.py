@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import block as blocks
-from ctxtui.tokens.features import NOTHING, Features, features_of, minus, plus
+from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.image import UNSEEN, image_tokens, pdf_pages
 from ctxtui.tokens.models import ModelTable
 from ctxtui.tokens.weights import is_exact, prior, slack, tokens

@@ -13,6 +13,8 @@ import pytest
 from tests.cases.claude_code import generate
 
 HEAVY = set("anthropic openai mcp aiohttp tiktoken sqlite_utils genai_prices pydantic httpx2".split())
+NOT_FOR_HOME = set("agent analysis cache curation offline pricing providers store tokens transcripts wire".split())
+"""Rooms that Home needs only once it reads sessions; their import would take as long as its first frame."""
 RUN = """
 import asyncio, json, sys
 from ctxtui.services.config.config import load
@@ -31,7 +33,7 @@ CHAT = """
 import asyncio, json, sys
 from pathlib import Path
 from ctxtui.services.config.config import load
-from ctxtui.services.chat.model_choice import ModelChoice
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.tui.start import make_chat
 
 async def main():
@@ -58,6 +60,8 @@ def test_the_first_frame_waits_for_nothing_heavy(what: str, tmp_path: Path) -> N
     first, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
     assert "textual" in first
     assert HEAVY & {name.partition(".")[0] for name in first} == set()
+    if what == "home":
+        assert NOT_FOR_HOME & {name.split(".")[1] for name in first if name.startswith("ctxtui.")} == set()
     # Counting and pricing have processes of their own: not even later does the screen wait for them. (An SDK that a
     # chat imports in the background brings pydantic along, the offline provider counts in its own thread.)
     apart = {"genai_prices"} if what == "chat" else {"tiktoken", "genai_prices", "pydantic"}

@@ -1,1 +1,1 @@
-"""The first tools of the hosted agent: reading, listing, searching, writing, all inside one workspace."""
+"""Tools that the hosted agent may use: read, list, find, search, write, recall; all inside one folder."""

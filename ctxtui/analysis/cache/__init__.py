@@ -1,1 +1,1 @@
-"""Cache forecast, misses, what-if."""
+"""Forecasts what a call will read from the prompt cache, and explains why a call read less."""

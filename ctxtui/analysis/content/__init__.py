@@ -1,1 +1,1 @@
-"""Diff, duplicates, tools, search, notes."""
+"""What blocks hold: differences, duplicates, tools, files, notes, and how long each block stays."""

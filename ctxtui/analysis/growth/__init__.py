@@ -1,1 +1,1 @@
-"""Phases, projection, threads, forks."""
+"""How a context grows over its calls: phases, the way to a limit, threads and forks."""

@@ -1,1 +1,1 @@
-"""Label rules and segments."""
+"""Rules that label parts of a block's text, and the tokens of those parts."""

@@ -1,1 +1,1 @@
-"""Ledger, bill, savings, limits."""
+"""What calls cost and why: by block, category and tool; the bill, savings, limits."""

@@ -1,1 +1,1 @@
-"""The caches of the providers, one file each, behind one protocol (`simulate.Engine`)."""
+"""One module for each way in which providers cache, behind the simulator's protocol."""

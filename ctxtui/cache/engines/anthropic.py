@@ -1,14 +1,21 @@
-"""Anthropic's prompt cache: entries only where a marker stood, found by walking back from a marker (facts §2).
-
-How what follows the deepest hit is charged when markers have different lifetimes (facts §2).
-"""
+"""Anthropic's prompt cache: entries only where a marker stood, found by walking back from a marker (facts §2)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from ctxtui.cache.outcome import EXPIRED, LOOKBACK, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Reason
+from ctxtui.cache.outcome import (
+    EXPIRED,
+    LOOKBACK,
+    MINIMUM,
+    NEVER,
+    NO_MARKER,
+    NOT_YET,
+    CacheOutcome,
+    Entry,
+    Reason,
+    split,
+)
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.cache.rules import Mechanism
@@ -18,11 +25,6 @@ GRACE: Final = 0.0
 """Seconds that an entry is taken to outlive its lifetime, which is a minimum (unverified, facts §12)."""
 HIT_KEEPS_LIFE: Final = True
 """A marker with another lifetime at a live entry renews the entry with the entry's own (unverified)."""
-
-
-Entry = tuple[float, float, float]
-"""A cached prefix: (until, ready, life). It is readable from `ready` on and gone after `until` (Unix seconds), `life`
-seconds after each use. A plain tuple, because every call makes several."""
 
 
 class Anthropic:
@@ -158,23 +160,3 @@ class Anthropic:
             if spot.served:
                 self.entries[spot.key] = (at + life, began, life)
                 self._last = max(self._last, at + life)
-
-
-def split(read: int, new: Sequence[tuple[CacheMark, int]]) -> tuple[tuple[float, int], ...]:
-    """The writes of a request that read `read` tokens, by lifetime in seconds, the longest first.
-
-    `new` are the markers behind the hit in prompt order, each with the tokens of its prefix. Up to the last marker of
-    the longest lifetime everything costs that lifetime's write, from there to the last one of the next that one's ...
-    """
-    if len(new) == 1:
-        return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()
-    found: list[tuple[float, int]] = []
-    done = read
-    while new:
-        life = max(mark.life for mark, _ in new)
-        last = max(n for n, (mark, _) in enumerate(new) if mark.life == life)
-        if new[last][1] > done:
-            found.append((life, new[last][1] - done))
-            done = new[last][1]
-        new = new[last + 1 :]
-    return tuple(found)

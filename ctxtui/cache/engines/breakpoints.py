@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple
 
-from ctxtui.cache.engines.anthropic import Entry, split
-from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Reason
+from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Entry, Reason, split
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.cache.rules import Mechanism

@@ -1,1 +1,1 @@
-"""Curate, repair, export, share, pins, scrub."""
+"""Commands that write a context or a page: curate, repair, export, share, scrub, pins."""

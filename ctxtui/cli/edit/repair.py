@@ -13,7 +13,7 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
-    from ctxtui.curation.legality.faults import PlacedViolation
+    from ctxtui.curation.legality.violation import PlacedViolation
     from ctxtui.services.editing.repair import Diagnosis
     from ctxtui.services.recordings.recording import Loaded
 

@@ -1,1 +1,1 @@
-"""Show, diff, audit, cache, search, notes."""
+"""Commands that show what is in a session: show, diff, audit, cache, search, notes."""

@@ -19,8 +19,9 @@ from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.auditing import Audit, audit, expanded
+from ctxtui.services.counting.auditing import Audit, audit
 from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.tokens.estimators import ESTIMATORS
 
 Rows = dict[str, Audit]
@@ -70,7 +71,7 @@ def _all(names: list[str], settings: Settings, estimator: str) -> tuple[Rows, li
     with counter_with_memory(settings) as counter:
         for name in names:
             try:
-                rows[name] = audit(opened(name, settings), counter, settings, estimator)
+                rows[name] = audit(opened(name, settings).session, counter, settings, estimator)
             except CtxtuiError as error:
                 failed.append((name, error))
     return rows, failed

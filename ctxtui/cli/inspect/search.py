@@ -112,7 +112,7 @@ def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
 
 
 def _named(name: str, config: Config) -> list[SessionSummary]:
-    from ctxtui.services.library.summarize import glimpse
+    from ctxtui.services.library.library import glimpse
     from ctxtui.services.recordings.discover import seen_at
 
     found = named(name, config.settings, say=False)

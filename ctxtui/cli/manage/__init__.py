@@ -1,1 +1,1 @@
-"""Open, chat, offline, sessions, db, config, doctor."""
+"""Commands that open and look after things: open, chat, import, sessions, database, settings, doctor."""

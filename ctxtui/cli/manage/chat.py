@@ -9,7 +9,8 @@ import click
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
-from ctxtui.services.chat.model_choice import NAMES, ModelChoice
+from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.model_choice import NAMES
 from ctxtui.services.config.config import Config
 
 

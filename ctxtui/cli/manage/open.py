@@ -38,7 +38,8 @@ def last(context: click.Context, as_json: bool) -> Any:
     Example: cd my-project && ctxtui last
     """
     from ctxtui.services.config.projects import related
-    from ctxtui.services.recordings.discover import find, newest_here
+    from ctxtui.services.recordings.discover import find
+    from ctxtui.services.recordings.open import newest_here
 
     cwd = Path.cwd()
     here = newest_here(find(cwd), related(cwd, os.environ))

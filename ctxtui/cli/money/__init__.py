@@ -1,1 +1,1 @@
-"""Cost, why, preflight, check."""
+"""Commands about money and limits: cost, why, preflight, check."""

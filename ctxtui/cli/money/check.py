@@ -15,9 +15,9 @@ from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.auditing import expanded
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.library.limit_checks import CheckedRecording, amount, baseline_for, check, read_baseline, share
+from ctxtui.services.recordings.folder_scan import expanded
 
 
 @click.command(

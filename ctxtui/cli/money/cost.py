@@ -70,8 +70,8 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
 def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     """Read now: nothing is remembered of files that are merely named."""
     from ctxtui.services.counting.accounts import once
-    from ctxtui.services.counting.auditing import expanded
     from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.recordings.folder_scan import expanded
 
     rows: list[SpendingRow] = []
     totals: list[SpendingRow] = []

@@ -50,7 +50,7 @@ def why(context: click.Context, name: str, as_json: bool) -> None:
 
 
 def _stated(name: str, settings: Settings) -> Statement:
-    from ctxtui.services.counting.auditing import expanded
+    from ctxtui.services.recordings.folder_scan import expanded
 
     return _summed([_newest(settings)] if name == LAST and not os.path.lexists(LAST) else expanded([name]), settings)
 

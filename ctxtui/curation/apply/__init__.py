@@ -1,1 +1,1 @@
-"""What edits do to a context: closure, rewrite, insertion, markers."""
+"""Applies edits to a context: what must go with them, what is rewritten, where new blocks stand."""

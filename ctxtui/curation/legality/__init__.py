@@ -1,1 +1,1 @@
-"""What providers refuse, checks, repairs."""
+"""Checks whether a provider accepts a request, and finds the edits that repair it."""

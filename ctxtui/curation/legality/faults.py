@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
 from ctxtui.curation.apply.applied import Applied, AppliedItem
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.violation import Violation
+from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.wire.cache_markers import with_markers
 from ctxtui.wire.grammars import MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.registry import DIALECTS, encode
@@ -18,13 +18,6 @@ from ctxtui.wire.request import Request
 
 _PATH: Final = re.compile(r"^\$\.(messages|input|tools|system)(?:\[(\d+)\](?:\.content(?:\[(\d+)\])?)?)?")
 _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
-
-
-class PlacedViolation(NamedTuple):
-    """A `violation` and the raw position that it is about; -1 where it is about the whole."""
-
-    violation: Violation
-    position: int = -1
 
 
 def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:

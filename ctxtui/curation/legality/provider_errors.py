@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from ctxtui.core.block import HEADER
+from ctxtui.core.session import MAIN, Session
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.legality import violation as rule
-from ctxtui.curation.legality.faults import PlacedViolation
-from ctxtui.curation.legality.violation import Violation
+from ctxtui.curation.legality.violation import PlacedViolation, Violation
 
 BOUND: Final = "bound thinking"
 TOO_LONG: Final = "too long"
@@ -49,6 +49,18 @@ def told(context: Context, text: str) -> PlacedViolation | None:
 def rule_of(text: str) -> str:
     """The rule that an error's text says is broken; "" where it says none that is known here."""
     return next((name for pattern, name in _SAYS if re.search(pattern, text, re.IGNORECASE)), "")
+
+
+def refusal(session: Session, thread: str = MAIN) -> str:
+    """The API's error with which a thread ends, where it says that the request itself was refused: nothing goes on
+    there before it is mended. "" where it ends otherwise."""
+    calls = session.thread_calls(thread)
+    last = calls[-1] if calls else None
+    after = [one for one in session.happenings if one.thread == thread and (last is None or one.after == last.id)]
+    texts = [one.text for one in after if one.kind == "api error"]
+    if last is not None and last.usage is None and last.error:
+        texts.append(last.error)
+    return texts[-1] if texts and rule_of(texts[-1]) else ""
 
 
 def _path(text: str) -> str:

@@ -13,7 +13,8 @@ from ctxtui.curation.apply.block_text import clean, has_words
 from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
 from ctxtui.curation.legality import violation as rule
-from ctxtui.curation.legality.faults import PlacedViolation, faults
+from ctxtui.curation.legality.faults import faults
+from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
 
 GO_ON: Final = "Please continue."

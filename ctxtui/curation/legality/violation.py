@@ -17,6 +17,13 @@ class Violation(NamedTuple):
     rule: str = ""
 
 
+class PlacedViolation(NamedTuple):
+    """A `violation` and the raw position that it is about; -1 where it is about the whole."""
+
+    violation: Violation
+    position: int = -1
+
+
 PAIR: Final = "pair"
 RESULTS_FIRST: Final = "results first"
 FIRST: Final = "first"

@@ -1,1 +1,1 @@
-"""Policies: rules that propose edits; one file each, one line in the registry."""
+"""Rules that propose edits: one module for each policy, and the registry that names them."""

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from ctxtui.core.edit import REPLACE, STRIP, SUMMARIZE, TRUNCATE, Edit
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.extractive_summary import facts, told
-from ctxtui.curation.policies.clear_tool_results import CLEARED
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
-from ctxtui.curation.policies.tool_results import results
+from ctxtui.curation.policies.tool_results import CLEARED, results
 
 NAME = "budget"
 

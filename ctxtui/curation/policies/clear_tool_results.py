@@ -8,10 +8,9 @@ from ctxtui.core.edit import REPLACE, Edit
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
-from ctxtui.curation.policies.tool_results import results, tool_of
+from ctxtui.curation.policies.tool_results import CLEARED, results, tool_of
 
 NAME = "clear_tool_results"
-CLEARED = "[Old tool result content cleared]"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:

@@ -9,6 +9,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.context import is_call, is_result
 from ctxtui.curation.policies.situation import PolicyContext
 
+CLEARED: Final = "[Old tool result content cleared]"
+"""What stands in the place of a result that was cleared."""
+
 PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri", "url")
 
 

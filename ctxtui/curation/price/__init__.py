@@ -1,1 +1,1 @@
-"""Price tag and breakage of staged edits."""
+"""What staged edits cost or save in the next requests, and which later blocks quote what goes."""

@@ -1,1 +1,1 @@
-"""Ollama, LM Studio, llama.cpp, vLLM."""
+"""The offline provider in the part of a local server: Ollama, LM Studio, llama.cpp or vLLM."""

@@ -1,1 +1,1 @@
-"""Chat and Responses + validators."""
+"""OpenAI's two APIs, Chat Completions and Responses, as the offline provider serves and validates them."""

@@ -1,1 +1,1 @@
-"""Hosting an agent."""
+"""Hosts an agent: its model, its requests under the applied edits, the record of every turn."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.core.session import Session
     from ctxtui.pricing.price import Cost
-    from ctxtui.services.chat.model_choice import ChatModel
+    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.request_forecast import Foreteller
     from ctxtui.services.counting.live_count import LiveCount
     from ctxtui.services.study.study import Study

@@ -12,7 +12,7 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.models import plain_id
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.model_choice import ChatModel
+    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.config.config import Config
 
 ASSUMED: Final = 4096

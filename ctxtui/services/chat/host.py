@@ -29,9 +29,10 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.context_window import told_by, windowed
 from ctxtui.services.chat.continue_from import CHAT, Continuation, past_of
-from ctxtui.services.chat.model_choice import OFFLINE, ChatModel, ModelChoice, choose, params_for, refined
+from ctxtui.services.chat.model_choice import choose, params_for, refined
 from ctxtui.services.chat.recorder import Recording
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, recover

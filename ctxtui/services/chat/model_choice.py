@@ -1,4 +1,4 @@
-"""Whom a chat talks to: the endpoint, the model, its window; chosen from flags, settings, keys and running servers.
+"""How a chat's model is chosen: from flags, settings, keys and running servers.
 
 The models that a chat may go on with: those that the provider lists, and those that the price list knows of it.
 """
@@ -6,7 +6,7 @@ The models that a chat may go on with: those that the provider lists, and those 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.core.canonical import Json
@@ -14,6 +14,8 @@ from ctxtui.core.errors import BadConfig, NotFound, ProviderError
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.table import PriceTable, models_of
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, KEYS, OLLAMA, RESPONSES, Endpoint, key_for
+from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
+from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.config.package_data import model_table
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from ctxtui.services.config.config import Config
 
 
-OFFLINE: Final = "offline"
 USUAL: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
 """The model that a hosted provider is asked for where none is named."""
 SERVERS: Final = ("ollama", "lm studio", "llama.cpp", "llama-cpp-python", "vllm")
@@ -30,43 +31,9 @@ NAMES: Final = ("anthropic", "openai", "openai-chat", *(name.replace(" ", "-") f
 """What ``--provider`` takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
-    """What the user asked for; "" leaves it to the settings, then to what there is."""
-
-    provider: str = ""
-    model: str = ""
-    base_url: str = ""
-    name: str = ""
-    """The session to go on with, and `call` its call (0: the end)."""
-    call: int = 0
-    thread: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatModel:
-    """Whom a chat talks to. `window` is that of the running model in tokens (0: unknown), `origin` who said so;
-    `models` are the ids that the endpoint lists, as far as asked; `why` says how it was chosen."""
-
-    endpoint: Endpoint
-    model: str
-    window: int = 0
-    origin: str = ""
-    models: tuple[str, ...] = ()
-    why: str = ""
-    most_output: int = 0
-
-    @property
-    def is_offline(self) -> bool:
-        """Whether it is the embedded provider, which is no model."""
-        return self.endpoint.kind == OFFLINE
-
-
 async def choose(wish: ModelChoice, config: Config, env: Mapping[str, str]) -> ChatModel:
     """The partner for `wish`. Raises `NotFound` for a provider or server that is not there, `BadConfig` for a window
     above the model's own."""
-    from ctxtui.services.chat.context_window import windowed
-
     settings = config.settings
     provider = wish.provider or ("" if wish.base_url else settings.provider)
     base_url = wish.base_url or ("" if wish.provider else settings.base_url)
@@ -185,8 +152,6 @@ def _offline(model: str) -> ChatModel:
 async def refined(partner: ChatModel, line: SdkLine, config: Config) -> ChatModel:
     """`partner` with what its own models list tells: ids, and for Anthropic window and longest answer. A provider that
     does not answer changes nothing."""
-    from ctxtui.services.chat.context_window import windowed
-
     try:
         listed = await line.get("/v1/models" if partner.endpoint.dialect == ANTHROPIC else "/models")
     except ProviderError:

@@ -19,7 +19,8 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.price.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
-from ctxtui.services.chat.model_choice import NAMES, ChatModel, ModelChoice, choose, makers, params_for
+from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
+from ctxtui.services.chat.model_choice import NAMES, choose, makers, params_for
 from ctxtui.services.config.config import Config
 from ctxtui.services.editing.edited_context import Ready
 

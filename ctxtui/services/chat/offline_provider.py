@@ -13,7 +13,7 @@ from typing import Final
 from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline.playback import Playback
-from ctxtui.services.chat.model_choice import ChatModel
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.child_process import ChildGone, ChildProcess
 
 PACE: Final = 300.0

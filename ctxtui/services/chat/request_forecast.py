@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.cache.outcome import CacheOutcome
     from ctxtui.cache.rules import CacheRules
-    from ctxtui.services.chat.model_choice import ChatModel
+    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
-    from ctxtui.services.workers.pricing_worker import Pricer
+    from ctxtui.services.counting.pricing import Pricer
 
 
 @dataclass(frozen=True, slots=True)

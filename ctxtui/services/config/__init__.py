@@ -1,1 +1,1 @@
-"""Settings, paths, plug-ins, packaged data."""
+"""The settings and where each comes from, the user's folders, plug-ins, data that travels in the package."""

@@ -1,1 +1,1 @@
-"""Features, books, labels, accounts."""
+"""Counts the blocks of a session, remembers the counts, prices its calls, applies label rules."""

@@ -21,8 +21,7 @@ from ctxtui.core.session import Session
 from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.auditing import cached_by
-from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.views.model.block_cache import Readings

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ctxtui.analysis.book import Book
+from ctxtui.cache.rules import CacheRules
+from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.package_data import cache_rules, model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
 from ctxtui.tokens.estimators import estimator_rule
@@ -24,3 +28,9 @@ def table_for(settings: Settings, estimator: str = "") -> ModelTable:
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
     """The figures behind a session; nothing is counted yet. `estimator` is the name of one, "" for the tokenizer."""
     return Book(session, table_for(settings, estimator), counter, counter.labels)
+
+
+def cached_by(book: Book) -> Callable[[Call], CacheRules]:
+    """How each call of a session is cached."""
+    table = cache_rules()
+    return lambda call: table.rules(book.card(call.model), call.provider)

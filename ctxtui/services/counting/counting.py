@@ -10,9 +10,10 @@ from ctxtui.analysis.book import Book
 from ctxtui.core.block import Block
 from ctxtui.services.config.package_data import vocabulary
 from ctxtui.services.counting.label_search import Cut, LabelSearch
+from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.encode import TokenizerFailure, count_text
 from ctxtui.tokens.estimators import ESTIMATORS
-from ctxtui.tokens.features import Features, features_of
+from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Overlay, staging, next request, export, repair."""
+"""Edits of an open session: staged, priced for the next request, kept, exported."""

@@ -23,7 +23,7 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens

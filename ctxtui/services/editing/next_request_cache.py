@@ -12,7 +12,7 @@ from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import Next, next_of
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.session import MAIN, Session
+from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import ASSISTANT, Context
-from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, rule_of, told
+from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, refusal, told
 from ctxtui.curation.legality.repair import Mended, all_thinking, repair
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.tokens.models import ModelCard
@@ -57,18 +57,6 @@ def next_context(session: Session, chosen: ChosenCall) -> Context:
 def _answered(context: Context) -> bool:
     """Whether the context ends with an answer, which the next thing that a person says will follow."""
     return bool(context.messages) and context.messages[-1].role in ASSISTANT
-
-
-def refusal(session: Session, thread: str = MAIN) -> str:
-    """The API's error with which a thread ends, where it says that the request itself was refused: nothing goes on
-    there before it is mended. "" where it ends otherwise."""
-    calls = session.thread_calls(thread)
-    last = calls[-1] if calls else None
-    after = [one for one in session.happenings if one.thread == thread and (last is None or one.after == last.id)]
-    texts = [one.text for one in after if one.kind == "api error"]
-    if last is not None and last.usage is None and last.error:
-        texts.append(last.error)
-    return texts[-1] if texts and rule_of(texts[-1]) else ""
 
 
 def line_of(session: Session, context: Context, position: int) -> int:

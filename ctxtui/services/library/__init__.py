@@ -1,1 +1,1 @@
-"""Sessions on Home: list, actions, totals, limits, preflight."""
+"""All sessions of the user: what Home lists, what is done to them, notes, spending, limits."""

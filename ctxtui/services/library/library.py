@@ -15,7 +15,6 @@ from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.summarize import glimpse
 from ctxtui.services.recordings.discover import FoundRecording, claude_root, codex_root, find, placed, seen_at
 from ctxtui.services.recordings.live_clients import clients, owned
 from ctxtui.views.home.summary import SAMPLES, SessionSummary
@@ -26,6 +25,23 @@ if TYPE_CHECKING:
 
 _LEVELS: Final = 4
 """Folders above a recording in which a new one may appear: Codex has a folder for year, month and day."""
+
+
+def glimpse(
+    found: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
+) -> SessionSummary:
+    """A session as its name and file times show it; `owned` are the paths that a running client owns."""
+    return SessionSummary(
+        key=str(found.path),
+        title=found.path.name if found.group == SAMPLES else found.id,
+        source=found.source,
+        path=str(found.path),
+        cwd=found.cwd,
+        mtime=found.mtime,
+        size=found.size,
+        live=found.live(now, live_seconds) or str(found.path) in owned,
+        group=found.group,
+    )
 
 
 class SessionLibrary:

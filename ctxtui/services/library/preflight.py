@@ -26,8 +26,7 @@ from ctxtui.curation.policies.budget import NAME
 from ctxtui.curation.policies.profile import single
 from ctxtui.pricing.price import PriceTable, price_call
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.auditing import cached_by
-from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated

@@ -1,7 +1,4 @@
-"""What Home shows of a session once it was read and counted.
-
-What Home shows of a session at once, from its name and file times.
-"""
+"""What Home shows of a session once it was read and counted."""
 
 from __future__ import annotations
 
@@ -21,11 +18,10 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
-from ctxtui.services.editing.repair import refusal
-from ctxtui.services.recordings.discover import FoundRecording
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.home.summary import COMPACTION, MISS, MODEL, SAMPLES, TURN, CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.home.summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
 Price = Callable[[Call], Cost | None]
 
@@ -174,20 +170,3 @@ def _last_answer(session: Session, head: int) -> str:
             return text[:WORDS]
         head = node.parent
     return ""
-
-
-def glimpse(
-    found: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
-) -> SessionSummary:
-    """A session as its name and file times show it; `owned` are the paths that a running client owns."""
-    return SessionSummary(
-        key=str(found.path),
-        title=found.path.name if found.group == SAMPLES else found.id,
-        source=found.source,
-        path=str(found.path),
-        cwd=found.cwd,
-        mtime=found.mtime,
-        size=found.size,
-        live=found.live(now, live_seconds) or str(found.path) in owned,
-        group=found.group,
-    )

@@ -1,1 +1,1 @@
-"""Find, open, read, follow recordings."""
+"""Finds recordings, opens and reads them, and follows those that grow."""

@@ -179,18 +179,3 @@ def placed(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[
             inside = any(cwd == place or cwd.startswith(place.rstrip("/") + "/") for place in places)
             one = replace(one, cwd=cwd, group="here" if inside else one.group)
         yield one
-
-
-def newest_here(found: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
-    """The first of `found` (newest first) that ran in one of the directories `around` and holds a context; where none
-    does, the first that ran there: opening it says what it is instead."""
-    # Imported here: Home asks this module where sessions ran before anything is read.
-    from ctxtui.services.recordings.open import holds_context
-
-    bare: FoundRecording | None = None
-    for one in placed(found, around):
-        if one.group == "here":
-            if holds_context(one.path):
-                return one
-            bare = bare or one
-    return bare

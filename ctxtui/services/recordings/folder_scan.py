@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from stat import S_ISDIR
@@ -35,6 +35,15 @@ def recordings_in(folder: Path) -> list[Path]:
     if not readable:
         raise NotFound(f"no recorded session in {folder}", way_out="name a file, or see `ctxtui sessions`")
     return readable
+
+
+def expanded(names: Iterable[str]) -> list[str]:
+    """`names` with every recording in a folder, by name, instead of the folder. Raises what `recordings_in` raises."""
+    found: list[str] = []
+    for name in names:
+        path = Path(name).expanduser()
+        found += sorted(map(str, recordings_in(path))) if path.is_dir() else [name]
+    return found
 
 
 def _may_list(folder: Path) -> None:

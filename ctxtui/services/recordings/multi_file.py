@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.transcripts.formats.request_log import LIST
-from ctxtui.transcripts.kit.rows import HEAD
+from ctxtui.transcripts.kit.rows import HEAD, LOGS
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
 """OpenHands names the log of a request after the model and the moment of the answer."""
@@ -73,7 +72,7 @@ def _events(folder: Path) -> Iterator[bytes]:
 
 def _logs(folder: Path) -> Iterator[bytes]:
     """A list of logs, in order of time; where one is damaged its name and why."""
-    yield b"[" + json.dumps(LIST).encode()
+    yield b"[" + json.dumps(LOGS).encode()
     for path in _by_number(folder, _LOG):
         data = _read(path)
         try:

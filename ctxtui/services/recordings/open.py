@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.recordings.discover import FoundRecording, placed
 from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
@@ -73,6 +74,18 @@ def holds_context(path: Path) -> bool:
     except CtxtuiError:
         return False
     return False
+
+
+def newest_here(found: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
+    """The first of `found` (newest first) that ran in one of the directories `around` and holds a context; where none
+    does, the first that ran there: opening it says what it is instead."""
+    bare: FoundRecording | None = None
+    for one in placed(found, around):
+        if one.group == "here":
+            if holds_context(one.path):
+                return one
+            bare = bare or one
+    return bare
 
 
 def load_stream(stream: BinaryIO | None = None, name: str = "standard input") -> Loaded:

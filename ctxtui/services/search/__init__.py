@@ -1,1 +1,1 @@
-"""Pattern, in-session and library search, index."""
+"""Searches one session or all of them, and fills the full-text index."""

@@ -1,1 +1,1 @@
-"""An open session worked out slice by slice."""
+"""Works out an open session slice by slice, so that no screen waits for all of it."""

@@ -1,1 +1,1 @@
-"""Everything that runs in a child process."""
+"""What runs in child processes: counting, pricing, summaries, reports, search, indexing."""

@@ -14,8 +14,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.auditing import cached_by
-from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named, stored_ids

@@ -12,7 +12,8 @@ from ctxtui.core.session import Described, Event, Happened, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
-from ctxtui.transcripts.kit.http_exchange import Conversations, Exchange
+from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.whole_file import json_reader
 
 NAME: Final = "har"

@@ -13,7 +13,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import obj
-from ctxtui.transcripts.kit.http_exchange import Conversations, Exchange
+from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.kit.whole_file import WholeReader
 

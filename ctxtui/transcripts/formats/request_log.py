@@ -12,13 +12,13 @@ from ctxtui.core.session import CallSeen, Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, word
-from ctxtui.transcripts.kit.http_exchange import Conversations, Exchange
+from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.outcomes import words
+from ctxtui.transcripts.kit.rows import LOGS
 from ctxtui.transcripts.kit.whole_file import json_reader
 
 NAME: Final = "llm log"
-LIST: Final = "logs of requests"
-"""What a list of logs begins with: the edge makes one of a folder."""
 _OPENHANDS: Final = frozenset({"kwargs", "context_window", "latency_sec", "cost"})
 _ANSWER: Final = frozenset({"choices", "output", "content", "usage"})
 _CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")
@@ -28,7 +28,7 @@ def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins such a log."""
     first = next(iter(file_head.values(head)), None)
     if isinstance(first, list):
-        return 0.95 if first[:1] == [LIST] else 0.0
+        return 0.95 if first[:1] == [LOGS] else 0.0
     if not isinstance(first, dict) or not ({"messages", "input"} & first.keys()):
         return 0.0
     if len(_OPENHANDS & first.keys()) >= 2:
@@ -41,7 +41,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of one log, or of a list of them behind `LIST`."""
+    """The events of one log, or of a list of them behind `LOGS`."""
     talks = Conversations(tree)
     yield Described(source=NAME)
     for number, log in enumerate(value[1:] if isinstance(value, list) else [value], 1):

@@ -1,1 +1,1 @@
-"""What readers are built from: lines, records, whole files, dialogue, fields, timestamps."""
+"""What readers are built from: lines, records, whole files, messages, fields, times."""

@@ -1,6 +1,6 @@
-"""Recordings in databases: the edge reads the tables and hands the rows over as JSON lines, pure readers take them.
+"""Recordings in databases and folders: the edge reads them and hands them over as one stream, pure readers take it.
 
-The first line names the tables (``{"rows_of": [...]}``), every further one is ``{"table": ..., "row": {...}}``.
+A database's first line names the tables (``{"rows_of": [...]}``), each further one is ``{"table": ..., "row": {...}}``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from ctxtui.transcripts.kit.record_pieces import FoundObject
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]
 HEAD: Final = "rows_of"
+LOGS: Final = "logs of requests"
+"""What a list of logs begins with: the edge makes one of a folder."""
 
 
 def tables_in(head: bytes) -> frozenset[str]:

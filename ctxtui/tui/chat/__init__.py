@@ -1,1 +1,1 @@
-"""Chat screen = inspector + chat controllers."""
+"""The chat screen: the inspector with a prompt and a running agent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
 
 
@@ -22,22 +22,14 @@ class Interrupt(Command):
     """End the turn: what the model said so far stays, calls without a result are answered for it."""
 
     name, action, group = "interrupt the turn", "interrupt", "chat"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """While a turn is under way."""
-        return RUNNING in at.facts
+    needs = frozenset({RUNNING})
 
 
 class Resend(Command):
     """Send the context as it stands, once more: after an error, say."""
 
     name, action, group = "send the context again", "resend", "chat"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """While nothing runs."""
-        return RESTING in at.facts
+    needs = frozenset({RESTING})
 
 
 class EditMessage(Command):
@@ -45,22 +37,14 @@ class EditMessage(Command):
 
     name, action, keys, label, short, group = "edit and resend message", "edit_message", ("U",), "edit", "edit", "chat"
     panes = ("transcript",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """On a user's message, while nothing runs."""
-        return USER_ROW in at.facts and RESTING in at.facts
+    needs = frozenset({USER_ROW, RESTING})
 
 
 class ChooseModel(Command):
     """Go on with another model of the same provider."""
 
     name, action, group = "choose model", "choose_model", "chat"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """While nothing runs."""
-        return RESTING in at.facts
+    needs = frozenset({RESTING})
 
 
 class ShowRequest(Command):

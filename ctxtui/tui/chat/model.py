@@ -15,7 +15,8 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.model_choice import ModelChoice, Offer
+    from ctxtui.services.chat.chat_model import ModelChoice
+    from ctxtui.services.chat.model_choice import Offer
     from ctxtui.services.config.config import Config
     from ctxtui.views.model.scene import Scene
 
@@ -47,9 +48,9 @@ class Partnered(TurnSeen):
         # The price library takes a moment to load.
         found = await asyncio.to_thread(offers, partner, prices_for(self.host.config.settings))
 
-        async def run(action: str | None) -> None:
-            if action is not None:
-                self.use_model(action)
+        async def run(command: type[Command] | None) -> None:
+            if command is not None:
+                self.use_model(command.action)
 
         self.app.push_screen(PaletteScreen([_entry(one) for one in found], title="models"), run)
 

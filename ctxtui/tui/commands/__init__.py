@@ -1,8 +1,8 @@
-"""Commands: one class each; key line, palette and help are made from them. A screen lists its own in ``commands``."""
+"""What a command is: one class, from which its key, palette entry and help line are made."""
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Command, Situation, bindings, key_text, offered
+from ctxtui.tui.commands.command import Act, Command, Commanded, Situation, bindings, key_text, offered
 from ctxtui.tui.commands.everywhere import EVERYWHERE
 
-__all__ = ["EVERYWHERE", "Command", "Situation", "bindings", "key_text", "offered"]
+__all__ = ["EVERYWHERE", "Act", "Command", "Commanded", "Situation", "bindings", "key_text", "offered"]

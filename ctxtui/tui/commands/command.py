@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from inspect import isawaitable
+from typing import ClassVar, Final, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
 
@@ -45,17 +46,48 @@ class Situation:
     facts: frozenset[str] = frozenset()
 
 
+T = TypeVar("T")
+
+
+class Act(Generic[T]):
+    """What a command does: `run`, with the one of type `of` among those whose commands a screen has: its controllers,
+    and itself. ``lambda: SomeScreen`` names a class that stands further down."""
+
+    __slots__ = ("_of", "run")
+
+    def __init__(self, of: type[T] | Callable[[], type[T]], run: Callable[[T], object]) -> None:
+        self._of = of
+        self.run = run
+
+    @property
+    def of(self) -> type[T]:
+        """The type that `run` takes."""
+        return self._of if isinstance(self._of, type) else self._of()
+
+
 class Command:
     """Base of all commands. The docstring of a command is its help line.
 
-    `name` is the palette entry, `action` the method ``action_<action>`` of the screen or the app that does it (with
-    arguments where it takes any). `keys` are Textual's key names: the first one is shown, the others are twins.
+    `name` is the palette entry, `run` what it does; commands that the app does name an `action` of Textual's instead.
+    `keys` are Textual's key names: the first one is shown, the others are twins.
     `label` stands in the key line (`short` under 160 columns), "" keeps it out of there. `group` is its heading in the
     help. In the key line commands for the focused pane come first: `panes` names those, empty for any.
+
+    It is greyed out of key line and palette unless all it `needs` is there, at least `one_of` those where it names any,
+    and nothing it is not to be used with (`unless`): facts, or the kind of row under the cursor.
     """
 
     name: ClassVar[str] = ""
+    run: ClassVar[object] = None
+    """An `Act`; typed so that each one is checked with its own type."""
     action: ClassVar[str] = ""
+    needs: ClassVar[frozenset[str]] = frozenset()
+    one_of: ClassVar[frozenset[str]] = frozenset()
+    unless: ClassVar[frozenset[str]] = frozenset()
+    key_needs: ClassVar[frozenset[str]] = frozenset()
+    """Facts without which its key does something else."""
+    key_unless: ClassVar[frozenset[str]] = frozenset()
+    """Facts with which its key does something else."""
     keys: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[str] = ""
     label: ClassVar[str] = ""
@@ -70,7 +102,13 @@ class Command:
     @classmethod
     def available(cls, at: Situation) -> bool:
         """Whether it can be done now: it is greyed out of key line and palette otherwise."""
-        return True
+        there = at.facts | {at.row}
+        return cls.needs <= there and not cls.unless & there and (not cls.one_of or bool(cls.one_of & there))
+
+    @classmethod
+    def binding(cls) -> str:
+        """The action, in Textual's words, that does it."""
+        return cls.action or f"command('{cls.__name__}')"
 
     @classmethod
     def help(cls) -> str:
@@ -93,7 +131,7 @@ def key_text(key: str) -> str:
 def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
     """Textual bindings for the keys of `commands`; `ctrl` keys work inside a line that is typed in, too."""
     return [
-        Binding(key, command.action, command.name, show=False, priority=command.first or key.startswith("ctrl+"))
+        Binding(key, command.binding(), command.name, show=False, priority=command.first or key.startswith("ctrl+"))
         for command in commands
         for key in command.keys
     ]
@@ -104,3 +142,33 @@ def offered(commands: Iterable[type[Command]], at: Situation) -> Iterator[type[C
     can = [command for command in commands if command.available(at)]
     yield from (command for command in can if at.pane in command.panes)
     yield from (command for command in can if at.pane not in command.panes)
+
+
+class Commanded:
+    """A screen whose commands are done by itself or by its controllers."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = ()
+
+    def owners(self) -> Iterable[object]:
+        """Those that do the commands."""
+        return (self,)
+
+    def owner(self, of: type[T]) -> T:
+        """The one of a type. Raises `LookupError` if there is none."""
+        for one in self.owners():
+            if isinstance(one, of):
+                return one
+        raise LookupError(of.__name__)
+
+    def command(self, name: str) -> type[Command] | None:
+        """The command of the class `name`; None where this screen has none."""
+        return next((each for each in self.commands if each.__name__ == name), None)
+
+    async def action_command(self, name: str) -> None:
+        """Do the command of the class `name`."""
+        command = self.command(name)
+        act = command.run if command is not None else None
+        if isinstance(act, Act):
+            done = act.run(self.owner(act.of))
+            if isawaitable(done):
+                await done

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import BLOCK, EDITS, MARKED, PUT_IN
 
 
@@ -11,17 +11,11 @@ class OnBlocks(Command):
 
     group = "editing the context"
     panes = ("transcript",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With a block under the cursor, or marked ones, in a context that can be edited."""
-        return EDITS in at.facts and (at.row == BLOCK or MARKED in at.facts)
+    needs = frozenset({EDITS})
+    one_of = frozenset({BLOCK, MARKED})
 
 
 class OnBlocksOrPutIn(OnBlocks):
     """The same, also on what an edit puts in."""
 
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """As for blocks, and on what an edit puts in."""
-        return super().available(at) or (EDITS in at.facts and at.row == PUT_IN)
+    one_of = frozenset({BLOCK, MARKED, PUT_IN})

@@ -1,1 +1,1 @@
-"""Help, palette, find, text editor."""
+"""What opens over any screen: the help, the command palette, find, the text editor."""

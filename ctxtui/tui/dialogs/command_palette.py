@@ -70,8 +70,8 @@ class MatchingCommands(Pane):
         return [Span("⏎", "accent bold"), Span(" do  ", "dim"), Span("esc", "accent bold"), Span(" close", "dim")]
 
 
-class PaletteScreen(ModalScreen[str | None]):
-    """The palette over the screen whose commands it offers; ends with the action that was chosen, or None."""
+class PaletteScreen(ModalScreen[type[Command] | None]):
+    """The palette over the screen whose commands it offers; ends with the one that was chosen, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False),
@@ -109,7 +109,7 @@ class PaletteScreen(ModalScreen[str | None]):
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
         """Do the command under the cursor."""
         if self.found.found:
-            self.dismiss(self.found.found[self.found.cursor].action)
+            self.dismiss(self.found.found[self.found.cursor])
 
     def on_line_edit_left(self, message: LineEdit.Left) -> None:
         """Close."""
@@ -117,7 +117,7 @@ class PaletteScreen(ModalScreen[str | None]):
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """A double click does a command."""
-        self.dismiss(self.found.found[message.index].action)
+        self.dismiss(self.found.found[message.index])
 
     def on_click(self, event: events.Click) -> None:
         """A click beside the palette closes it."""

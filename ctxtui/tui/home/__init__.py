@@ -1,1 +1,1 @@
-"""Home: screen, commands, loader, browser, actions."""
+"""Home: the screen that lists the user's sessions, and what its keys do to them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 
 FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
 """Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
@@ -12,11 +12,7 @@ class OpenSession(Command):
     """Open the session under the cursor in the inspector."""
 
     name, action, keys, label, group = "open session", "open_session", ("enter",), "open", "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Only what can be read."""
-        return READABLE in at.facts
+    needs = frozenset({READABLE})
 
 
 class FilterSessions(Command):
@@ -48,66 +44,42 @@ class Import(Command):
     """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
 
     name, action, keys, label, group = "import session", "change('import')", ("i", "I"), "import", "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """A readable file."""
-        return {FILE, READABLE} <= at.facts
+    needs = frozenset({FILE, READABLE})
 
 
 class ExportSession(Command):
     """Write the session to a file: ctxtui's own format, or the last call as a request body."""
 
     name, action, keys, label, group = "export session", "change('export')", ("e",), "export", "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """What can be read."""
-        return READABLE in at.facts
+    needs = frozenset({READABLE})
 
 
 class Rename(Command):
     """Give the session a title of your own; it is imported first."""
 
     name, action, keys, label, group = "rename session", "change('rename')", ("r",), "rename", "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """What can be read."""
-        return READABLE in at.facts
+    needs = frozenset({READABLE})
 
 
 class Tag(Command):
     """Set the session's tags, separated by blanks; it is imported first."""
 
     name, action, keys, label, group = "tag session", "change('tag')", ("t",), "tag", "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """What can be read."""
-        return READABLE in at.facts
+    needs = frozenset({READABLE})
 
 
 class Archive(Command):
     """Take the session out of the list, or back into it; it is imported first."""
 
     name, action, keys, label, group = "archive session", "change('archive')", ("a",), "archive", "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """What can be read."""
-        return READABLE in at.facts
+    needs = frozenset({READABLE})
 
 
 class Subscription(Command):
     """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
 
     name, action, keys, group = "paid by subscription or by use", "change('subscription')", ("dollar_sign",), "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """What can be read."""
-        return READABLE in at.facts
+    needs = frozenset({READABLE})
 
 
 class ShowArchived(Command):
@@ -120,11 +92,7 @@ class Delete(Command):
     """Delete ctxtui's copy of the session; a recording that another program wrote is never touched."""
 
     name, action, keys, label, group = "delete stored session", "change('delete')", ("d",), "delete", "sessions"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Only what the database holds."""
-        return STORED in at.facts
+    needs = frozenset({STORED})
 
 
 class CloseOpen(Command):

@@ -1,1 +1,1 @@
-"""Screen, state, prompt, loader, navigation, panels, boards."""
+"""The inspector: one screen for any call of any session; its state, prompt, loader and panes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.core.category import CATEGORIES
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SEARCHING, SKIPPED, THREADS
 from ctxtui.tui.inspector.controllers.diff import COMPARING
 from ctxtui.tui.inspector.controllers.fork import TALKING
@@ -42,11 +42,7 @@ from ctxtui.views.text.signs import CATEGORY
 
 class _Calls(Command):
     group = "calls"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With more than one call."""
-        return CALLS in at.facts
+    needs = frozenset({CALLS})
 
 
 class PreviousCall(_Calls):
@@ -84,11 +80,7 @@ class NextEvent(_Calls):
     """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
 
     name, action, keys, shown, label, short = "next event", "seek('event', 1)", ("n",), "n N", "events", "event"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Unless a search is on, whose hits its keys go to."""
-        return super().available(at) and SEARCHING not in at.facts
+    unless = frozenset({SEARCHING})
 
 
 class PreviousEvent(NextEvent):
@@ -129,11 +121,7 @@ class ShowThreads(Command):
     goes to one; the next time the cursor stands on the one you came from."""
 
     name, action, keys, label, group = "threads", "threads", ("T",), "threads", "lists"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With several threads."""
-        return THREADS in at.facts
+    needs = frozenset({THREADS})
 
 
 class Tools(Command):
@@ -176,11 +164,7 @@ class ShowMisses(Command):
     """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
 
     name, action, keys, label, short, group = "cache misses", "misses", ("c",), "misses", "misses", "calls"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With more than one call."""
-        return CALLS in at.facts
+    needs = frozenset({CALLS})
 
 
 MISSED: tuple[type[Command], ...] = (ShowMisses,)
@@ -198,11 +182,7 @@ MONEY: tuple[type[Command], ...] = (ShowBill,)
 class _OnBlock(Command):
     group = "the block under the cursor"
     panes = ("transcript",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Only with a block under the cursor."""
-        return at.row == BLOCK
+    needs = frozenset({BLOCK})
 
 
 class OpenBlock(_OnBlock):
@@ -224,10 +204,7 @@ class RawJson(_OnBlock):
 
 
 class _OnText(_OnBlock):
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With a block under the cursor, also one that an edit puts in."""
-        return at.row in (BLOCK, PUT_IN)
+    one_of = frozenset({BLOCK, PUT_IN})
 
 
 class CopyBlock(_OnText):
@@ -252,33 +229,21 @@ class NextThread(Command):
     """The next thread: the main line of context, then the agents it started."""
 
     name, action, keys, label, group = "next thread", "step_thread(1)", ("ctrl+t",), "thread", "threads and following"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With several threads."""
-        return THREADS in at.facts
+    needs = frozenset({THREADS})
 
 
 class PreviousThread(Command):
     """The thread before."""
 
     name, action, group = "previous thread", "step_thread(-1)", "threads and following"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With several threads."""
-        return THREADS in at.facts
+    needs = frozenset({THREADS})
 
 
 class Follow(Command):
     """Follow the recording as it grows, or hold the view. Moving up holds it too; `end` lets it go on."""
 
     name, action, keys, label, group = "follow", "follow", ("F",), "follow", "threads and following"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Where there is a file that may grow."""
-        return FOLLOWS in at.facts
+    needs = frozenset({FOLLOWS})
 
 
 def _filter(category: int) -> type[Command]:
@@ -304,22 +269,14 @@ class ShowAll(Command):
     """Show all categories again, one line for each block."""
 
     name, action, keys, label, group = "show all categories", "show_all", ("equals_sign",), "all", "what is shown"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """While a filter is on."""
-        return FILTERED in at.facts
+    needs = frozenset({FILTERED})
 
 
 class SkippedLines(Command):
     """What of the recording could not be read: every line, and why."""
 
     name, action, group = "skipped lines", "skipped", "what is shown"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Where something was skipped."""
-        return SKIPPED in at.facts
+    needs = frozenset({SKIPPED})
 
 
 class EnterPrompt(Command):

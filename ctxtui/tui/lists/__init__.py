@@ -1,1 +1,1 @@
-"""List screens: one ListScreen base, one file each with its commands."""
+"""The lists that open over the inspector: one module for each, such as misses, threads or the bill."""

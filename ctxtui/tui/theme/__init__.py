@@ -1,1 +1,1 @@
-"""Palette, glyphs, paint."""
+"""Colours and glyphs for every kind of terminal, and how styled text is painted."""

@@ -1,1 +1,1 @@
-"""Widgets: they take frozen view-models, post messages upward, and know neither the app nor each other."""
+"""Widgets that every screen may use: rows, panes, boards, the key line. They know no screen."""

@@ -1,1 +1,1 @@
-"""Home: summary, columns, rows, totals."""
+"""What Home shows: its columns and rows, their order, totals, the preview of a session."""

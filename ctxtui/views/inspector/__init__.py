@@ -1,1 +1,1 @@
-"""The panes round the transcript."""
+"""What the panes round the transcript show: composition, map, call strip, this call, next call."""

@@ -1,1 +1,1 @@
-"""Tables for list screens and CLI (on one Table[Row])."""
+"""The tables of the list screens, which the command line prints too."""

@@ -1,1 +1,1 @@
-"""Read-models shared by both fronts: Scene, Staging, Preview."""
+"""The call that is shown, staged edits and previews of blocks, as values that all panes share."""

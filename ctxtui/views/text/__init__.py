@@ -1,1 +1,1 @@
-"""Drawing primitives: spans, cells, numbers, bars."""
+"""What lines are made of: styled spans, cells, numbers, bars, text that is safe to draw."""

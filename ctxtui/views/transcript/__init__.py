@@ -1,1 +1,1 @@
-"""Rows of the transcript, staged and live."""
+"""The rows of the transcript: one for each block of a context, opened, staged, found or coming in."""

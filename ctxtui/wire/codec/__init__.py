@@ -1,1 +1,1 @@
-"""Byte-exact decode/encode: frame, skeleton, styles, spans."""
+"""Takes request bodies apart into blocks and skeleton, and builds them again byte for byte."""

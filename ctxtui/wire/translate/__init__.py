@@ -1,1 +1,1 @@
-"""One dialect to another, for exports and branches."""
+"""Writes the conversation of one dialect as a request of another."""

@@ -13,7 +13,7 @@ from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import call_rates, price_call
 from ctxtui.services.config.package_data import model_table, price_table
-from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import cached_by
 from tests.analysis.sessions import Script, book
 
 OPUS = "claude-opus-4-5"

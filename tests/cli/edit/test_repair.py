@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.repair import refusal
 from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.summary_worker import summarise
 from ctxtui.views.home.row import row

@@ -15,8 +15,9 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.offline.anthropic import validate
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.providers.endpoint import Endpoint
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.continue_from import past_of
-from ctxtui.services.chat.model_choice import ChatModel, params_for
+from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.settings import Settings
 

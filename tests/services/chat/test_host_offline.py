@@ -16,8 +16,8 @@ from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
 from ctxtui.offline.local.servers import Local, LocalModel
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request

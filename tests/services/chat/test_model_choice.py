@@ -11,8 +11,9 @@ from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat import model_choice as partners
+from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.context_window import told_by, windowed
-from ctxtui.services.chat.model_choice import ChatModel, ModelChoice, choose, params_for, refined
+from ctxtui.services.chat.model_choice import choose, params_for, refined
 from ctxtui.services.config.config import Config, load
 from tests.providers.served import served
 from tests.providers.test_local import LLAMA_CPP, OLLAMA, VLLM

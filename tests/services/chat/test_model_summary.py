@@ -19,7 +19,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline import offline
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
-from ctxtui.services.chat.model_choice import ChatModel, ModelChoice
+from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_summary import SummaryPart, partner_for, request, wish_for, written
 from ctxtui.services.editing.edited_context import Ready
 from tests.analysis.cache.test_audit import Talk

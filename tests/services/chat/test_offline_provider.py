@@ -8,7 +8,7 @@ import pytest
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
 from ctxtui.services.chat import offline_provider
-from ctxtui.services.chat.model_choice import ChatModel
+from ctxtui.services.chat.chat_model import ChatModel
 
 PARTNER = ChatModel(Endpoint("offline", ANTHROPIC, kind="offline"), "offline")
 

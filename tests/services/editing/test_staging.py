@@ -16,16 +16,16 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core.edit import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline import offline
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.config.package_data import model_table, price_table
-from ctxtui.services.counting.auditing import cached_by
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.transcript.staged_pane import StagedPane
 from tests.analysis.cache.test_audit import Talk

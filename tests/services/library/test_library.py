@@ -112,7 +112,7 @@ def test_figures_take_what_is_wanted_next_and_stop_when_told(home: Path) -> None
 
 def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
     from ctxtui.services.config.paths import database
-    from ctxtui.services.library.session_actions import source_info
+    from ctxtui.services.recordings.identity import source_info
     from ctxtui.store.store import Store
 
     path = recording(home, "gone", claude_code(2))
@@ -140,7 +140,8 @@ def test_what_was_read_once_is_not_read_again(home: Path, monkeypatch: pytest.Mo
 
 
 def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
-    from ctxtui.services.recordings.discover import find, newest_here
+    from ctxtui.services.recordings.discover import find
+    from ctxtui.services.recordings.open import newest_here
 
     snapshot = b'{"type":"file-history-snapshot","messageId":"m","snapshot":{},"isSnapshotUpdate":false}\n'
     for age, name, data in ((3, "old", claude_code(1)), (2, "full", claude_code(2)), (1, "bare", snapshot)):
@@ -154,7 +155,8 @@ def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
 
 
 def test_a_session_of_codex_says_where_it_ran(home: Path) -> None:
-    from ctxtui.services.recordings.discover import find, newest_here, ran_in
+    from ctxtui.services.recordings.discover import find, ran_in
+    from ctxtui.services.recordings.open import newest_here
 
     path = home / ".codex/sessions/2026/01/02/rollout-x.jsonl"
     path.parent.mkdir(parents=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ctxtui.analysis.growth.forks import lines
 from ctxtui.offline import offline
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import ModelChoice
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.study.fork_tree import forks

@@ -1,4 +1,4 @@
-"""Plain bodies of the three dialects: requests, answers, pairs of them, messages, and JSON lines of any of these."""
+"""Plain bodies of API requests and answers in any dialect, one or many in a file."""
 
 from ctxtui.transcripts.formats.bodies.formats import BARE, NAMES, open_as, sniff_as
 

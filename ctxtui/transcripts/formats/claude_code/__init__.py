@@ -1,4 +1,4 @@
-"""Claude Code's session files: a session's own and those of its subagents (facts §11)."""
+"""Claude Code's session files with those of its subagents; also written, so that it resumes them."""
 
 from ctxtui.transcripts.formats.claude_code.reader import BARE, COMPANIONS, NAME, ClaudeCodeReader, sniff
 

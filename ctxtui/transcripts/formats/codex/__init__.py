@@ -1,4 +1,4 @@
-"""Codex rollouts (facts §11)."""
+"""Codex rollouts; also written, so that Codex resumes them."""
 
 from ctxtui.transcripts.formats.codex.reader import BARE, NAME, CodexReader, sniff
 

@@ -1,4 +1,4 @@
-"""ctxtui's own interchange format: a whole session in JSON lines, each block once (docs/formats.md)."""
+"""ctxtui's own interchange format: a whole session in JSON lines, each block once."""
 
 from ctxtui.transcripts.formats.ctxtui.layout import NAME
 from ctxtui.transcripts.formats.ctxtui.read import CtxtuiReader, sniff

@@ -1,4 +1,4 @@
-"""Inspect's logs: one JSON, or a ZIP archive (``.eval``) of one JSON a sample (facts §11)."""
+"""Inspect's logs: one JSON, or a ZIP archive (``.eval``) with one JSON for each sample."""
 
 from ctxtui.transcripts.formats.inspect_ai.reader import NAME, reader, sniff
 

@@ -16,7 +16,8 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.inspect_ai import messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.http_exchange import Decoded, Exchange, decode
+from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.outcomes import words
 from ctxtui.transcripts.kit.timestamps import shrunk
 

@@ -1,1 +1,1 @@
-"""One controller per job, each with its commands and its own state."""
+"""What keys do in the inspector: one controller for each job, such as dropping blocks or setting notes."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import CALLS
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.text.span import Span, Spans
@@ -117,11 +117,7 @@ class DiffMarked(Command):
 
     name, action, keys, label, short = "mark call, then diff with it", "mark_call", ("D",), "diff", "diff"
     group = "calls"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With more than one call."""
-        return CALLS in at.facts
+    needs = frozenset({CALLS})
 
 
 class DiffBefore(DiffMarked):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import BLOCK, NOTES
 from ctxtui.tui.inspector.loader import Complete, Worked
 from ctxtui.tui.inspector.prompt import PromptPart
@@ -54,8 +54,6 @@ class Noting(PromptPart):
     _kept: tuple[Note, ...] = ()
     _came_to: tuple[notes.PlacedNote, int, int, int] | None = None
     """The note that was gone to last, and where that was."""
-    _writing: Note | None = None
-    """The note whose text is asked for."""
 
     @property
     def has_notes(self) -> bool:
@@ -156,23 +154,16 @@ class Noting(PromptPart):
 
     def _write(self, note: Note | None) -> None:
         if note is not None:
-            self._writing = note
-            self.ask([Span(" ✎ ", "accent bold")], note.text)
+            self._ask_for(note, note.text)
 
-    def submitted(self, text: str) -> None:
-        """Keep the note that was written."""
-        note, self._writing = self._writing, None
-        if note is None:
-            super().submitted(text)
-            return
-        self.leave_prompt()
-        if text.strip() != note.text:
-            self._keep(note.written(text.strip(), time.time()))
+    def _ask_for(self, note: Note, text: str) -> None:
+        """Ask for the text of a note, `text` to begin with."""
 
-    def left(self) -> None:
-        """The note stays as it was."""
-        self._writing = None
-        super().left()
+        def written(text: str) -> None:
+            if text.strip() != note.text:
+                self._keep(note.written(text.strip(), time.time()))
+
+        self.ask([Span(" ✎ ", "accent bold")], written, text)
 
     def _keep(self, note: Note) -> None:
         """Show `note` at once, and let a worker keep it."""
@@ -259,11 +250,7 @@ class Bookmark(_Notes):
     """Mark the block under the cursor with ★, or take the mark away. It stays when the recording is read anew."""
 
     name, action, keys = "bookmark block", "bookmark", ("asterisk",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Only with a block under the cursor."""
-        return at.row == BLOCK
+    needs = frozenset({BLOCK})
 
 
 class BookmarkCall(_Notes):
@@ -288,11 +275,7 @@ class NextMarked(_Notes):
     """To the next note or bookmark of the session, in the order of its calls."""
 
     name, action, keys = "next note or bookmark", "next_marked(1)", ("apostrophe",)
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Where there are any."""
-        return NOTES in at.facts
+    needs = frozenset({NOTES})
 
 
 class PreviousMarked(NextMarked):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.tui.commands.command import Command, Situation
-from ctxtui.tui.commands.facts import TOOLS
+from ctxtui.tui.commands.command import Command
+from ctxtui.tui.commands.facts import EDITS, TOOLS
 from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controllers.staging import OnEdits
 from ctxtui.tui.lazy import later
@@ -28,9 +28,6 @@ else:
 
 class Rewriting(OnEdits):
     """The part of the Inspector that stages edits which must change something: where they would not, it says why."""
-
-    _compacting = False
-    """Whether rules for JSON are being typed."""
 
     def action_edit_in_place(self) -> None:
         """Write another text, on the screen."""
@@ -94,16 +91,10 @@ class Rewriting(OnEdits):
         if why:
             self.refuse(why)
             return
-        self._compacting = True
-        self.ask([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], "")
+        self.ask([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], self._compact)
 
-    def submitted(self, text: str) -> None:
-        """Rules for JSON were typed, or something else."""
-        if not self._compacting:
-            super().submitted(text)
-            return
-        self._compacting = False
-        self.leave_prompt()
+    def _compact(self, text: str) -> None:
+        """Rules for JSON were typed."""
         at = self._at_hand()
         if at is None:
             return
@@ -115,11 +106,6 @@ class Rewriting(OnEdits):
             self.refuse(safe_text.one_line(str(error), 300))
         else:
             self._stage_asked(manual_edits.compacted(*at, rules), "compact_json")
-
-    def left(self) -> None:
-        """No rules."""
-        self._compacting = False
-        super().left()
 
     # Hoisting
 
@@ -205,11 +191,7 @@ class Minimise(OnBlocks):
     """Cut the tool's description at 100 characters and leave those of its properties out."""
 
     name, action = "minimise tool definition", "minimise"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """On definitions of tools."""
-        return super().available(at) and TOOLS in at.facts
+    needs = frozenset({EDITS, TOOLS})
 
 
 class MoveToFront(OnBlocks):

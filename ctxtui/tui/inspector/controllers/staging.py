@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import EDITS, STAGED, UNDOABLE
 from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controllers.edit_log import Logging
@@ -132,22 +132,7 @@ class OnEdits(Logging):
     def action_note(self) -> None:
         """Ask for a note that goes in behind the block."""
         if self._ready() and self.panels.transcript.node:
-            self.noting = True
-            self.ask([Span(" note › ", "accent bold")], "")
-
-    def submitted(self, text: str) -> None:
-        """A note was typed, or something else."""
-        if not self.noting:
-            super().submitted(text)
-            return
-        self.noting = False
-        self.leave_prompt()
-        self.noted(text)
-
-    def left(self) -> None:
-        """No note."""
-        self.noting = False
-        super().left()
+            self.ask([Span(" note › ", "accent bold")], self.noted)
 
     def noted(self, text: str) -> None:
         """Put `text` in behind the block under the cursor."""
@@ -248,11 +233,7 @@ class Apply(Command):
     """Apply what is staged: the next request, forks and exports leave with it."""
 
     name, action, keys, label, group = "apply staged edits", "apply", ("a",), "apply", "editing the context"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """While something is staged."""
-        return STAGED in at.facts
+    needs = frozenset({STAGED})
 
 
 class Discard(Apply):
@@ -289,22 +270,14 @@ class Foretell(Command):
     """What the next call of this context will read, write and cost; again: what this call was charged."""
 
     name, action, keys, group = "next call or this call", "foretell", ("K",), "calls"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Where the context is known."""
-        return EDITS in at.facts
+    needs = frozenset({EDITS})
 
 
 class Undo(Command):
     """Undo the last action on the context, also one of an earlier day."""
 
     name, action, keys, label, group = "undo edit", "undo", ("u",), "undo", "editing the context"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """With something to undo."""
-        return UNDOABLE in at.facts
+    needs = frozenset({UNDOABLE})
 
 
 class Redo(Undo):
@@ -317,11 +290,7 @@ class AllRows(Command):
     """Show all rows, or only what the edits touch."""
 
     name, action, keys, label, group = "all rows or edits only", "all_rows", ("z",), "all rows", "editing the context"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """While edits are shown."""
-        return STAGED in at.facts
+    needs = frozenset({STAGED})
 
 
 class EditLog(Undo):
@@ -335,11 +304,7 @@ class Policies(Command):
     moment. Enter stages one; nothing leaves before you apply it."""
 
     name, action, keys, label, group = "policies", "policies", ("L",), "policies", "editing the context"
-
-    @classmethod
-    def available(cls, at: Situation) -> bool:
-        """Where the context can be edited."""
-        return EDITS in at.facts
+    needs = frozenset({EDITS})
 
 
 class WriteContext(Policies):

@@ -1,0 +1,43 @@
+"""Whom a chat talks to: the endpoint, the model, its window; and what a user asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.providers.endpoint import Endpoint
+
+OFFLINE: Final = "offline"
+"""The kind of endpoint, and the model, that is the embedded provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """What the user asked for; "" leaves it to the settings, then to what there is."""
+
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    name: str = ""
+    """The session to go on with, and `call` its call (0: the end)."""
+    call: int = 0
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModel:
+    """Whom a chat talks to. `window` is that of the running model in tokens (0: unknown), `origin` who said so;
+    `models` are the ids that the endpoint lists, as far as asked; `why` says how it was chosen."""
+
+    endpoint: Endpoint
+    model: str
+    window: int = 0
+    origin: str = ""
+    models: tuple[str, ...] = ()
+    why: str = ""
+    most_output: int = 0
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether it is the embedded provider, which is no model."""
+        return self.endpoint.kind == OFFLINE
