@@ -11,7 +11,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.grid import fitted
-from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.signs import CATEGORY, REPEAT
 from ctxtui.views.text.span import Span, width
 
 WORD: Final = {
@@ -22,14 +22,6 @@ WORD: Final = {
     WORKSPACE: "still in the file",
 }
 """Why a block could go, in two or three words."""
-MARK: Final = {
-    IDENTICAL: Span("=", "warn"),
-    NEAR: Span("≈", "warn"),
-    REREAD: Span("↓", "warn"),
-    EDITED: Span("↓", "warn"),
-    WORKSPACE: Span("@", "cat-memory"),
-}
-"""The mark in a row."""
 _WHY: Final = 18
 _WHERE: Final = 18
 _WIDE: Final = 90
@@ -83,18 +75,5 @@ def draw(row: Repeated, says: Preview, room: int, *, here: bool) -> list[Span]:
     if room >= _WIDE:
         right.append(Span(cells.left(where(row), _WHERE) + " ", "dim"))
     figure = Span(f"{numbers.tokens(row.tokens):>7} ", "ink bold" if row.tokens >= 1000 else "ink")
-    lead = [Span("▸" if here else " ", "accent"), MARK[row.repeat.kind], Span(" "), sign.span, Span(" ")]
+    lead = [Span("▸" if here else " ", "accent"), REPEAT[row.repeat.kind].span, Span(" "), sign.span, Span(" ")]
     return [*lead, *fitted(words, max(4, room - width(lead) - width(right) - 9)), Span(" "), *right, figure]
-
-
-def told(repeat: Repeat, turn: int) -> str:
-    """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
-    at = f" (turn {turn})" if turn else ""
-    path = safe_text.one_line(repeat.path, 200)
-    return {
-        IDENTICAL: f"stands before it letter for letter{at}: this copy could go",
-        NEAR: f"{100 * repeat.share:.0f} % of it stands elsewhere too{at}",
-        REREAD: f"{path} was read again later{at}: this reading could go",
-        EDITED: f"{path} was changed after this reading{at}: it is outdated",
-        WORKSPACE: f"{path} still holds this: it can be read again",
-    }[repeat.kind]

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from ctxtui.analysis.content.notes import PlacedNote
-from ctxtui.core.note import Note
 from ctxtui.views.text import cells, safe_text
-from ctxtui.views.text.signs import CATEGORY, MARK
+from ctxtui.views.text.signs import CATEGORY, of_note
 from ctxtui.views.text.span import Span, Spans, cropped
 
 _WHERE = 16
-
-
-def sign(note: Note) -> Span:
-    """The mark of what a note is about: a bookmark's star before a note's pen."""
-    return MARK["bookmark" if note.bookmark else "note"].span
 
 
 def where(one: PlacedNote) -> str:
@@ -28,7 +22,7 @@ def line(one: PlacedNote, category: int | None, width: int, *, here: bool) -> Sp
     glyph = CATEGORY[category].span if category is not None else Span(" ")
     spans = [
         Span("▸ " if here else "  ", "accent"),
-        sign(note),
+        of_note(note),
         Span(" " + cells.left(cells.fit(place, _WHERE), _WHERE) + " ", "ink" if one.found else "faint"),
         glyph,
         Span(" "),
