@@ -358,7 +358,7 @@ async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
         await pilot.press(*"half a", "ctrl+n", *"nev", "ctrl+q")
         assert "leave?" in shown(screen)
         await pilot.press("n")
-        assert screen.prompt.text == "half a" and not screen.noting
+        assert screen.prompt.text == "half a" and screen.talking
         await pilot.press("escape")
         await pilot.press("g", "1", "enter")
         await pilot.pause(0.1)

@@ -10,7 +10,7 @@ from textual.timer import Timer
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.tui.chat.turn import TurnSeen
-from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
@@ -29,23 +29,20 @@ _DRAFT = 0.7
 _LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
 _QUESTIONS = ("note", "compact", "write_note", "write_on_call", "name_phase", "phases", "talk_here", "edit_message")
 """Actions that ask something on the prompt's line."""
-TALK, LEAVE, QUIT, ELSE = "talk", "leave", "quit", ""
-"""What the prompt is open for."""
 
 
 class Talking(TurnSeen):
     """Takes what the user says."""
 
-    purpose = ELSE
-    """What the prompt is open for now."""
+    _talk: Question | None = None
+    _own: Question | None = None
+    """What this part asked last: to talk, for leave, whether to quit."""
     _early: tuple[str, ...] = ()
     _edited: int | None = None
     _draft_timer: Timer | None = None
     _draft = ""
     _aside = ""
     """The draft that waits while an earlier message is edited."""
-    _interrupted = ELSE
-    """What the prompt was open for when a question of another part took the line."""
 
     @property
     def running(self) -> bool:
@@ -71,33 +68,27 @@ class Talking(TurnSeen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One question at a time: the answer to the one is never taken for that to another."""
-        if self.asking and self.purpose == ELSE and action in _QUESTIONS:
+        if self.asking and self.line.question is not self._own and action in _QUESTIONS:
             return False
         return super().check_action(action, parameters)
 
-    def ask(self, lead: Spans, text: str) -> None:
-        """A question of another part of the screen: its answer is not said to anyone, and the draft waits."""
-        self._keep_draft()
-        self._interrupted = self._interrupted or self.purpose
-        self.purpose = ELSE
-        super().ask(lead, text)
+    @property
+    def talking(self) -> bool:
+        """Whether the prompt takes what is said."""
+        return self.line.question is not None and self.line.question is self._talk
 
-    def _own_question(self, purpose: str, lead: Spans, text: str = "") -> None:
-        """A question of this part; one of another part is given up for it."""
-        if self.asking and self.purpose == ELSE:
-            super().left()
-        self._interrupted, self.purpose = ELSE, purpose
-        super().ask(lead, text)
+    def _ask_own(self, question: Question) -> None:
+        """One of the questions that wait while another part of the screen asks something, and are asked again."""
+        self._own = question
+        self.line.ask(question)
 
-    def _answered(self) -> None:
-        """After a question of another part, unless it asks for more: back to what it interrupted."""
-        was = self._interrupted
-        if was and not self.asking:
-            self._talk_on(self._draft)
-            if was == LEAVE:
-                self.ask_leave()
-            else:
-                self.leave_wanted()
+    def _back_to_talk(self) -> None:
+        self._talk_on(self._draft)
+        self.leave_wanted()
+
+    def _back_to_leave(self) -> None:
+        self._talk_on(self._draft)
+        self.ask_leave()
 
     def say(self, words: Spans) -> None:
         """What happened, or that something may be said."""
@@ -106,7 +97,7 @@ class Talking(TurnSeen):
 
     def action_go(self) -> None:
         """Ask for a call's number."""
-        self.ask([Span(" call › ", "accent bold")], "")
+        self.ask([Span(" call › ", "accent bold")], self.travel)
 
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
@@ -119,7 +110,7 @@ class Talking(TurnSeen):
 
     def leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
-        if not self.asking or (self.purpose == TALK and not self.prompt.text):
+        if not self.asking or (self.talking and not self.prompt.text):
             self.ask_leave()
 
     def ask_leave(self) -> None:
@@ -139,31 +130,33 @@ class Talking(TurnSeen):
         keys += [Span("n", "accent bold"), Span(" never ", "dim")]
         lead = [Span(" ? ", "warn bold"), Span(f"{safe_text.one_line(call.name, 30)} {what}  ", "ink"), *keys]
         self._keep_draft()
-        self._own_question(LEAVE, lead)
-        self.prompt.show(lead, keys=tuple(_LEAVES))
+        self._ask_own(
+            Question(
+                lead,
+                self._answer_leave,
+                keys=tuple(_LEAVES),
+                stays=True,
+                on_cancel=self._stop_talking,
+                resume=self._back_to_leave,
+            )
+        )
 
-    def submitted(self, text: str) -> None:
-        """What was typed, or the key that answers a question."""
-        purpose = self.purpose
-        if purpose == TALK:
-            self._talk(text)
-        elif purpose == LEAVE:
-            call = self.waiting_for_leave
-            self._talk_on(self._draft)
-            if call is not None:
-                self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[text]]))
-            self.ask_leave()
-        elif purpose == QUIT:
-            self._talk_on(self._draft)
-            if text == "y":
-                self.run_worker(self._leave_for_good(), group="leaving")
-            else:
-                self.leave_wanted()
+    def _answer_leave(self, key: str) -> None:
+        call = self.waiting_for_leave
+        self._talk_on(self._draft)
+        if call is not None:
+            self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[key]]))
+        self.ask_leave()
+
+    def _answer_quit(self, key: str) -> None:
+        self._talk_on(self._draft)
+        if key == "y":
+            self.run_worker(self._leave_for_good(), group="leaving")
         else:
-            super().submitted(text)
-            self._answered()
+            self.leave_wanted()
 
-    def _talk(self, text: str) -> None:
+    def _said(self, text: str) -> None:
+        """What was typed is said."""
         self._draft, self._aside = self._aside, ""
         self.prompt.set_text(self._draft)
         self._keep_now(self._draft)
@@ -186,35 +179,42 @@ class Talking(TurnSeen):
         self.host.feed(ev.UserSaid(words))
 
     def _talk_on(self, text: str) -> None:
-        self._own_question(TALK, _LEAD, text)
-        self.prompt.right = self._prompt_keys()
+        self._talk = Question(
+            _LEAD,
+            self._said,
+            text=text,
+            right=self._prompt_keys(),
+            stays=True,
+            on_cancel=self._stop_talking,
+            on_change=self._typed,
+            resume=self._back_to_talk,
+            on_pause=self._keep_text,
+        )
+        self._ask_own(self._talk)
 
-    def left(self) -> None:
-        """`esc` closes the prompt; what was typed stays for later. A question asked meanwhile gives way to it."""
-        if self._interrupted:
-            super().left()
-            self._answered()
-            return
+    def _stop_talking(self) -> None:
+        """`esc` closes the prompt; what was typed stays for later."""
         self._keep_draft()
         if self._aside:
             self._draft, self._aside = self._aside, ""
             self._keep_now(self._draft)
         self._edited = None
-        self.purpose = ELSE
-        super().left()
 
     def recover_draft(self, text: str) -> None:
         """Offer what stood in the prompt when the chat ended, unless something was typed already."""
-        if self._draft or (self.purpose == TALK and self.prompt.text):
+        if self._draft or (self.talking and self.prompt.text):
             return
         self._draft = text
-        if self.purpose == TALK or not self.asking:
+        if self.talking or not self.asking:
             self._talk_on(text)
 
     def _keep_draft(self) -> None:
-        if self.purpose == TALK:
-            self._draft = self.prompt.text
-            self._keep_now(self._draft)
+        if self.talking:
+            self._keep_text()
+
+    def _keep_text(self) -> None:
+        self._draft = self.prompt.text
+        self._keep_now(self._draft)
 
     def _keep_now(self, text: str) -> None:
         if self._draft_timer is not None:
@@ -222,13 +222,12 @@ class Talking(TurnSeen):
             self._draft_timer = None
         self.host.keep_draft(text)
 
-    def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
+    def _typed(self, text: str) -> None:
         """What is being typed is kept when the keys rest."""
-        if self.purpose == TALK and message.edit is self.prompt:
-            self._draft = self.prompt.text
-            if self._draft_timer is not None:
-                self._draft_timer.stop()
-            self._draft_timer = self.set_timer(_DRAFT, lambda: self._keep_now(self._draft))
+        self._draft = text
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_timer = self.set_timer(_DRAFT, lambda: self._keep_now(self._draft))
 
     # The turn
 
@@ -240,9 +239,9 @@ class Talking(TurnSeen):
         self.host.feed(ev.Released() if self.status == "held" else ev.HoldNext())
         if self.status == "held" or not runner.state.hold:
             self.say(())
-        elif self.purpose != TALK:
+        elif not self.talking:
             self.say([Span("‖ ", "warn"), Span("the next request is held before it is sent", "dim")])
-        if self.purpose == TALK:
+        if self.talking:
             self.prompt.right = self._prompt_keys()
             self.prompt.refresh()
 
@@ -311,8 +310,16 @@ class Talking(TurnSeen):
         what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and stay: leave?  "
         lead = [Span(" ? ", "warn bold"), Span(what, "ink")]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
-        self._own_question(QUIT, lead)
-        self.prompt.show(lead, keys=("y", "n"))
+        self._ask_own(
+            Question(
+                lead,
+                self._answer_quit,
+                keys=("y", "n"),
+                stays=True,
+                on_cancel=self._stop_talking,
+                resume=self._back_to_talk,
+            )
+        )
         return False
 
     async def _leave_for_good(self) -> None:

@@ -26,6 +26,7 @@ from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
 from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt
 from ctxtui.tui.inspector.loader import Complete
 from ctxtui.tui.widgets.alarm_line import AlarmLine
+from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -47,8 +48,11 @@ class ChatScreen(ChatFigures, Partnered, Talking):
         super().__init__(source, pager=pager, follow=True)
         self.chat = source
         self.panels.transcript = LiveTranscript()
-        self.prompt = TalkEdit(id="prompt")
         self.alarm = AlarmLine()
+
+    def make_prompt(self) -> LineEdit:
+        """The line in which one talks."""
+        return TalkEdit(id="prompt")
 
     def compose(self) -> ComposeResult:
         """The Inspector's panes, and the line for an alarm."""

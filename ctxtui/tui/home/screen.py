@@ -219,7 +219,7 @@ class HomeScreen(Screen[None]):
 
     @on(LineEdit.Submitted, "#prompt")
     def _answered(self) -> None:
-        self.changes.submitted(self.prompt.text)
+        self.changes.line.submit(self.prompt.text)
 
     @on(LineEdit.Left, "#prompt")
     def _unanswered(self) -> None:

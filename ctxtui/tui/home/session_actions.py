@@ -11,6 +11,7 @@ from textual.widget import Widget
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.session_actions import SessionActions
 from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.prompt_line import PromptLine, Question
 from ctxtui.views.home.summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -28,12 +29,12 @@ class Changes:
         self._after = after
         self._keeper = keeper
         self._done = done
-        self._answer: Callable[[str], None] | None = None
+        self.line = PromptLine(prompt, self._opened, self._closed)
 
     @property
     def asking(self) -> bool:
         """Whether a question is open."""
-        return self._answer is not None
+        return self.line.asking
 
     def begin(self, what: str, one: SessionSummary) -> None:
         """Do `what` (``import``, ``export``, ``rename``, ``tag``, ``archive``, ``subscription`` ...) to a session."""
@@ -72,8 +73,7 @@ class Changes:
         """Ask whether it is meant."""
         kept = "; its recording stays where it is" if one.path else ", the only one there is"
         question = f"delete ctxtui's copy of “{safe_text.one_line(one.title, 60)}”{kept}?"
-        self._open([Span(f" {question} ", "ink")], keys={"y": "delete"})
-        self._answer = lambda _: self._work(lambda: self._keeper.delete(one), "deleting")
+        self._offer(question, {"y": "delete"}, lambda _: self._work(lambda: self._keeper.delete(one), "deleting"))
 
     def export(self, one: SessionSummary) -> None:
         """Ask for the format, then for the file."""
@@ -83,19 +83,20 @@ class Changes:
             name = self._keeper.export_name(one, form)
             self._ask(f"{form} file", name, lambda path: self._keeper.export(one, form, path))
 
-        self._open([Span(" export as ", "ink")], keys=FORMATS)
-        self._answer = chosen
-
-    def submitted(self, text: str) -> None:
-        """The question was answered."""
-        answer, self._answer = self._answer, None
-        self.close()
-        if answer:
-            answer(text)
+        self._offer("export as", FORMATS, chosen)
 
     def close(self) -> None:
         """Leave the question, or the notice."""
-        self._answer = None
+        if self.line.asking:
+            self.line.cancel()
+        else:
+            self._closed()
+
+    def _opened(self) -> None:
+        self._prompt.display = True
+        self._prompt.focus()
+
+    def _closed(self) -> None:
         had_focus = self._prompt.has_focus
         self._prompt.display = False
         if had_focus:
@@ -108,17 +109,20 @@ class Changes:
 
     def _ask(self, what: str, text: str, then: Callable[[str], str]) -> None:
         right = [Span("⏎", "accent bold"), Span(" accept  ", "dim"), Span("esc", "accent bold"), Span(" leave", "dim")]
-        self._open([Span(f" {what} ", "dim"), Span("› ", "accent")], text, right=right)
-        self._answer = lambda given: self._work(lambda: then(given.strip()), "writing") if given.strip() else None
 
-    def _open(self, lead: Spans, text: str = "", *, right: Spans = (), keys: dict[str, str] | None = None) -> None:
-        asked: list[Span] = []
-        for key, label in (keys or {}).items():
-            asked += [Span(f" {key}", "accent bold"), Span(f" {label} ", "dim")]
-        leave = [Span("esc", "accent bold"), Span(" leave", "dim")] if keys else []
-        self._prompt.show([*lead, *asked], text, right=[*right, *leave], keys=tuple(keys or ()))
-        self._prompt.display = True
-        self._prompt.focus()
+        def answer(given: str) -> None:
+            if given.strip():
+                self._work(lambda: then(given.strip()), "writing")
+
+        lead = [Span(f" {what} ", "dim"), Span("› ", "accent")]
+        self.line.ask(Question(lead, answer, text=text, right=right))
+
+    def _offer(self, what: str, keys: dict[str, str], then: Callable[[str], None]) -> None:
+        lead = [Span(f" {what} ", "ink")]
+        for key, label in keys.items():
+            lead += [Span(f" {key}", "accent bold"), Span(f" {label} ", "dim")]
+        right = [Span("esc", "accent bold"), Span(" leave", "dim")]
+        self.line.ask(Question(lead, then, keys=tuple(keys), right=right))
 
     def _work(self, job: Callable[[], str], verb: str) -> None:
         self.tell([Span(f"{verb} …", "dim")])

@@ -153,8 +153,7 @@ class Phasing(Noting):
         """Ask for the name of the phase that begins with the call shown."""
         note = self._of_call()
         if note is not None:
-            self._writing = note
-            self.ask([Span(" ✎ ", "accent bold")], note.text or f"{NAMED} ")
+            self._ask_for(note, note.text or f"{NAMED} ")
 
     def _phases(self) -> list[Phase]:
         """Worked out in a worker. Raises `BadPattern`."""

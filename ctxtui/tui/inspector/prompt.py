@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -12,6 +12,7 @@ from ctxtui.tui.inspector.panels import ALL_LINES
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 else:
     prompt_commands = later("ctxtui.views.inspector.prompt_commands")
 
-_TYPE: Sequence[Span] = (Span("esc", "accent bold"), Span(" leave ", "dim"))
+LEAVE: Sequence[Span] = (Span("esc", "accent bold"), Span(" leave ", "dim"))
 _HINT: Sequence[Span] = (Span("call number, event or category", "faint"),)
 
 
@@ -44,14 +45,11 @@ class PromptPart(InspectorState):
 
     def action_prompt(self, text: str = "") -> None:
         """Enter the prompt."""
-        self.ask([Span(" › ", "accent bold")], text)
+        self.ask([Span(" › ", "accent bold")], self.travel, text)
 
-    def ask(self, lead: Spans, text: str) -> None:
-        """Enter the prompt behind `lead`, with `text` in it."""
-        self.prompt.show(lead, text, right=_TYPE)
-        self.asking = self.prompt.can_focus = True
-        self.replan()
-        self.set_focus(self.prompt)
+    def ask(self, lead: Spans, then: Callable[[str], object], text: str = "", keys: tuple[str, ...] = ()) -> None:
+        """Ask for a line that begins as `text`, or for one of `keys`; `then` gets the answer."""
+        self.line.ask(Question(lead, then, text=text, keys=keys, right=() if keys else LEAVE))
 
     def action_go(self) -> None:
         """Ask for a call's number."""
@@ -64,19 +62,11 @@ class PromptPart(InspectorState):
 
     def on_line_edit_left(self, message: LineEdit.Left) -> None:
         """`esc` leaves the prompt."""
-        self.left()
+        self.line.cancel()
 
-    def left(self) -> None:
-        """Nothing is asked for."""
-        self.leave_prompt()
-
-    def leave_prompt(self) -> None:
-        """Back to the transcript."""
-        self.prompt.show([Span(" › ", "accent")])
-        self.set_focus(self.panels.transcript)
-        self.asking = self.prompt.can_focus = False
-        self.say(())
-        self.replan()
+    def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
+        """Another text."""
+        self.line.change(message.edit.text)
 
     def action_leave(self) -> None:
         """Back to the transcript, and forget what was said."""
@@ -85,12 +75,11 @@ class PromptPart(InspectorState):
 
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
         """Do what was typed."""
-        self.submitted(message.edit.text)
+        self.line.submit(message.edit.text)
 
-    def submitted(self, text: str) -> None:
+    def travel(self, text: str) -> None:
         """Go where `text` says, or show what it says."""
         wish = prompt_commands.asked(text, self.count)
-        self.leave_prompt()
         if isinstance(wish, prompt_commands.Go):
             self.go(wish.number - 1)
         elif isinstance(wish, prompt_commands.Seek):

@@ -12,7 +12,8 @@ from ctxtui.core.session import MAIN
 from ctxtui.tui.inspector.loader import SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views.text.span import Spans
+from ctxtui.tui.widgets.prompt_line import PromptLine
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded
@@ -24,7 +25,7 @@ class InspectorState(Screen[None]):
 
     `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
     says that the view goes along with a recording that grows, `live` that one is being written, `complete` that the
-    first reading is done, `asking` that the prompt is entered. `places` is the call last shown of each thread,
+    first reading is done. `places` is the call last shown of each thread,
     `came_from` the thread that was shown before this one.
     """
 
@@ -35,7 +36,8 @@ class InspectorState(Screen[None]):
         super().__init__()
         self.source = source
         self.panels = Panels()
-        self.prompt = LineEdit(id="prompt")
+        self.prompt = self.make_prompt()
+        self.line = PromptLine(self.prompt, self._prompt_opened, self._prompt_closed)
         self.feed = SessionLoader(source, self.post_message)
         self.study: Study | None = None
         self.loaded: Loaded | None = None
@@ -48,7 +50,27 @@ class InspectorState(Screen[None]):
         self.follows = follow
         self.live = False
         self.complete = False
-        self.asking = False
+
+    def make_prompt(self) -> LineEdit:
+        """The line that takes words."""
+        return LineEdit(id="prompt")
+
+    @property
+    def asking(self) -> bool:
+        """Whether the prompt is entered."""
+        return self.line.asking
+
+    def _prompt_opened(self) -> None:
+        self.prompt.can_focus = True
+        self.replan()
+        self.set_focus(self.prompt)
+
+    def _prompt_closed(self) -> None:
+        self.prompt.show([Span(" › ", "accent")])
+        self.set_focus(self.panels.transcript)
+        self.prompt.can_focus = False
+        self.say(())
+        self.replan()
 
     @property
     def count(self) -> int:

@@ -10,7 +10,7 @@ from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, 
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text
-from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.signs import CATEGORY, REPEAT
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
@@ -22,14 +22,6 @@ WORD: Final = {
     WORKSPACE: "still in the file",
 }
 """Why a block could go, in two or three words."""
-MARK: Final = {
-    IDENTICAL: Span("=", "warn"),
-    NEAR: Span("≈", "warn"),
-    REREAD: Span("↓", "warn"),
-    EDITED: Span("↓", "warn"),
-    WORKSPACE: Span("@", "cat-memory"),
-}
-"""The mark in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +66,7 @@ def table(say: Callable[[int], Preview]) -> Table[Repeated]:
     def words(row: Repeated, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], say(row.repeat.node)
         label = [Span(says.label + " ", sign.style)] if says.label else []
-        lead = [MARK[row.repeat.kind], Span(" "), sign.span, Span(" ")]
+        lead = [REPEAT[row.repeat.kind].span, Span(" "), sign.span, Span(" ")]
         return [*lead, *label, Span(says.text, "ink" if says.loud else "dim")]
 
     return Table((Column("", 0, words, "left", least=8), *_FIGURES))
@@ -90,16 +82,3 @@ _FIGURES: Final[tuple[Column[Repeated], ...]] = (
     Column("", 19, lambda row, room: Span(cells.fit(where(row), room - 1), "dim"), "left", from_width=90),
     Column("", 7, lambda row, _: Span(numbers.tokens(row.tokens), "ink bold" if row.tokens >= 1000 else "ink")),
 )
-
-
-def told(repeat: Repeat, turn: int) -> str:
-    """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
-    at = f" (turn {turn})" if turn else ""
-    path = safe_text.one_line(repeat.path, 200)
-    return {
-        IDENTICAL: f"stands before it letter for letter{at}: this copy could go",
-        NEAR: f"{100 * repeat.share:.0f} % of it stands elsewhere too{at}",
-        REREAD: f"{path} was read again later{at}: this reading could go",
-        EDITED: f"{path} was changed after this reading{at}: it is outdated",
-        WORKSPACE: f"{path} still holds this: it can be read again",
-    }[repeat.kind]

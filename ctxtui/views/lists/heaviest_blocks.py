@@ -85,16 +85,6 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 )
 
 
-def cacheable(weight: Weight) -> str:
-    """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
-    if not weight.stability:
-        return "cacheable: not known yet"
-    return (
-        f"cacheable: {weight.stability}, unchanged with all before it in {weight.held:,} of {weight.further:,} "
-        "further calls"
-    )
-
-
 def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None) -> list[HeavyBlock]:
     """Every block of the scene's context with what it carried and, as far as `ledger` knows, cost."""
     tree, running, number = scene.session.tree, scene.running, scene.number

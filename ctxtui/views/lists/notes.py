@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from ctxtui.analysis.content.notes import PlacedNote
-from ctxtui.core.note import Note
 from ctxtui.core.tree import Tree
 from ctxtui.views.text import safe_text
-from ctxtui.views.text.signs import CATEGORY, MARK
+from ctxtui.views.text.signs import CATEGORY, of_note
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
-
-
-def sign(note: Note) -> Span:
-    """The mark of what a note is about: a bookmark's star before a note's pen."""
-    return MARK["bookmark" if note.bookmark else "note"].span
 
 
 def where(one: PlacedNote) -> str:
@@ -30,7 +24,7 @@ def table(tree: Tree) -> Table[PlacedNote]:
 
     return Table(
         (
-            Column("", 1, lambda one, _: sign(one.note)),
+            Column("", 1, lambda one, _: of_note(one.note)),
             Column("", 16, lambda one, _: Span(where(one), "ink" if one.found else "faint"), "left", gap=1),
             Column("", 1, glyph, gap=1),
             Column("", 0, _words, "left", gap=1, least=0),

@@ -61,7 +61,6 @@ class Editing(Searching):
     desk: StagingArea | None = None
     every = False
     moment: int | None = None
-    noting = False
     ahead = False
     """Whether the next call was asked for."""
 

@@ -22,8 +22,6 @@ class Exporting(Proposing):
     """The part of the Inspector that writes the context as the applied edits leave it. It asks on the prompt's line:
     first what, then where."""
 
-    _answer: Callable[[str], None] | None = None
-
     def action_export(self) -> None:
         """Ask as what it is to be written."""
         scene, desk, loaded = self.panels.scene, self.desk, self.loaded
@@ -40,14 +38,7 @@ class Exporting(Proposing):
         for key, form in found.items():
             label = "resume" if form == ready.resumed else _SHORT.get(form, form)
             words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == ready.form else "dim")]
-        self.question(words, tuple(found), lambda key: self._to(ready, found[key]))
-
-    def question(self, words: Spans, keys: tuple[str, ...], then: Callable[[str], None], text: str = "") -> None:
-        """Ask on the prompt's line, for one of `keys` or (without any) for a line that begins as `text`."""
-        self.ask(words, text)
-        if keys:
-            self.prompt.show(words, keys=keys)
-        self._answer = then
+        self.ask(words, lambda key: self._to(ready, found[key]), keys=tuple(found))
 
     def _to(self, ready: Ready, form: str) -> None:
         """Ask for the file."""
@@ -62,7 +53,7 @@ class Exporting(Proposing):
             if place.strip():
                 self._in_worker(lambda: self._saved(ready, form, place.strip()))
 
-        self.question([Span(f" {form} › ", "accent bold")], (), write, place_for(ready, form, source))
+        self.ask([Span(f" {form} › ", "accent bold")], write, place_for(ready, form, source))
 
     def _saved(self, ready: Ready, form: str, place: str) -> str:
         from ctxtui.services.editing.exporting import save
@@ -94,17 +85,3 @@ class Exporting(Proposing):
             self.app.call_from_thread(self.say, told)
 
         self.run_worker(run, thread=True, group="export")
-
-    def submitted(self, text: str) -> None:
-        """The question was answered, or something else was typed."""
-        answer, self._answer = self._answer, None
-        if answer is None:
-            super().submitted(text)
-            return
-        self.leave_prompt()
-        answer(text)
-
-    def left(self) -> None:
-        """Nothing is written."""
-        self._answer = None
-        super().left()

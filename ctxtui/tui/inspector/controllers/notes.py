@@ -54,8 +54,6 @@ class Noting(PromptPart):
     _kept: tuple[Note, ...] = ()
     _came_to: tuple[notes.PlacedNote, int, int, int] | None = None
     """The note that was gone to last, and where that was."""
-    _writing: Note | None = None
-    """The note whose text is asked for."""
 
     @property
     def has_notes(self) -> bool:
@@ -156,23 +154,16 @@ class Noting(PromptPart):
 
     def _write(self, note: Note | None) -> None:
         if note is not None:
-            self._writing = note
-            self.ask([Span(" ✎ ", "accent bold")], note.text)
+            self._ask_for(note, note.text)
 
-    def submitted(self, text: str) -> None:
-        """Keep the note that was written."""
-        note, self._writing = self._writing, None
-        if note is None:
-            super().submitted(text)
-            return
-        self.leave_prompt()
-        if text.strip() != note.text:
-            self._keep(note.written(text.strip(), time.time()))
+    def _ask_for(self, note: Note, text: str) -> None:
+        """Ask for the text of a note, `text` to begin with."""
 
-    def left(self) -> None:
-        """The note stays as it was."""
-        self._writing = None
-        super().left()
+        def written(text: str) -> None:
+            if text.strip() != note.text:
+                self._keep(note.written(text.strip(), time.time()))
+
+        self.ask([Span(" ✎ ", "accent bold")], written, text)
 
     def _keep(self, note: Note) -> None:
         """Show `note` at once, and let a worker keep it."""

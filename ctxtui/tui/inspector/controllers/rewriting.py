@@ -29,9 +29,6 @@ else:
 class Rewriting(OnEdits):
     """The part of the Inspector that stages edits which must change something: where they would not, it says why."""
 
-    _compacting = False
-    """Whether rules for JSON are being typed."""
-
     def action_edit_in_place(self) -> None:
         """Write another text, on the screen."""
         found = self.wording()
@@ -94,16 +91,10 @@ class Rewriting(OnEdits):
         if why:
             self.refuse(why)
             return
-        self._compacting = True
-        self.ask([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], "")
+        self.ask([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], self._compact)
 
-    def submitted(self, text: str) -> None:
-        """Rules for JSON were typed, or something else."""
-        if not self._compacting:
-            super().submitted(text)
-            return
-        self._compacting = False
-        self.leave_prompt()
+    def _compact(self, text: str) -> None:
+        """Rules for JSON were typed."""
         at = self._at_hand()
         if at is None:
             return
@@ -115,11 +106,6 @@ class Rewriting(OnEdits):
             self.refuse(safe_text.one_line(str(error), 300))
         else:
             self._stage_asked(manual_edits.compacted(*at, rules), "compact_json")
-
-    def left(self) -> None:
-        """No rules."""
-        self._compacting = False
-        super().left()
 
     # Hoisting
 

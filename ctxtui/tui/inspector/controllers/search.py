@@ -15,10 +15,10 @@ from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.facts import SEARCHING
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.loader import Complete
-from ctxtui.tui.inspector.prompt import PromptPart
+from ctxtui.tui.inspector.prompt import LEAVE, PromptPart
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Aim
-from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -47,11 +47,10 @@ class Sighted(Message):
 class Searching(PromptPart):
     """The part of the Inspector that searches.
 
-    `seeking` says that the prompt takes what to search for; a search is on from the first key in it until `esc`, and
-    `sought` holds how the blocks were folded before.
+    A search is on from the first key in the prompt until `esc`; `sought` holds how the blocks were folded before.
     """
 
-    seeking = False
+    _question: Question | None = None
     regex = False
     sought: search_view.Sought | None = None
     _wanted: pattern.Pattern | None = None
@@ -65,6 +64,11 @@ class Searching(PromptPart):
     _origin: tuple[int, int] = (0, 0)
     """Row of the cursor and top line of the view when the search began."""
     _last = ""
+
+    @property
+    def seeking(self) -> bool:
+        """Whether the prompt takes what to search for."""
+        return self._question is not None and self.line.question is self._question
 
     @property
     def searching(self) -> bool:
@@ -98,7 +102,7 @@ class Searching(PromptPart):
             self.to_block(node)
         self.regex, self._last = aim.regex, aim.words
         self.action_search()
-        self.submitted(aim.words)
+        self.line.submit(aim.words)
 
     def action_search(self) -> None:
         """Ask what to search for."""
@@ -110,8 +114,15 @@ class Searching(PromptPart):
             self.sought = search_view.Sought(rows)
             self._origin = transcript.cursor, transcript.top
             self._hits = self._at = None
-        self.seeking = True
-        self.ask(self._lead, self._last)
+        self._question = Question(
+            self._lead,
+            self._kept_search,
+            text=self._last,
+            right=LEAVE,
+            on_cancel=lambda: self._end(back=True),
+            on_change=self._look_for,
+        )
+        self.line.ask(self._question)
         self._look_for(self._last)
 
     @property
@@ -124,31 +135,12 @@ class Searching(PromptPart):
         self.prompt.lead = self._lead
         self._look_for(self.prompt.text)
 
-    def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
-        """Each key searches anew."""
-        if self.seeking and type(message) is LineEdit.Changed:
-            self._look_for(message.edit.text)
-
-    def submitted(self, text: str) -> None:
+    def _kept_search(self, text: str) -> None:
         """Keep the search: `n` and `N` go on."""
-        if not self.seeking:
-            super().submitted(text)
-            return
-        self.seeking = False
-        self.leave_prompt()
         if text:
             self._tell()
         else:
             self._end()
-
-    def left(self) -> None:
-        """As if nothing had been searched."""
-        if self.seeking:
-            self.seeking = False
-            super().left()
-            self._end(back=True)
-        else:
-            super().left()
 
     def action_leave(self) -> None:
         """End the search, and then as ever."""

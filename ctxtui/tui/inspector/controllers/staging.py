@@ -132,22 +132,7 @@ class OnEdits(Logging):
     def action_note(self) -> None:
         """Ask for a note that goes in behind the block."""
         if self._ready() and self.panels.transcript.node:
-            self.noting = True
-            self.ask([Span(" note › ", "accent bold")], "")
-
-    def submitted(self, text: str) -> None:
-        """A note was typed, or something else."""
-        if not self.noting:
-            super().submitted(text)
-            return
-        self.noting = False
-        self.leave_prompt()
-        self.noted(text)
-
-    def left(self) -> None:
-        """No note."""
-        self.noting = False
-        super().left()
+            self.ask([Span(" note › ", "accent bold")], self.noted)
 
     def noted(self, text: str) -> None:
         """Put `text` in behind the block under the cursor."""

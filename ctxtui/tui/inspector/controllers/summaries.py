@@ -71,13 +71,13 @@ class Summarizing(Exporting):
             elif own is not None:
                 self._prepare(scene, edit, own, ready if key == "a" else None)
 
-        self.question(words, keys, chosen)
+        self.ask(words, chosen, keys=keys)
 
     def action_remark(self) -> None:
         """Ask what is to be said of the summary under the cursor."""
         if not self.asking and self._ready():
             words = [Span(" remark on the summary › ", "accent bold")]
-            self.question(words, (), lambda text: self.action_rate("", text.strip()) if text.strip() else None)
+            self.ask(words, lambda text: self.action_rate("", text.strip()) if text.strip() else None)
 
     def _summary_wanted(self, scene: Scene) -> Edit | None:
         """The summary under the cursor, else one of the marked blocks (of their first run)."""
@@ -106,9 +106,8 @@ class Summarizing(Exporting):
     def _name_model(self, scene: Scene, edit: Edit) -> None:
         from ctxtui.services.chat.model_summary import wish_for
 
-        self.question(
+        self.ask(
             [Span(" model, or provider:model › ", "accent bold")],
-            (),
             lambda name: self._prepare(scene, edit, wish_for(name.strip()), None) if name.strip() else None,
             self.summary_config.settings.model,
         )
@@ -141,7 +140,7 @@ class Summarizing(Exporting):
             self.say([*told, Span(" `^s` again asks whether to send it", "dim")])
             return
         keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
-        self.question([Span(" send? ", "warn bold"), *keys, *told], ("y", "n"), self._sender(job, partner, body))
+        self.ask([Span(" send? ", "warn bold"), *keys, *told], self._sender(job, partner, body), keys=("y", "n"))
 
     def _sender(self, job: _Job, partner: ChatModel, body: bytes) -> Callable[[str], None]:
         def answer(key: str) -> None:
