@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ctxtui.core.edit import ANNOTATE, APPLY, BREAKPOINT, REVERT, Edit, Target
+from ctxtui.core.edit import APPLY, REVERT, Edit, Target
+from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
 from ctxtui.core.edit_log import standing
-from ctxtui.views.model.staging import MARK_OF
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 
-_WORDS = {APPLY: "applied", REVERT: "taken back", "compact_json": "compact JSON"}
+_WORDS = {APPLY: "applied", REVERT: "taken back"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -
 
 
 def _word(edit: Edit) -> str:
-    return _WORDS.get(edit.kind, edit.kind)
+    return _WORDS.get(edit.kind, edit.does.shown)
 
 
 def line(row: EditRow, room: int, zone: Callable[[float], datetime], cursor: bool) -> Spans:
     """One row in `room` cells; `zone` tells the local time of Unix seconds."""
     edit = row.edit
-    mark = MARK["breakpoint"] if edit.kind == BREAKPOINT else MARK[MARK_OF.get(edit.kind, "edit")]
+    mark = MARK[edit.does.mark]
     gone = row.state == "taken back"
     when = numbers.clock(zone(edit.at)) if edit.at else ""
     left = [
