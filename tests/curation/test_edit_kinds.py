@@ -16,9 +16,10 @@ from ctxtui.core.edit import Edit, in_force, make
 from ctxtui.core.edit_kinds import KINDS, EditKind
 from ctxtui.core.edit_log import Stamp, standing, undoing
 from ctxtui.core.errors import Malformed
+from ctxtui.curation.apply.applied import Insertion
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.block_text import with_words, words_of
-from ctxtui.curation.apply.insertion import INSERTIONS, Insertion
+from ctxtui.curation.apply.insertion import INSERTIONS
 from ctxtui.curation.apply.rewrite import REWRITERS
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import edits
@@ -42,7 +43,8 @@ def contexts(count: int) -> list[tuple[Random, Context]]:
 
 def logged(log: list[Edit]) -> str:
     rows = edit_log.rows(log, lambda target: target.digest[:6])
-    lines = [edit_log.line(row, 100, lambda at: datetime.fromtimestamp(at, UTC), False) for row in rows]
+    table = edit_log.table(lambda at: datetime.fromtimestamp(at, UTC))
+    lines = [table.draw(row, 100) for row in rows]
     return "\n".join("".join(span.text for span in line) for line in lines)
 
 
