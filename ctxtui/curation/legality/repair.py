@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import BREAKPOINT, DROP, NOTE, REPAIR, REPLACE, STRIP, Edit, make
+from ctxtui.core.edit import REPAIR, Edit, make
+from ctxtui.core.edit_kinds import BREAKPOINT, DROP, NOTE, REPLACE, STRIP
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.block_text import clean, has_words

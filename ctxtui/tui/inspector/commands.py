@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.facts import BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SEARCHING, SKIPPED, THREADS
+from ctxtui.tui.commands.facts import BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SEARCHING, THREADS
 from ctxtui.tui.inspector.controllers.diff import COMPARING
 from ctxtui.tui.inspector.controllers.fork import TALKING
 from ctxtui.tui.inspector.controllers.notes import NOTING
@@ -37,6 +37,7 @@ from ctxtui.tui.inspector.controllers.staging import (
     WriteContext,
 )
 from ctxtui.tui.inspector.controllers.summaries import SUMMARIES
+from ctxtui.tui.lists.registry import LISTS, REPORTS, SkippedLines
 from ctxtui.views.text.signs import CATEGORY
 
 
@@ -116,34 +117,6 @@ SEEKERS = tuple(
 )
 
 
-class ShowThreads(Command):
-    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
-    goes to one; the next time the cursor stands on the one you came from."""
-
-    name, action, keys, label, group = "threads", "threads", ("T",), "threads", "lists"
-    needs = frozenset({THREADS})
-
-
-class Tools(Command):
-    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
-
-    name, action, keys, group = "tools by server", "tools", ("A",), "lists"
-
-
-class ShowHeaviest(Command):
-    """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
-    cache can keep each."""
-
-    name, action, keys, group = "heaviest blocks, by tokens or carry", "weights", ("W",), "lists"
-
-
-class ShowRepeats(Command):
-    """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
-    with the tokens that could go."""
-
-    name, action, keys, group = "same content elsewhere (repeats)", "repeats", ("S",), "lists"
-
-
 class Phases(Command):
     """Phases of this thread with their growth, tokens sent and cost: by your names, by the setting ``phases``, else by
     turn."""
@@ -155,28 +128,6 @@ class NamePhase(Command):
     """Name the phase that begins with the call shown; it is kept as a note on the call, ``phase: name``."""
 
     name, action, group = "name a phase at this call", "name_phase", "lists"
-
-
-LISTS: tuple[type[Command], ...] = (ShowThreads, Tools, ShowHeaviest, ShowRepeats, Phases, NamePhase)
-
-
-class ShowMisses(Command):
-    """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
-
-    name, action, keys, label, short, group = "cache misses", "misses", ("c",), "misses", "misses", "calls"
-    needs = frozenset({CALLS})
-
-
-MISSED: tuple[type[Command], ...] = (ShowMisses,)
-
-
-class ShowBill(Command):
-    """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
-
-    name, action, keys, label, group = "bill of the session", "bill", ("dollar_sign",), "bill", "calls"
-
-
-MONEY: tuple[type[Command], ...] = (ShowBill,)
 
 
 class _OnBlock(Command):
@@ -272,13 +223,6 @@ class ShowAll(Command):
     needs = frozenset({FILTERED})
 
 
-class SkippedLines(Command):
-    """What of the recording could not be read: every line, and why."""
-
-    name, action, group = "skipped lines", "skipped", "what is shown"
-    needs = frozenset({SKIPPED})
-
-
 class EnterPrompt(Command):
     """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
 
@@ -306,7 +250,7 @@ STAGING: tuple[type[Command], ...] = (
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
-    ShowAll, GoToCall, *COMPARING, *LISTS, *MISSED, *MONEY,
+    ShowAll, GoToCall, *COMPARING, *LISTS, Phases, NamePhase, *REPORTS,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     *SEARCH, *NOTING, *TALKING, EnterPrompt, LeaveOpen,
 )  # fmt: skip

@@ -17,9 +17,9 @@ from ctxtui.tui.inspector.controllers.diff import Comparing
 from ctxtui.tui.inspector.controllers.fork import Forking
 from ctxtui.tui.inspector.controllers.opening import Opening
 from ctxtui.tui.inspector.controllers.summaries import Summarizing
-from ctxtui.tui.inspector.lists import Overlays, Reporting
+from ctxtui.tui.inspector.lists import Lists
 from ctxtui.tui.inspector.loader import Source
-from ctxtui.tui.inspector.navigation import Phasing, Travel
+from ctxtui.tui.inspector.navigation import Phasing
 from ctxtui.tui.inspector.panels import ALL_LINES, View
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.messages import GoHome
@@ -32,7 +32,7 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 
 
-class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summarizing, Phasing, Forking, Opening):
+class InspectorScreen(Lists, Comparing, OnBlocks, Summarizing, Phasing, Forking, Opening):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 
@@ -186,13 +186,6 @@ class InspectorScreen(Travel, Reporting, Comparing, Overlays, OnBlocks, Summariz
             self._situation = situation
             shown = [each for each in self.commands_now() if each.label and not each.always]
             self.keys.keys = [Key(each.key_shown(), each.label, each.short) for each in shown]
-
-    def action_skipped(self) -> None:
-        """What could not be read."""
-        from ctxtui.tui.lists.skipped import SkippedScreen
-
-        if self.loaded is not None:
-            self.app.push_screen(SkippedScreen(self.loaded.skipped))
 
     def action_home(self) -> None:
         """Back to the list."""

@@ -17,6 +17,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import RecordingNews
 from ctxtui.tui.inspector.loader import Brought
 from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.registry import SkippedLines
 from ctxtui.tui.start import make_app
 from tests.cases.inspect import HandMade, app_of, app_on
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, use, with_subagents
@@ -360,7 +361,7 @@ async def test_what_was_skipped_is_marked_and_listed() -> None:
     session.apply(Skipped(812, "not JSON: \x1b[31m"))
     async with opened(session) as (screen, pilot):
         assert "\u25b2 1 skipped" in text(screen)
-        await screen.run_action("skipped")
+        await screen.run_action(SkippedLines.binding())
         await pilot.pause(0.1)
         assert "line      812  not JSON: \u241b[31m" in text(screen.app.screen)  # type: ignore[arg-type]
         await pilot.press("escape")

@@ -55,6 +55,6 @@ async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_rows_are_as_wide_as_they_are_asked_to_be() -> None:
     row = ForkRow(3, False, "\x1b[31mred\x07 ｗｉｄｅ " * 20, 12, "1,234–1,240", 90_000.0)
     for room in (50, 78, 118):
-        line = "".join(span.text for span in forks.draw(row, room, here=True))
+        line = "".join(span.text for span in forks.TABLE.draw(row, room, here=True))
         assert "\x1b" not in line and "\x07" not in line
-        assert len("".join(span.text for span in forks.heads(room))) <= room
+        assert len("".join(span.text for span in forks.TABLE.heads(room))) <= room
