@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import EXTERNALIZE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.context import Context
 
 REFERENCE: Final = re.compile(r"\{\{REF:([A-Za-z0-9_.-]+)\}\}")

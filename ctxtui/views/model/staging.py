@@ -9,22 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
-from ctxtui.core.edit import (
-    COMPACT_JSON,
-    DEDUPLICATE,
-    DROP,
-    EXTERNALIZE,
-    HOIST,
-    MINIMISE,
-    MOVE,
-    NOTE,
-    REPLACE,
-    STRIP,
-    SUMMARIZE,
-    TRUNCATE,
-    USER,
-    Edit,
-)
+from ctxtui.core.edit import USER, Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.views.model.scene import Scene
@@ -36,23 +21,6 @@ if TYPE_CHECKING:
 
 Tokens = Callable[[Block], int | None]
 """Tokens of a block that no context has yet; None while it is being counted."""
-
-MARK_OF: Final = {
-    DROP: "dropped",
-    SUMMARIZE: "summary",
-    TRUNCATE: "truncated",
-    REPLACE: "replaced",
-    HOIST: "replaced",
-    EXTERNALIZE: "externalized",
-    DEDUPLICATE: "deduplicated",
-    STRIP: "dropped",
-    COMPACT_JSON: "truncated",
-    MINIMISE: "truncated",
-    NOTE: "edit",
-    MOVE: "replaced",
-}
-"""The mark of a block by the kind of the edit that changed it."""
-
 
 _ANYWHERE: Final = ("fates", "news", "counted", "before", "gone", "cached", "by_category", "_stretch", "_left_out")
 """What of a `Staging` does not depend on where the prompt parts."""
@@ -130,7 +98,7 @@ class Staging:
         elif tokens:
             tokens -= self._header_before(change.position)
         after = 0 if change.after is None else tokens if not tokens else self.tokens_of(change.after)
-        sign = MARK[MARK_OF.get(change.edit.kind, "edit")].span
+        sign = MARK[change.edit.does.mark].span
         if change.repaired:
             sign = Span(MARK["dropped"].glyph, "dim")
         return Fate(tokens, after, sign, change.after is None, change.repaired, change.edit.kind, change.edit.author)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.core.block_content import read
-from ctxtui.core.category import INDEX
 from ctxtui.core.edit import REPAIR, USER
-from ctxtui.views.model.staging import MARK_OF, Fate, New
+from ctxtui.core.edit_kinds import kind_of
+from ctxtui.views.model.staging import Fate, New
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.grid import Grid, figure, fitted
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK
@@ -16,7 +16,6 @@ from ctxtui.views.transcript.row_index import RuleRow
 from ctxtui.views.transcript.rows import BAR_STEP, TranscriptRow
 from ctxtui.views.transcript.staged_rows import BREAK, counts
 
-_SUMMARY = INDEX["summary"]
 _AUTHOR: Final = 17
 """Cells that the name of a policy may take."""
 
@@ -69,7 +68,7 @@ def _turn(row: TranscriptRow, fate: Fate | None) -> list[Span]:
 
 
 def _struck(words: Spans, fate: Fate) -> list[Span]:
-    style = "faint strike" if fate.kind == "summarize" or fate.repair else "dim strike"
+    style = "faint strike" if kind_of(fate.kind).stands_for or fate.repair else "dim strike"
     return [Span(span.text, style) for span in words]
 
 
@@ -94,9 +93,9 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
 def new_row(new: New) -> TranscriptRow:
     """The row of a block that an edit puts in."""
     sign = CATEGORY[new.category]
-    mark = MARK[MARK_OF.get(new.edit.kind, "edit")]
+    mark = MARK[new.edit.does.mark]
     text = read(new.item.block).text[:2000].strip().replace("\n", " ")
-    label = "summary " if new.category == _SUMMARY else "note " if new.edit.kind == "note" else ""
+    label = f"{new.edit.does.lead} " if new.edit.does.lead else ""
     words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
     known = new.tokens is not None
     tokens = Span(numbers.signed(new.tokens or 0) if known else numbers.NONE, "ink bold" if known else "faint")
@@ -105,7 +104,7 @@ def new_row(new: New) -> TranscriptRow:
 
 def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
     """The line of a block that an edit puts in."""
-    mark = MARK[MARK_OF.get(new.edit.kind, "edit")].span
+    mark = MARK[new.edit.does.mark].span
     return draw(new_row(new), grid, cursor, None, mark, broken=True, author=new.edit.author)
 
 

@@ -94,7 +94,7 @@ class OnEdits(Logging):
         """Another text for the summary or the note that `edit` puts in."""
         again = edits_from_selection.put_in_again(edit, text)
         if again is not None and self.overlay is not None:
-            if edit.kind == "note":
+            if not edit.does.stands_for:
                 # Summaries of the same blocks replace each other, notes stand side by side.
                 self.overlay.revert([edit.id])
             self.stage_now([again], edit.kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from ctxtui.core.edit import SUMMARIZE
+from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.tui.inspector.controllers.test_export import said
 from tests.tui.inspector.controllers.test_staging import at, session
