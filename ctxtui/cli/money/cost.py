@@ -24,7 +24,7 @@ from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
-from ctxtui.views.home.row import is_empty
+from ctxtui.views.home.columns import is_empty
 from ctxtui.views.home.summary import SAMPLES
 from ctxtui.views.lists.bill import LABEL
 from ctxtui.views.text import cells, numbers, safe_text

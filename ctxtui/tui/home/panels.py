@@ -71,7 +71,7 @@ class Heads(Widget):
     def on_click(self, event: events.Click) -> None:
         """Say which head it was."""
         event.stop()
-        head = columns.head_at(self.size.width, event.x)
+        head = columns.TABLE.head_at(self.size.width, event.x)
         if head:
             self.post_message(self.Clicked(head))
 

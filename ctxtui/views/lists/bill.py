@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.latency import Latency
-from ctxtui.analysis.money import savings as kinds
+from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.bill import (
     CARRY,
     FIRST,
@@ -294,14 +294,14 @@ def cure_words(cure: Cure) -> str:
     at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
     tokens, saves = thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
     match cure.kind:
-        case kinds.CLEAR:
+        case savings.CLEAR:
             what = f"clear {many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
             return f"{what}, {saves} net of the rewrite"
-        case kinds.HOUR:
+        case savings.HOUR:
             return f"cache entries of 1 hour in place of 5 minutes{at}, {saves} ({many(cure.count, 'rewrite')} less)"
-        case kinds.MINUTES:
+        case savings.MINUTES:
             return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
-        case kinds.TOOLS:
+        case savings.TOOLS:
             return f"leave out {many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
     return f"switch the prompt cache on{at}, {saves}"
 
