@@ -1,4 +1,4 @@
-"""Making the app: what its screens need from below. The one place where screens and runtime meet."""
+"""Making the app: what its screens need from below. The one place where screens and services meet."""
 
 from __future__ import annotations
 

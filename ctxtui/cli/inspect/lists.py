@@ -1,9 +1,4 @@
-"""The heaviest blocks and the repeats of `ctxtui show`, as data and as lines.
-
-The phases of `ctxtui show`, as data and as lines.
-
-The threads and the tools of `ctxtui show`, as data and as lines.
-"""
+"""The lists of `ctxtui show`, as data and as lines: heaviest blocks, repeats, phases, threads, tools."""
 
 from __future__ import annotations
 

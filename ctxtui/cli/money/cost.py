@@ -1,7 +1,4 @@
-"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project.
-
-What `ctxtui cost` prints: rows and their sum, as text or JSON.
-"""
+"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What Home does to sessions: import, title, tags, archive, delete, export. A recording is only ever read.
+"""What Home does to sessions: import, title, tags, archive, delete, export, whether a subscription pays for them.
 
-Whether the user marked a session as paid by a subscription: then tokens lead, and money is what the list says.
+A recording is only ever read.
 """
 
 from __future__ import annotations
