@@ -19,7 +19,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
-from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped

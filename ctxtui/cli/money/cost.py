@@ -22,8 +22,8 @@ from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.home.summary import SAMPLES
 from ctxtui.views.lists.bill import LABEL
+from ctxtui.views.model.session_summary import SAMPLES
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table

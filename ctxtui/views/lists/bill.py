@@ -1,4 +1,4 @@
-"""The bill on a screen and as text: its sum in a sentence, parts, rewrites, dearest blocks and tools, savings, times."""
+"""The bill on a screen and as text: its sum in words, parts, rewrites, dearest blocks and tools, savings, times."""
 
 from __future__ import annotations
 
