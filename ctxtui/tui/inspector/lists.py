@@ -7,57 +7,58 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.inspector.controller import Controller
+from ctxtui.tui.messages import GoHome
 
 if TYPE_CHECKING:
     from ctxtui.analysis.growth.thread_tree import Kin
     from ctxtui.views.lists.duplicates import Repeated
 
 
-class Overlays(InspectorState):
-    """The part of the Inspector that opens lists."""
+class ListsController(Controller):
+    """Opens lists over the session; what is chosen in one is gone to."""
 
-    def action_threads(self) -> None:
+    def threads(self) -> None:
         """All threads; Enter goes to one."""
         from ctxtui.analysis.growth.thread_tree import family
         from ctxtui.tui.lists.threads import ThreadsScreen
 
-        study = self.study
+        study = self.state.study
         if study is None:
             return
         for id_ in list(study.session.threads):
             study.thread(id_)  # from now on its calls are priced
-        self.feed.work()
+        self.state.feed.work()
 
         def known() -> list[Kin]:
             return family(study.session, study.costs)
 
         def show(thread: str | None) -> None:
-            if thread is not None and thread != self.thread:
-                self.to_thread(thread)
+            if thread is not None:
+                self.state.to_thread(thread)
 
-        self.app.push_screen(ThreadsScreen(known, self.thread, self.came_from), show)
+        self.access.push(ThreadsScreen(known, self.state.thread, self.state.came_from), show)
 
-    def action_tools(self) -> None:
+    def tools(self) -> None:
         """The tools of the context shown, with the calls of the thread so far."""
         from ctxtui.tui.lists.tools import ToolsScreen
 
         if self.panels.scene is not None:
-            self.app.push_screen(ToolsScreen(self.panels.scene))
+            self.access.push(ToolsScreen(self.panels.scene))
 
-    def action_weights(self) -> None:
+    def weights(self) -> None:
         """The heaviest blocks by tokens, carry and cost."""
         from ctxtui.tui.lists.heaviest import WeightsScreen
         from ctxtui.views.lists.heaviest_blocks import weighed
 
         scene, rows = self.panels.scene, self.panels.transcript.data
-        if self.study is None or scene is None or rows is None or not scene.counted:
+        if self.state.study is None or scene is None or rows is None or not scene.counted:
             return
-        known = self.study.thread(scene.thread)
+        known = self.state.study.thread(scene.thread)
         screen = WeightsScreen(lambda: weighed(scene, known.stays, known.ledger), rows.readings.preview, scene.number)
-        self.app.push_screen(screen, self._to_chosen)
+        self.access.push(screen, self.state.to_block)
 
-    def action_repeats(self) -> None:
+    def repeats(self) -> None:
         """What of the context stands elsewhere too."""
         from ctxtui.tui.lists.heaviest import RepeatsScreen
         from ctxtui.views.lists.duplicates import repeated
@@ -72,52 +73,37 @@ class Overlays(InspectorState):
             found = repeats_of(scene.session, scene.book.names, scene.head)
             return [repeated(scene.session.tree, one, scene.running.own(one.node)) for one in found]
 
-        self.app.push_screen(RepeatsScreen(make, rows.readings.preview, scene.number), self._to_chosen)
+        self.access.push(RepeatsScreen(make, rows.readings.preview, scene.number), self.state.to_block)
 
-    def _to_chosen(self, node: int | None) -> None:
-        if node is not None:
-            self.to_block(node)
-
-    def to_block(self, node: int) -> None:
-        """Put the cursor on a block."""
-        raise NotImplementedError
-
-    def to_thread(self, thread: str) -> None:
-        """Show a thread."""
-        raise NotImplementedError
-
-
-class Reporting(InspectorState):
-    """The part of the Inspector that opens reports; Enter in one goes to a call that it names."""
-
-    def action_bill(self) -> None:
+    def bill(self) -> None:
         """The bill of the whole session."""
         # Imported here, as below: most sessions are looked at without adding up.
         from ctxtui.tui.lists.bill import BillScreen
 
-        loaded = self.loaded
-        if loaded is not None and self.complete:
-            self.app.push_screen(BillScreen(lambda: self.source.statement(loaded)), self._go_to)
+        loaded = self.state.loaded
+        if loaded is not None and self.state.complete:
+            self.access.push(BillScreen(lambda: self.state.source.statement(loaded)), self._go_to)
 
-    def action_misses(self) -> None:
+    def misses(self) -> None:
         """Every miss of the session."""
         from ctxtui.tui.lists.misses import MissesScreen
 
-        loaded = self.loaded
-        if loaded is not None and self.complete:
-            self.app.push_screen(MissesScreen(lambda: self.source.misses(loaded)), self._go_to)
+        loaded = self.state.loaded
+        if loaded is not None and self.state.complete:
+            self.access.push(MissesScreen(lambda: self.state.source.misses(loaded)), self._go_to)
 
     def _go_to(self, call: tuple[str, int] | None) -> None:
         """Show a call, by thread and number; None where none was chosen."""
         if call is not None:
-            if call[0] != self.thread:
-                self.to_thread(call[0])
-            self.go(call[1] - 1)
+            self.state.to_call(call[0], call[1] - 1)
 
-    def to_thread(self, thread: str) -> None:
-        """Show a thread."""
-        raise NotImplementedError
+    def skipped(self) -> None:
+        """What could not be read."""
+        from ctxtui.tui.lists.skipped import SkippedScreen
 
-    def go(self, index: int, *, to_end: bool = False) -> None:
-        """Show call `index` (from 0) of the thread."""
-        raise NotImplementedError
+        if self.state.loaded is not None:
+            self.access.push(SkippedScreen(self.state.loaded.skipped))
+
+    def home(self) -> None:
+        """Back to the list of sessions."""
+        self.access.post(GoHome())
