@@ -1,9 +1,9 @@
-# Two commands: `make run` opens ctxtui, `make test` checks everything. Both install into .venv first.
+# `make run` opens ctxtui, `make quick` checks what a change touches, `make test` everything. All install into .venv first.
 # PYTHON=python3.12 chooses the interpreter, ARGS="..." goes to ctxtui, pytest or the benchmarks.
 
 BIN = .venv/bin
 
-.PHONY: run test install lint types imports unit format test-all bench samples constraints wheel clean
+.PHONY: run test quick install lint types imports unit format test-all bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -12,6 +12,10 @@ install:
 	@PYTHON="$(PYTHON)" sh scripts/install.sh
 
 test: lint types imports unit
+
+# What the change at hand touches, in under a minute; ARGS="--since main" takes a whole branch.
+quick: install
+	@$(BIN)/python scripts/quick.py $(ARGS)
 
 lint: install
 	$(BIN)/ruff check .

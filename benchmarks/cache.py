@@ -21,7 +21,8 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.services.config.package_data import cache_rules, model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cache_rules
 
 CALLS: Final = 1000
 BYTES: Final = 4_300_000

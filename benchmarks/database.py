@@ -20,7 +20,7 @@ def results(folder: Path, runs: int) -> list[Result]:
 
 def _sizes(folder: Path, recording: Path, name: str) -> list[Result]:
     from ctxtui.analysis.content.search import VERSION, words_of
-    from ctxtui.services.library.session_actions import source_info
+    from ctxtui.services.recordings.identity import source_info
     from ctxtui.services.recordings.open import load
     from ctxtui.store.fulltext import Unit
     from ctxtui.store.store import Store

@@ -39,7 +39,8 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import PriceQuestion, price_tag
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.config.package_data import cache_rules, model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cache_rules
 
 BLOCKS: Final = 10_000
 MODEL: Final = "claude-opus-4-8"

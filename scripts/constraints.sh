@@ -8,7 +8,7 @@ need_venv_module
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ctxtui-constraints.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT INT TERM
 "$PY" -m venv "$scratch/venv"
-PIP_DISABLE_PIP_VERSION_CHECK=1 "$scratch/venv/bin/python" -m pip install -q ".[dev,mcp,keyring]"
+PIP_DISABLE_PIP_VERSION_CHECK=1 "$scratch/venv/bin/python" -m pip install -q ".[dev,keyring]"
 {
     echo "# Names and exact versions; made by \`make constraints\`. The bounds stand in pyproject.toml."
     "$scratch/venv/bin/python" -m pip list --format=freeze | grep -v -i -E '^(ctxtui|pip|setuptools|wheel)==' | LC_ALL=C sort -f

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
@@ -28,6 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skip)
 
 
+UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
+LATE = "the time is up"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """No test begins after ``TESTS_UNTIL`` (seconds since 1970), which `make quick` sets."""
+    if time.time() > UNTIL:
+        pytest.skip(LATE)
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The corpus folder; skips where it is absent."""
@@ -38,6 +50,9 @@ def corpus() -> Path:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print how many corpus tests were skipped because the corpus is absent, also when there were none."""
+    late = sum(LATE in str(report.longrepr) for report in terminalreporter.stats.get("skipped", []))
+    if late:
+        terminalreporter.write_line(f"{LATE}: {late} tests did not run")
     skipped = terminalreporter.stats.get("skipped", [])
     count = sum(ABSENT in str(report.longrepr) for report in skipped)
     terminalreporter.write_line(f"corpus tests skipped because the corpus is absent: {count}")

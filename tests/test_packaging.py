@@ -30,7 +30,7 @@ def test_constraints_are_names_and_versions_only() -> None:
         assert line.startswith("#") or re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+", line), line
 
 
-@pytest.mark.parametrize("requirement", [*PROJECT["dependencies"], *EXTRAS["mcp"], *EXTRAS["keyring"], *EXTRAS["dev"]])
+@pytest.mark.parametrize("requirement", [*PROJECT["dependencies"], *EXTRAS["keyring"], *EXTRAS["dev"]])
 def test_every_dependency_is_constrained(requirement: str) -> None:
     name = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert name is not None
@@ -44,13 +44,12 @@ def test_every_dependency_is_constrained(requirement: str) -> None:
         ("tree-sitter", "<0.26"),
         ("anthropic", "<3"),
         ("openai", "<4"),
-        ("mcp", "<3"),
         ("genai-prices", "=="),
         ("sqlite-utils", "<5"),
     ],
 )
 def test_bounds(name: str, bound: str) -> None:
-    wanted = [r for r in [*PROJECT["dependencies"], *EXTRAS["mcp"]] if re.match(rf"{name}\b(?!-)", r)]
+    wanted = [r for r in PROJECT["dependencies"] if re.match(rf"{name}\b(?!-)", r)]
     assert len(wanted) == 1
     assert bound in wanted[0]
 

@@ -86,3 +86,11 @@ class CacheRules:
     def seconds(self, life: str) -> float:
         """The lifetime called `life`; the default one where it is not known."""
         return self.lives.get(life) or self.lives[self.life]
+
+    def counted(self, common: int, total: int) -> int:
+        """What is reported as read when `common` of `total` tokens are in the cache: whole steps, and only from the
+        minimum on."""
+        held = min(common, total - self.spare)
+        if held < max(self.minimum, 1):
+            return 0
+        return max(0, (held + self.offset) // self.step * self.step - self.offset)

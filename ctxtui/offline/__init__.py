@@ -1,4 +1,4 @@
-"""A provider on loopback with no model behind it: strict, free, cache-accurate. A test double for agents.
+"""A test double for agents: a provider on loopback, strict, free, cache-accurate, with no model.
 
 ``with offline() as provider:`` serves in a thread, ``async with serving() as provider:`` in the running event loop;
 ``provider.url`` is the base URL for the Anthropic SDK, ``provider.openai_url`` the one for OpenAI's.

@@ -1,1 +1,1 @@
-"""The JSON and streams of each provider API to blocks and back, byte for byte; one module for each dialect."""
+"""The JSON and streams of each provider's API to blocks and back, byte for byte; one module a dialect."""

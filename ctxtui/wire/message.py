@@ -111,9 +111,20 @@ def _take(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
         return []
     taken: list[Piece] = []
     limit = len(rest) if field.form == LIST else 1
-    while rest and len(taken) < limit and rest[0 if field.first else -1][0] == field.kind:
-        taken.append(rest.pop(0 if field.first else -1))
+    at = 0 if field.first else -1
+    while rest and len(taken) < limit and _fits(rest[at], field):
+        taken.append(rest.pop(at))
     return taken if field.first else taken[::-1]
+
+
+def _fits(piece: Piece, field: BlockField) -> bool:
+    """Whether `field` can hold a block: one whose string is all it says, where the field is a string. A part of the
+    content may be of the same kind and say more, or nothing."""
+    kind, value = piece
+    if kind != field.kind or field.form != STRING:
+        return kind == field.kind
+    plain = isinstance(value, dict) and value.keys() == {"type", field.inside}
+    return plain and isinstance(value[field.inside], str) and value[field.inside] != ""
 
 
 def _written(taken: list[Piece], field: BlockField) -> Json:

@@ -16,7 +16,8 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.tree import Tree
-from ctxtui.services.config.package_data import cache_rules, model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cache_rules
 from ctxtui.wire import anthropic as anthropic_wire
 from ctxtui.wire import openai_chat, openai_responses
 from ctxtui.wire.request import Request

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from ctxtui.cache import outcome as why
-from ctxtui.cache.engines.automatic import counted
 from tests.cache.bodies import Desk, figures, rules_of
 
 
@@ -182,7 +181,7 @@ def test_the_cache_key_only_routes_on_older_models() -> None:
     ],
 )
 def test_reads_are_whole_steps(model: str, held: int, read: int) -> None:
-    assert counted(rules_of(model), held, 10**6) == read
+    assert rules_of(model).counted(held, 10**6) == read
     if "5.4" in model or "5.5" in model:
         assert read % 512 == 384
 
@@ -221,7 +220,7 @@ def test_ids_of_items_are_not_read_but_phases_are() -> None:
 
 @pytest.mark.parametrize(("model", "held", "read"), [("deepseek-chat", 127, 64), ("deepseek-v4-flash", 300, 256)])
 def test_deepseek_counts_in_64s_or_128s(model: str, held: int, read: int) -> None:
-    assert counted(rules_of(model, "deepseek"), held, 10**6) == read
+    assert rules_of(model, "deepseek").counted(held, 10**6) == read
 
 
 # --- local servers ---------------------------------------------------------------------------------------------------

@@ -9,12 +9,12 @@ from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import book_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.package_data import price_table
+from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.grid import Grid

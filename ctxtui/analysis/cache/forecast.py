@@ -16,7 +16,6 @@ from ctxtui.analysis.cache.miss_cause import AFTER_ASIDE, FROM_OUTSIDE, MODEL, R
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.cache.read_band import Shortfalls
 from ctxtui.analysis.forecast import Forecast, Forecaster
-from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
@@ -121,7 +120,7 @@ class CacheForecaster:
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
             floor = min(read, self._shortfall(call).floor(whole))
-            ceiling = max(read, counted(rules, foretold.predicted, foretold.predicted))
+            ceiling = max(read, rules.counted(foretold.predicted, foretold.predicted))
         guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
         return CacheForecast(
             call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, guessed, outcome
@@ -219,7 +218,7 @@ class CacheForecaster:
             return habit.warm
         front = self._prompts.front(foretold.call)
         if rules.mechanism.keeps_every_prefix:
-            return counted(rules, front, foretold.predicted)
+            return rules.counted(front, foretold.predicted)
         return max(front, habit.cold)
 
     def _habit(self, call: Call) -> Habit:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxtui.analysis.cache.forecast import CacheForecast
-from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.explain import agrees
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
 from ctxtui.cache.rules import CacheRules
@@ -30,7 +29,7 @@ class Evidence:
             return
         held = usage.cache_read + usage.cache_write
         if rules.mechanism.keeps_every_prefix:
-            held = counted(rules, usage.input, usage.input + rules.spare)
+            held = rules.counted(usage.input, usage.input + rules.spare)
         if held:
             self._left[call.thread, held] = call
         if 0 < usage.cache_read * 2 < usage.input:

@@ -9,16 +9,7 @@ from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NOT_YET, CacheOutcome,
 from ctxtui.cache.prefix_history import PrefixHistory, Use
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.rules import CacheRules, Mechanism
-
-
-def counted(rules: CacheRules, common: int, total: int) -> int:
-    """What is reported as read when `common` of `total` tokens are in the cache: whole steps, and only from the
-    minimum on."""
-    held = min(common, total - rules.spare)
-    if held < max(rules.minimum, 1):
-        return 0
-    return max(0, (held + rules.offset) // rules.step * rules.step - rules.offset)
+from ctxtui.cache.rules import Mechanism
 
 
 class Automatic:
@@ -38,7 +29,7 @@ class Automatic:
         rules = prompt.rules
         hit = self.trail.deepest(prompt.last, self._holds(at, rules.retention))
         common = prompt.tokens(hit.node) if hit else 0
-        read = counted(rules, common, prompt.total)
+        read = rules.counted(common, prompt.total)
         reasons = () if read else self._why(prompt, at, common)
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Final
 
-from ctxtui.cache.engines.automatic import counted
 from ctxtui.cache.outcome import NEVER, CacheOutcome, Reason
 from ctxtui.cache.prefix_history import PrefixHistory
 from ctxtui.cache.prefix_key import PrefixEnd
@@ -34,7 +33,7 @@ class Slots:
     def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
         """What a request would read now; changes nothing."""
         _, hit = self._chosen(prompt)
-        read = counted(prompt.rules, prompt.tokens(hit.node), prompt.total) if hit else 0
+        read = prompt.rules.counted(prompt.tokens(hit.node), prompt.total) if hit else 0
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
     def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:

@@ -133,9 +133,9 @@ def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
         if one not in known and (path.suffix == ".toml" or path.is_file()):
             if not path.is_file():
                 raise NotFound("no such profile", place=one)
-            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), one, known).steps
+            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, one).steps
         else:
-            found.append(single(one, known=known))
+            found.append(single(one, known))
     if given and not found:
         raise BadConfig("--set is for a policy", way_out="name one with --policy")
     for word in given:

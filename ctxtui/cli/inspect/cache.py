@@ -44,12 +44,11 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
 
     painter, room = Painter(settings.glyphs), width()
     painter.line([*misses.head(found), *([] if not found.calls else [_gap(), *misses.foreseen(found)])])
+    table = misses.table(found.found)
     if found.found:
-        painter.line(misses.columns(room))
-    most = found.found[0].usd or 0.0 if found.found else 0.0
-    several = len({one.thread for one in found.found}) > 1
+        painter.line(table.heads(room))
     for one in found.found:
-        painter.line(misses.row(one, most, room, here=False, thread=several))
+        painter.line(table.draw(one, room))
     for line in sentence(coming, time.time()) if coming is not None else ():
         painter.line(line)
 

@@ -7,8 +7,8 @@ The threads and the tools of `ctxtui show`, as data and as lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 from ctxtui.analysis.content.diff import DiffSide
 from ctxtui.analysis.content.tools import totals as tool_totals
@@ -24,6 +24,9 @@ from ctxtui.views.lists import heaviest_blocks as weight_view
 from ctxtui.views.lists import phases as view
 from ctxtui.views.lists.diff_rows import said
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Table
+
+Row = TypeVar("Row")
 
 _MOST: Final = 40
 """Blocks that are printed; JSON has all."""
@@ -59,10 +62,16 @@ def heaviest_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The heaviest blocks for people."""
     rows = [weight_view.HeavyBlock(one, asked.book.session.tree[one.node].category, None) for one in asked.weighed]
     yield rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
-    yield weight_view.heads(width() - 1, "carry")
     side = DiffSide(asked.book, asked.chosen)
-    for row in rows[:_MOST]:
-        yield weight_view.draw(row, said(side, row.weight.node), width() - 1, here=False)
+    yield from _lines(weight_view.table(lambda node: said(side, node)), rows[:_MOST], "carry")
+
+
+def _lines(table: Table[Row], rows: Iterable[Row], order: str = "") -> Iterator[list[Span]]:
+    """The heads of a table, where it has any, and its rows."""
+    if table.headed:
+        yield table.heads(width() - 1, order)
+    for row in rows:
+        yield table.draw(row, width() - 1)
 
 
 def repeats(asked: ListInputs) -> dict[str, Any]:
@@ -98,8 +107,7 @@ def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
     yield rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
     if not rows:
         yield [Span(" Nothing in this context stands there twice.", "dim")]
-    for row in rows:
-        yield repeat_view.draw(row, said(side, row.repeat.node), width() - 1, here=False)
+    yield from _lines(repeat_view.table(lambda node: said(side, node)), rows)
 
 
 def phases(asked: ListInputs) -> dict[str, Any]:
@@ -132,11 +140,7 @@ def phase_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The phases for people."""
     rows = asked.phases
     yield rule("phases", "".join(span.text for span in view.summary(rows)))
-    yield view.heads(width() - 1)
-    most = max((row.growth for row in rows), default=0)
-    for row in rows:
-        shown = row.first <= asked.chosen.number <= row.last
-        yield view.draw(row, most, width() - 1, here=False, shown=shown)
+    yield from _lines(view.table(rows, asked.chosen.number), rows)
 
 
 def threads(asked: ListInputs) -> list[dict[str, Any]]:
@@ -165,9 +169,7 @@ def thread_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The threads for people."""
     rows = asked.family
     yield rule("threads", f"{len(rows):,}")
-    yield thread_view.heads(width() - 1)
-    for kin in rows:
-        yield thread_view.draw_kin(kin, width() - 1, shown=kin.id == asked.chosen.thread, here=False)
+    yield from _lines(thread_view.table(asked.chosen.thread), rows)
 
 
 def tools(asked: ListInputs) -> list[dict[str, Any]]:
@@ -193,6 +195,5 @@ def tool_lines(asked: ListInputs) -> Iterator[list[Span]]:
     source = asked.book.session.about.source
     what = toolset.Toolset(tuple(servers), *tool_totals(servers), source)
     yield rule("tools", "".join(span.text for span in toolset.notes(what)))
-    most = max((tool.tokens or 0 for server in servers for tool in server.tools), default=0)
-    for row in toolset.rows(servers):
-        yield toolset.draw(row, most, width() - 1, source=source, here=False)
+    rows = toolset.rows(servers)
+    yield from _lines(toolset.table(rows, source), rows)

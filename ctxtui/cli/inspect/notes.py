@@ -12,8 +12,9 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.services.library.notebook import Notebook, every_note
-from ctxtui.views.lists.notes import sign, where
+from ctxtui.views.lists.notes import where
 from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import of_note
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -89,4 +90,4 @@ def _print(painter: Painter, rows: list[PlacedNote], *, placed: bool) -> None:
         text = [Span(f"  {safe_text.one_line(note.text)}", "ink")] if note.text else []
         place = [Span(f" {where(one)}  ", "dim")] if placed else [Span(" ")]
         on = "call" if note.target is None else "block"
-        painter.line([Span("  "), sign(note), *place, Span(f"{on}: {safe_text.one_line(note.about)}", "dim"), *text])
+        painter.line([Span("  "), of_note(note), *place, Span(f"{on}: {safe_text.one_line(note.about)}", "dim"), *text])

@@ -16,7 +16,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.pricing import price_of, prices_for
-from ctxtui.services.library.session_actions import source_info
+from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load, load_stream
 from ctxtui.services.recordings.open_by_name import STREAM
 

@@ -147,7 +147,7 @@ def _stored(context: click.Context, name: str) -> str:
 
 def _imported(found: Named, config: Config, path: Path) -> str:
     from ctxtui.services.counting.pricing import price_of, prices_for
-    from ctxtui.services.library.session_actions import source_info
+    from ctxtui.services.recordings.identity import source_info
     from ctxtui.services.recordings.open_by_name import open_named
     from ctxtui.store.store import Store
 

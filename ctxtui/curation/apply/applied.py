@@ -37,6 +37,19 @@ class Insert(NamedTuple):
     edit: Edit
 
 
+class Insertion(NamedTuple):
+    """Something new: `text`, or a `block` that is moved, to stand in front of the raw position `at` (or at `FRONT`,
+    `SYSTEM`). `inside` are the positions that it stands for: where they lie in one message of which something is left,
+    it goes into that message."""
+
+    at: int
+    edit: Edit
+    text: str = ""
+    mark: str = ""
+    inside: tuple[int, int] | None = None
+    block: Block | None = None
+
+
 class HeldEdit(NamedTuple):
     """An edit, or its part about `position` (-1: all of it), that is not done, and why."""
 

@@ -24,9 +24,9 @@ from ctxtui.core.edit import (
     in_force,
 )
 from ctxtui.curation.apply import resolve
-from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
+from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit, Insertion
 from ctxtui.curation.apply.block_text import changeable
-from ctxtui.curation.apply.insertion import FRONT, SYSTEM, Insertion, slot
+from ctxtui.curation.apply.insertion import FRONT, SYSTEM, slot
 from ctxtui.curation.apply.requested import RequestedFates
 from ctxtui.curation.apply.rewrite import REWRITES, rewritten
 from ctxtui.curation.context import THINKING, Context, Message

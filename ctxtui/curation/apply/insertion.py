@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 from itertools import chain
-from typing import NamedTuple
 
-from ctxtui.core.block import Block, Item, Place
-from ctxtui.core.edit import Edit
-from ctxtui.curation.apply.applied import Insert
+from ctxtui.core.block import Item, Place
+from ctxtui.curation.apply.applied import Insert, Insertion
 from ctxtui.curation.apply.block_text import message, text_block
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
 from ctxtui.wire.grammars import CHAT, RESPONSES
@@ -18,19 +16,6 @@ FRONT = -1
 """Before the first message."""
 SYSTEM = -2
 """At the end of the system prompt."""
-
-
-class Insertion(NamedTuple):
-    """Something new: `text`, or a `block` that is moved, to stand in front of the raw position `at` (or at `FRONT`,
-    `SYSTEM`). `inside` are the positions that it stands for: where they lie in one message of which something is left,
-    it goes into that message."""
-
-    at: int
-    edit: Edit
-    text: str = ""
-    mark: str = ""
-    inside: tuple[int, int] | None = None
-    block: Block | None = None
 
 
 def placed(context: Context, wish: Insertion, gone: Container[int]) -> Insert:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import MOVE, SUMMARIZE, Edit
-from ctxtui.curation.apply.applied import Asleep, HeldEdit
-from ctxtui.curation.apply.insertion import Insertion
+from ctxtui.curation.apply.applied import Asleep, HeldEdit, Insertion
 from ctxtui.curation.context import Context
 
 FORCED = "tool_choice names this tool"

@@ -8,9 +8,9 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import DROP, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, make
 from ctxtui.curation.apply import marker_limits, thinking
-from ctxtui.curation.apply.applied import Applied, BlockChange, HeldEdit, Insert
+from ctxtui.curation.apply.applied import Applied, BlockChange, HeldEdit, Insert, Insertion
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
-from ctxtui.curation.apply.insertion import FRONT, Insertion, placed
+from ctxtui.curation.apply.insertion import FRONT, placed
 from ctxtui.curation.apply.requested import RequestedFates, keep_tools
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.provider_rules import ProviderRules

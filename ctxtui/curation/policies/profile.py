@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.registry import POLICIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Profile:
     armed: bool = False
 
 
-def parse_profile(text: str, place: str = "", known: Mapping[str, Policy] = POLICIES) -> Profile:
+def parse_profile(text: str, known: Mapping[str, Policy], place: str = "") -> Profile:
     """A profile file: ``name``, ``armed`` (false), and one ``[[policy]]`` table each with ``use`` and its settings.
 
     `known` are the policies that it may name. Raises `BadConfig` with the place, `NotFound`.
@@ -43,12 +42,10 @@ def _step(table: Json, place: str, known: Mapping[str, Policy]) -> Step:
     if not isinstance(table, dict) or not isinstance(table.get("use"), str):
         raise BadConfig("a policy must say `use = NAME`", place=place)
     given = {key: value for key, value in table.items() if key != "use"}
-    return single(table["use"], given, place, known)
+    return single(table["use"], known, given, place)
 
 
-def single(
-    name: str, given: Mapping[str, Json] | None = None, place: str = "", known: Mapping[str, Policy] = POLICIES
-) -> Step:
+def single(name: str, known: Mapping[str, Policy], given: Mapping[str, Json] | None = None, place: str = "") -> Step:
     """One of the `known` policies with settings. Raises `NotFound` for a name that there is not, `BadConfig` for a
     wrong setting."""
     policy = known.get(name)

@@ -72,7 +72,7 @@ class ChatSource(Inspection):
     def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:
         """What foretells the requests of the chat."""
         from ctxtui.services.chat.request_forecast import Foreteller
-        from ctxtui.services.config.package_data import cache_rules
+        from ctxtui.services.counting.books import cache_rules
 
         card = study.book.card(partner.model)
         name = partner.endpoint.kind or partner.endpoint.name

@@ -39,7 +39,7 @@ class Continuation:
 def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) -> Continuation:
     """What is on record under `name`: call `number` of `thread` (0: its end). Raises what opening raises, `NotFound`
     for a call or thread that is not there."""
-    from ctxtui.services.library.session_actions import stored_name
+    from ctxtui.services.recordings.identity import stored_name
     from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
 
     found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings))

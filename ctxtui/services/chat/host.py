@@ -180,7 +180,7 @@ class Host:
         settings = self.config.settings
         profile = None
         if settings.profile:
-            from ctxtui.services.chat.policy_profile import profile_at
+            from ctxtui.services.config.policy_registry import profile_at
 
             profile = profile_at(settings.profile, self.cwd)
         return Edited(self.session.tree, lambda: self.overlay(), card, profile, settings.usable_share)

@@ -1,10 +1,12 @@
-"""A chat's requests under the edits that the user applied."""
+"""A chat's requests under the edits that the user applied, and those of a profile's policies: before each request they
+propose, and where they are armed they act."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Skeleton
 from ctxtui.core.tree import Tree
 from ctxtui.tokens.models import ModelCard
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from ctxtui.curation.context import Context
     from ctxtui.curation.policies.profile import Profile
     from ctxtui.services.editing.overlay import ThreadEdits
+
+
+IMAGE: Final = 1_500
+"""Tokens that an image is taken for. Sizes here only decide when a policy acts; no screen shows them."""
 
 
 class Edited:
@@ -60,8 +66,6 @@ class Edited:
             self._context = Context(self._tree, head, skeleton.dialect, params)
         self._context = self._context.grown(head)
         if self._profile is not None:
-            from ctxtui.services.chat.policy_profile import act
-
             act(self._profile, self._context, overlay, self._card, self._usable_share)
         if not overlay.applied:
             return None
@@ -72,3 +76,30 @@ class Edited:
             first = made.violations[0]
             raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
         return made.body
+
+
+def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable_share: float) -> None:
+    """Stage what the policies propose for `context`, and apply it where they are armed. What the user has staged stays
+    staged; what a policy did and the user took back stays back."""
+    # Imported here: most chats have no edits.
+    from ctxtui.curation.policies.policy import run_all
+    from ctxtui.curation.policies.situation import PolicyContext
+    from ctxtui.curation.provider_rules import rules_for
+
+    sizes = {n: about(item.block) for n, item in enumerate(context.items)}
+    usable = round((card.window or 0) * usable_share)
+    rules = rules_for(context.dialect, card)
+    made = run_all(profile.steps, PolicyContext(context, tuple(overlay.log), sizes.__getitem__, about, usable, rules))
+    if made:
+        staged = overlay.stage_all(made)
+        if profile.armed:
+            overlay.apply(edit.id for edit in staged)
+
+
+def about(block: Block) -> int:
+    """About how many tokens a block has: four characters each."""
+    from ctxtui.curation.context import IMAGES
+
+    if block.kind == HEADER:
+        return 0
+    return IMAGE if block.kind in IMAGES else 1 + len(block.body) // 4

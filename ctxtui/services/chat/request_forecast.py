@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
-    from ctxtui.services.workers.pricing_worker import Pricer
+    from ctxtui.services.counting.pricing import Pricer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The settings and where each comes from, the user's folders, plug-ins, data that travels in the package."""
+"""The settings and where each comes from, the user's folders, plug-ins, data that the package brings."""

@@ -1,4 +1,4 @@
-"""What travels in the package: vocabularies, model cards, prices, samples."""
+"""What travels in the package: vocabularies, model cards, prices, label rules, masks, samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ctxtui.cache.rule_table import RuleTable
     from ctxtui.curation.masking import MaskingRule
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
@@ -34,14 +33,6 @@ def price_table() -> PriceTable:
     from ctxtui.pricing.price import parse_prices
 
     return parse_prices((DATA / "prices.toml").read_text(encoding="utf-8"))
-
-
-@cache
-def cache_rules() -> RuleTable:
-    """How each provider caches prompts."""
-    from ctxtui.cache.rule_table import parse_rules
-
-    return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -1,13 +1,15 @@
-"""Every policy: ours, and those of third parties."""
+"""Every policy: ours, and those of third parties; and profiles that name them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from ctxtui.core.edit import Edit
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.profile import Profile, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 from ctxtui.services.config import plugins
@@ -49,3 +51,13 @@ def _proposed(part: Plugin, policy: Policy, situation: PolicyContext, settings: 
     if odd is not None:
         raise CtxtuiError(f"the policy {policy.name} gave a {type(odd).__name__}, which is no edit", place=part.place)
     return edits
+
+
+def profile_at(path: str, cwd: Path) -> Profile | None:
+    """The profile that the setting names; None where it names none. Raises `NotFound`, `BadConfig`."""
+    if not path:
+        return None
+    file = cwd / Path(path).expanduser()
+    if not file.is_file():
+        raise NotFound("no such profile", place=str(file), way_out="see the setting profile")
+    return parse_profile(file.read_text(encoding="utf-8", errors="replace"), POLICIES, str(file))

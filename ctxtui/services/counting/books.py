@@ -1,14 +1,17 @@
-"""Books for sessions: figures with the packaged model table, the user's overrides and a counter."""
+"""Books for sessions: figures with the packaged model table, the user's overrides and a counter; and how each call is
+cached."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from ctxtui.analysis.book import Book
+from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.services.config.package_data import cache_rules, model_table
+from ctxtui.services.config.package_data import DATA, model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
 from ctxtui.tokens.estimators import estimator_rule
@@ -28,6 +31,12 @@ def table_for(settings: Settings, estimator: str = "") -> ModelTable:
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
     """The figures behind a session; nothing is counted yet. `estimator` is the name of one, "" for the tokenizer."""
     return Book(session, table_for(settings, estimator), counter, counter.labels)
+
+
+@cache
+def cache_rules() -> RuleTable:
+    """How each provider caches prompts."""
+    return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
 def cached_by(book: Book) -> Callable[[Call], CacheRules]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import Cost, Override, PriceTable, price_call
+from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, uncached
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
+
+Priced = tuple[Cost | None, Cost | None]
+"""What a call costs, and what it would cost without a cache (None where that is the same or unknown)."""
+Pricer = Callable[[Sequence[Call]], list[Priced]]
+"""Prices calls."""
 
 
 def prices_for(settings: Settings) -> PriceTable:
@@ -21,6 +26,19 @@ def prices_for(settings: Settings) -> PriceTable:
 def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:
     """The function that prices a call at its own time; None where its model has no price."""
     return lambda call: price_call(call, table)
+
+
+def priced_call(call: Call, table: PriceTable) -> Priced:
+    """The prices of one call."""
+    cost = price_call(call, table)
+    if cost is None or call.usage is None or not call.usage.has_cache:
+        return cost, None
+    return cost, uncached(call, table)
+
+
+def price_here(table: PriceTable) -> Pricer:
+    """A pricer of this process."""
+    return lambda calls: [priced_call(call, table) for call in calls]
 
 
 def _override(model: str, rates: Mapping[str, float]) -> Override:

@@ -22,9 +22,8 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.counting.pricing import Pricer, price_here, prices_for
 from ctxtui.services.editing.edited_request import UnderEdits
-from ctxtui.services.workers.pricing_worker import Pricer, price_here
 
 STEP = 1_000
 """Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""

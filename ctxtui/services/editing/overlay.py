@@ -30,7 +30,7 @@ from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.session_actions import source_info, stored_name
+from ctxtui.services.recordings.identity import source_info, stored_name
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store

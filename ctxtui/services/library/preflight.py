@@ -22,8 +22,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
-from ctxtui.curation.policies.budget import NAME
-from ctxtui.curation.policies.profile import single
+from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.policy import Step
 from ctxtui.pricing.price import PriceTable, price_call
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -155,7 +155,7 @@ def smallest(
     target = max(round(usable * LEAST), round(usable - seen.ahead * max(0.0, seen.growth.mid)))
     if seen.context <= target:
         return None
-    steps = (single(NAME, {"target": target}),)
+    steps = (Step(budget.POLICY, {"target": target}),)
     found = curated(book, counter, chosen, steps=steps, after=True, prices=prices)
     kinds: dict[str, int] = {}
     for edit in found.made:

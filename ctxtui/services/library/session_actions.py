@@ -19,8 +19,6 @@ from ctxtui.views.home.summary import SessionSummary
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
     from ctxtui.services.recordings.open_by_name import Named
-    from ctxtui.services.recordings.recording import Loaded
-    from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store
 
 
@@ -47,6 +45,7 @@ class SessionActions:
         if not one.path:
             return one.stored
         from ctxtui.services.counting.pricing import price_of, prices_for
+        from ctxtui.services.recordings.identity import source_info
         from ctxtui.services.recordings.open import load
 
         loaded = load(Path(one.path))
@@ -122,27 +121,6 @@ class SessionActions:
             return load(Path(one.path)).session
         with self._store() as store:
             return store.load(one.stored)
-
-
-def stored_name(loaded: Loaded) -> str:
-    """The name by which a session goes in the database, stored or not."""
-    from ctxtui.store.identity import own_id
-
-    return loaded.name if loaded.path is None and not loaded.paths else own_id(loaded.session, source_info(loaded))
-
-
-def source_info(loaded: Loaded) -> SourceInfo:
-    """Where a session was read from, as the store keeps it."""
-    from ctxtui.store.rows import SourceInfo
-
-    files = []
-    for path in loaded.paths:
-        status = os.stat(path)
-        files.append(SourceInfo(os.path.abspath(path), status.st_size, status.st_mtime, loaded.source))
-    if not files:
-        return SourceInfo(format=loaded.source)
-    main = files[0]
-    return SourceInfo(main.path, main.size, main.mtime, main.format, tuple(files[1:]))
 
 
 _WELCOMED = "welcomed"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.paths import database
-from ctxtui.services.library.session_actions import stored_name
+from ctxtui.services.recordings.identity import stored_name
 from ctxtui.views.lists.forks import ForkRow
 
 if TYPE_CHECKING:

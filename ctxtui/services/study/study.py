@@ -13,8 +13,8 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.session import Session
 from ctxtui.services.counting.counting import Counter, count_on
+from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.thread_study import ThreadStudy
-from ctxtui.services.workers.pricing_worker import Pricer
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
 

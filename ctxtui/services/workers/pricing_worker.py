@@ -5,26 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import Cost, PriceTable, essence, price_call, uncached
+from ctxtui.pricing.price import PriceTable, essence
 from ctxtui.services.child_process import ChildGone, ChildProcess
-
-Priced = tuple[Cost | None, Cost | None]
-"""What a call costs, and what it would cost without a cache (None where that is the same or unknown)."""
-Pricer = Callable[[Sequence[Call]], list[Priced]]
-"""Prices calls."""
-
-
-def answer(call: Call, table: PriceTable) -> Priced:
-    """The prices of one call."""
-    cost = price_call(call, table)
-    if cost is None or call.usage is None or not call.usage.has_cache:
-        return cost, None
-    return cost, uncached(call, table)
-
-
-def price_here(table: PriceTable) -> Pricer:
-    """A pricer of this process."""
-    return lambda calls: [answer(call, table) for call in calls]
+from ctxtui.services.counting.pricing import Priced, price_here, priced_call
 
 
 class PricingWorker:
@@ -56,6 +39,6 @@ def make() -> Callable[[tuple[PriceTable, list[Call]]], list[Priced]]:
 
     def answers(asked: tuple[PriceTable, list[Call]]) -> list[Priced]:
         table, questions = asked
-        return [answer(one, table) for one in questions]
+        return [priced_call(one, table) for one in questions]
 
     return answers

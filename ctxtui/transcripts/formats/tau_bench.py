@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.transcripts.formats.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.tasks import first_task, tasks_of
 from ctxtui.transcripts.kit.whole_file import json_reader
 
 NAME: Final = "tau-bench"

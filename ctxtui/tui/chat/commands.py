@@ -14,27 +14,16 @@ from ctxtui.tui.inspector.controllers.fork import TalkHere
 class EnterTalk(Command):
     """Enter the prompt and talk. Enter sends; what is sent while a turn runs waits for the next request."""
 
-    name, run, keys, label, group, first = (
-        "talk",
-        Act(TalkController, TalkController.talk),
-        ("i",),
-        "talk",
-        "chat",
-        True,
-    )
+    name, keys, label, group, first = "talk", ("i",), "talk", "chat", True
+    run = Act(TalkController, TalkController.talk)
+    key_unless = frozenset({ASKING})
 
 
 class HoldNext(Command):
     """Hold the next request before it is sent, so that it can be looked at; again: let it go."""
 
-    name, run, keys, label, short, group = (
-        "hold or release the request",
-        Act(TalkController, TalkController.hold),
-        ("ctrl+o",),
-        "hold",
-        "hold",
-        "chat",
-    )
+    name, keys, label, short, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
+    run = Act(TalkController, TalkController.hold)
 
 
 class Interrupt(Command):
@@ -42,7 +31,6 @@ class Interrupt(Command):
 
     name, group = "interrupt the turn", "chat"
     run = Act(TalkController, TalkController.interrupt)
-    key_unless = frozenset({ASKING})
     needs = frozenset({RUNNING})
 
 
@@ -57,14 +45,9 @@ class Resend(Command):
 class EditMessage(Command):
     """Edit the user's message under the cursor and send it anew: a branch begins there, the old one stays on record."""
 
-    name, run, keys, label, short, group = (
-        "edit and resend message",
-        Act(TalkController, TalkController.edit_message),
-        ("U",),
-        "edit",
-        "edit",
-        "chat",
-    )
+    name, keys, label, short, group = "edit and resend message", ("U",), "edit", "edit", "chat"
+    run = Act(TalkController, TalkController.edit_message)
+    key_unless = frozenset({QUESTION})
     panes = ("transcript",)
     needs = frozenset({USER_ROW, RESTING})
 
@@ -74,7 +57,6 @@ class ChooseModel(Command):
 
     name, group = "choose model", "chat"
     run = Act(ModelController, ModelController.choose_model)
-    key_unless = frozenset({QUESTION})
     needs = frozenset({RESTING})
 
 

@@ -83,7 +83,7 @@ class PaletteScreen(ModalScreen[type[Command] | None]):
     DEFAULT_CSS = """
     PaletteScreen { background: $background 60%; align: center top; }
     PaletteScreen LineEdit { width: 84%; margin-top: 3; background: $panel; }
-    PaletteScreen Found { width: 84%; height: 60%; background: $background; }
+    PaletteScreen MatchingCommands { width: 84%; height: 60%; background: $background; }
     """
 
     def __init__(self, commands: Sequence[type[Command]], *, title: str = "commands") -> None:

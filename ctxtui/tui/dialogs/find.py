@@ -14,7 +14,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.screen import ModalScreen
 
-from ctxtui.tui.commands import EVERYWHERE, Command
+from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded
 from ctxtui.tui.lists.list_screen import overlay_bindings
 from ctxtui.tui.messages import Aim, Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
@@ -29,7 +29,8 @@ from ctxtui.views.text.span import Span, Spans
 class FindExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
 
-    name, action, keys, group = "search by regular expression", "expression", ("ctrl+r",), "searching"
+    name, keys, group = "search by regular expression", ("ctrl+r",), "searching"
+    run = Act(lambda: FindScreen, lambda screen: screen.other_way())
 
 
 FIND: tuple[type[Command], ...] = (FindExpression,)
@@ -80,7 +81,7 @@ class HitPane(Pane):
         row = self.rows[index]
         if isinstance(row, str):
             return [Span(safe_text.one_line(row), "ink bold")]
-        return search_hits.line(row, width, here=index == self.cursor)
+        return search_hits.TABLE.draw(row, width, here=index == self.cursor)
 
     def notes(self) -> Spans:
         """How far the search is."""
@@ -91,7 +92,7 @@ class HitPane(Pane):
         return [Span("Type a text and press enter. Capital letters make case matter.", "dim")]
 
 
-class FindScreen(ModalScreen[None]):
+class FindScreen(Commanded, ModalScreen[None]):
     """The search; `everywhere` does it."""
 
     commands: ClassVar[tuple[type[Command], ...]] = FIND
@@ -126,7 +127,7 @@ class FindScreen(ModalScreen[None]):
         self._wish += 1
         self._everywhere.close()
 
-    def action_expression(self) -> None:
+    def other_way(self) -> None:
         """A regular expression, or a plain text again."""
         self._regex = not self._regex
         self.words.lead = [Span(" .* " if self._regex else " / ", "accent bold")]

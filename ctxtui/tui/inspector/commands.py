@@ -13,7 +13,6 @@ from ctxtui.tui.commands.facts import (
     PUT_IN,
     QUESTION,
     SEARCHING,
-    SKIPPED,
     THREADS,
 )
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
@@ -38,8 +37,8 @@ from ctxtui.tui.inspector.controllers.staging import (
     TruncateBlock,
 )
 from ctxtui.tui.inspector.controllers.summaries import SUMMARIES, RateGood, RatePoor
-from ctxtui.tui.inspector.lists import ListsController
 from ctxtui.tui.inspector.navigation import NavigationController
+from ctxtui.tui.lists.registry import LISTS, REPORTS, SkippedLines
 from ctxtui.views.text.signs import CATEGORY
 
 
@@ -51,21 +50,15 @@ class _Calls(Command):
 class PreviousCall(_Calls):
     """The call before: the cursor stays on its block."""
 
-    name, run, keys = (
-        "previous call",
-        Act(NavigationController, lambda it: it.step_call(-1)),
-        ("left_square_bracket", "comma"),
-    )
+    name, keys = "previous call", ("left_square_bracket", "comma")
+    run = Act(NavigationController, lambda it: it.step_call(-1))
 
 
 class NextCall(_Calls):
     """The next call: the cursor stays on its block."""
 
-    name, run, keys = (
-        "next call",
-        Act(NavigationController, lambda it: it.step_call(1)),
-        ("right_square_bracket", "full_stop"),
-    )
+    name, keys = "next call", ("right_square_bracket", "full_stop")
+    run = Act(NavigationController, lambda it: it.step_call(1))
     shown, label, short = "[ ]", "calls", "call"
 
 
@@ -86,42 +79,24 @@ class LastCall(_Calls):
 class GoToCall(_Calls):
     """Type a call's number; also an event (miss, -turn) or categories to show."""
 
-    name, run, keys, label, short, first = (
-        "go to call",
-        Act(NavigationController, NavigationController.go),
-        ("g",),
-        "go to call",
-        "go",
-        True,
-    )
+    name, keys, label, short, first = "go to call", ("g",), "go to call", "go", True
+    run = Act(NavigationController, NavigationController.go)
     key_unless = frozenset({ASKING})
 
 
 class NextEvent(_Calls):
     """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
 
-    name, run, keys, shown, label, short = (
-        "next event",
-        Act(NavigationController, lambda it: it.seek("event", 1)),
-        ("n",),
-        "n N",
-        "events",
-        "event",
-    )
+    name, keys, shown, label, short = "next event", ("n",), "n N", "events", "event"
+    run = Act(NavigationController, lambda it: it.seek("event", 1))
     unless = key_unless = frozenset({SEARCHING})
 
 
 class PreviousEvent(NextEvent):
     """The event before."""
 
-    name, run, keys, shown, label, short = (
-        "previous event",
-        Act(NavigationController, lambda it: it.seek("event", -1)),
-        ("N",),
-        "",
-        "",
-        "",
-    )
+    name, keys, shown, label, short = "previous event", ("N",), "", "", ""
+    run = Act(NavigationController, lambda it: it.seek("event", -1))
 
 
 def _seeker(kind: str, step: int, key: str) -> type[Command]:
@@ -156,46 +131,6 @@ SEEKERS = tuple(
 )
 
 
-class ShowThreads(Command):
-    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
-    goes to one; the next time the cursor stands on the one you came from."""
-
-    name, keys, label, group = "threads", ("T",), "threads", "lists"
-    run = Act(ListsController, ListsController.threads)
-    needs = frozenset({THREADS})
-
-
-class Tools(Command):
-    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
-
-    name, keys, group = "tools by server", ("A",), "lists"
-    run = Act(ListsController, ListsController.tools)
-
-
-class ShowHeaviest(Command):
-    """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
-    cache can keep each."""
-
-    name, run, keys, group = (
-        "heaviest blocks, by tokens or carry",
-        Act(ListsController, ListsController.weights),
-        ("W",),
-        "lists",
-    )
-
-
-class ShowRepeats(Command):
-    """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
-    with the tokens that could go."""
-
-    name, run, keys, group = (
-        "same content elsewhere (repeats)",
-        Act(ListsController, ListsController.repeats),
-        ("S",),
-        "lists",
-    )
-
-
 class Phases(Command):
     """Phases of this thread with their growth, tokens sent and cost: by your names, by the setting ``phases``, else by
     turn."""
@@ -213,41 +148,6 @@ class NamePhase(Command):
     key_unless = frozenset({QUESTION})
 
 
-LISTS: tuple[type[Command], ...] = (ShowThreads, Tools, ShowHeaviest, ShowRepeats, Phases, NamePhase)
-
-
-class ShowMisses(Command):
-    """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
-
-    name, run, keys, label, short, group = (
-        "cache misses",
-        Act(ListsController, ListsController.misses),
-        ("c",),
-        "misses",
-        "misses",
-        "calls",
-    )
-    needs = frozenset({CALLS})
-
-
-MISSED: tuple[type[Command], ...] = (ShowMisses,)
-
-
-class ShowBill(Command):
-    """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
-
-    name, run, keys, label, group = (
-        "bill of the session",
-        Act(ListsController, ListsController.bill),
-        ("dollar_sign",),
-        "bill",
-        "calls",
-    )
-
-
-MONEY: tuple[type[Command], ...] = (ShowBill,)
-
-
 class _OnBlock(Command):
     group = "the block under the cursor"
     panes = ("transcript",)
@@ -257,35 +157,22 @@ class _OnBlock(Command):
 class OpenBlock(_OnBlock):
     """Open the block in place, or fold it: Markdown, code, arguments, JSON, an image's facts."""
 
-    name, run, keys, label = (
-        "open or fold block",
-        Act(BlocksController, BlocksController.open_block),
-        ("enter",),
-        "open",
-    )
+    name, keys, label = "open or fold block", ("enter",), "open"
+    run = Act(BlocksController, BlocksController.open_block)
 
 
 class MoreLines(_OnBlock):
     """Show more lines of the open block, each time eight times as many."""
 
-    name, run, keys, label = (
-        "more lines of the open block",
-        Act(BlocksController, BlocksController.more_lines),
-        ("e", "plus"),
-        "more",
-    )
+    name, keys, label = "more lines of the open block", ("e", "plus"), "more"
+    run = Act(BlocksController, BlocksController.more_lines)
 
 
 class RawJson(_OnBlock):
     """The provider's own JSON of the block, letter for letter, or the readable form again."""
 
-    name, run, keys, label, short = (
-        "raw JSON of block",
-        Act(BlocksController, BlocksController.raw),
-        ("r",),
-        "raw JSON",
-        "raw",
-    )
+    name, keys, label, short = "raw JSON of block", ("r",), "raw JSON", "raw"
+    run = Act(BlocksController, BlocksController.raw)
 
 
 class _OnText(_OnBlock):
@@ -316,37 +203,24 @@ class OpenTurn(_OnBlock):
 class NextThread(Command):
     """The next thread: the main line of context, then the agents it started."""
 
-    name, run, keys, label, group = (
-        "next thread",
-        Act(NavigationController, lambda it: it.step_thread(1)),
-        ("ctrl+t",),
-        "thread",
-        "threads and following",
-    )
+    name, keys, label, group = "next thread", ("ctrl+t",), "thread", "threads and following"
+    run = Act(NavigationController, lambda it: it.step_thread(1))
     needs = frozenset({THREADS})
 
 
 class PreviousThread(Command):
     """The thread before."""
 
-    name, run, group = (
-        "previous thread",
-        Act(NavigationController, lambda it: it.step_thread(-1)),
-        "threads and following",
-    )
+    name, group = "previous thread", "threads and following"
+    run = Act(NavigationController, lambda it: it.step_thread(-1))
     needs = frozenset({THREADS})
 
 
 class Follow(Command):
     """Follow the recording as it grows, or hold the view. Moving up holds it too; `end` lets it go on."""
 
-    name, run, keys, label, group = (
-        "follow",
-        Act(NavigationController, NavigationController.follow),
-        ("F",),
-        "follow",
-        "threads and following",
-    )
+    name, keys, label, group = "follow", ("F",), "follow", "threads and following"
+    run = Act(NavigationController, NavigationController.follow)
     needs = frozenset({FOLLOWS})
 
 
@@ -372,34 +246,16 @@ FILTERS: tuple[type[Command], ...] = tuple(_filter(category) for category in ran
 class ShowAll(Command):
     """Show all categories again, one line for each block."""
 
-    name, run, keys, label, group = (
-        "show all categories",
-        Act(NavigationController, NavigationController.show_all),
-        ("equals_sign",),
-        "all",
-        "what is shown",
-    )
+    name, keys, label, group = "show all categories", ("equals_sign",), "all", "what is shown"
+    run = Act(NavigationController, NavigationController.show_all)
     needs = frozenset({FILTERED})
-
-
-class SkippedLines(Command):
-    """What of the recording could not be read: every line, and why."""
-
-    name, group = "skipped lines", "what is shown"
-    run = Act(ListsController, ListsController.skipped)
-    needs = frozenset({SKIPPED})
 
 
 class EnterPrompt(Command):
     """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
 
-    name, run, keys, group, first = (
-        "enter the prompt",
-        Act(NavigationController, NavigationController.go),
-        ("i",),
-        "general",
-        True,
-    )
+    name, keys, group, first = "enter the prompt", ("i",), "general", True
+    run = Act(NavigationController, NavigationController.go)
     key_unless = frozenset({ASKING})
 
 
@@ -413,13 +269,8 @@ class LeaveOpen(Command):
 class Home(Command):
     """Back to the list of sessions."""
 
-    name, run, keys, label, group = (
-        "home: list of sessions",
-        Act(ListsController, ListsController.home),
-        ("h", "backspace"),
-        "home",
-        "general",
-    )
+    name, keys, label, group = "home: list of sessions", ("h", "backspace"), "home", "general"
+    run = Act(NavigationController, NavigationController.home)
 
 
 STAGING: tuple[type[Command], ...] = (
@@ -431,7 +282,7 @@ STAGING: tuple[type[Command], ...] = (
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
-    ShowAll, GoToCall, *COMPARING, *LISTS, *MISSED, *MONEY,
+    ShowAll, GoToCall, *COMPARING, *LISTS, Phases, NamePhase, *REPORTS,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     *SEARCH, *NOTING, *TALKING, EnterPrompt, LeaveOpen,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from ctxtui.tui.inspector.panels import ALL_LINES
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
+from ctxtui.tui.messages import GoHome
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
 
@@ -99,6 +100,10 @@ class NavigationController(Controller):
         if follows:
             self.call_edge(1)
         self.state.show()
+
+    def home(self) -> None:
+        """Back to the list of sessions."""
+        self.access.post(GoHome())
 
     # Filters
 

@@ -25,6 +25,7 @@ from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.export import ExportController
 from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
+from ctxtui.tui.inspector.controllers.lists import ListsController
 from ctxtui.tui.inspector.controllers.marking import MarkController
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
@@ -33,7 +34,6 @@ from ctxtui.tui.inspector.controllers.rewriting import RewritingController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.staging import StagingController
 from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
-from ctxtui.tui.inspector.lists import ListsController
 from ctxtui.tui.inspector.loader import Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController

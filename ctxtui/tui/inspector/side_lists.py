@@ -11,6 +11,7 @@ from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.views.inspector import heaviest, threads
+    from ctxtui.views.text.table import Table
 else:
     heaviest = later("ctxtui.views.inspector.heaviest")
     threads = later("ctxtui.views.inspector.threads")
@@ -24,13 +25,14 @@ class HeaviestPane(Pane):
         self.nodes: Sequence[int] = ()
         self.money = False
         self._make: Callable[[int], heaviest.HeaviestRow] | None = None
-        self._most = 0
+        self._table: Table[heaviest.HeaviestRow] | None = None
 
     def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.HeaviestRow]) -> None:
         """Other blocks, heaviest first; `make` gives the row of a node, `most` are the tokens of a full bar. The cursor
         stays on its block where that is still among them."""
         node = self.node
-        self.nodes, self.money, self._most, self._make = nodes, money, most, make
+        self.nodes, self.money, self._make = nodes, money, make
+        self._table = heaviest.table(most, money=money)
         self.cursor = nodes.index(node) if node in nodes else 0
         self.reload()
 
@@ -46,9 +48,9 @@ class HeaviestPane(Pane):
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """A block."""
-        assert self._make is not None
+        assert self._make is not None and self._table is not None
         here = index == self.cursor and self.has_focus
-        return heaviest.draw(self._make(self.nodes[index]), self._most, width, here=here, money=self.money)
+        return self._table.draw(self._make(self.nodes[index]), width, here=here)
 
     def empty(self) -> Spans:
         """While tokens are being counted."""
@@ -66,13 +68,14 @@ class ThreadsPane(Pane):
         super().__init__(title="threads", join="├", id="threads")
         self.rows: Sequence[threads.ThreadRow] = ()
         self.current = ""
+        self._table: Table[threads.ThreadRow] | None = None
 
     def show(self, rows: Sequence[threads.ThreadRow], current: str) -> None:
         """Other threads, or another one shown."""
         if tuple(rows) == tuple(self.rows) and current == self.current:
             return
         moved = current != self.current
-        self.rows, self.current = rows, current
+        self.rows, self.current, self._table = rows, current, threads.pane_table(current)
         if moved:
             self.cursor = next((i for i, row in enumerate(rows) if row.id == current), 0)
         self.reload()
@@ -84,9 +87,9 @@ class ThreadsPane(Pane):
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """A thread."""
-        row = self.rows[index]
+        assert self._table is not None
         here = index == self.cursor and self.has_focus
-        return threads.draw(row, width, shown=row.id == self.current, here=here)
+        return self._table.draw(self.rows[index], width, here=here)
 
     def notes(self) -> Spans:
         """The heads of the figures."""

@@ -14,9 +14,12 @@ from ctxtui.tui.inspector.panels import ALL_LINES, Panels, View
 from ctxtui.tui.messages import Aim
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
+    from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
@@ -180,10 +183,10 @@ class InspectorState:
         self.show(to_end=known is None)
         self.feed.work()
 
-    def to_call(self, thread: str, index: int) -> None:
-        """Show call `index` of a thread."""
+    def to_call(self, thread: str, number: int) -> None:
+        """Show a call by its number in its thread, from 1."""
         self.to_thread(thread)
-        self.go(index)
+        self.go(number - 1)
 
     def to_block(self, node: int | None) -> None:
         """Put the cursor on a block of the context shown."""
@@ -193,6 +196,36 @@ class InspectorState:
     def follow(self, follows: bool) -> None:
         """Follow the recording, or hold the view: the user says so."""
         self.follows, self._followed_by_hand = follows, True
+
+    # What lists ask (`tui.lists.list_screen.ListHost`)
+
+    @property
+    def scene(self) -> Scene | None:
+        """What is shown."""
+        return self.panels.scene
+
+    def preview(self, node: int) -> Preview:
+        """The block of a node of the context shown, in words."""
+        rows = self.panels.transcript.data
+        assert rows is not None
+        return rows.readings.preview(node)
+
+    def price_all(self) -> None:
+        """From now on the calls of every thread are priced."""
+        if self.study is not None:
+            for id_ in list(self.study.session.threads):
+                self.study.thread(id_)
+            self.feed.work()
+
+    def statement(self) -> Statement:
+        """The session's bill; takes its time."""
+        assert self.loaded is not None
+        return self.source.statement(self.loaded)
+
+    def misses(self) -> Misses:
+        """What the cache missed, and why; takes its time."""
+        assert self.loaded is not None
+        return self.source.misses(self.loaded)
 
     # Opening, and growing
 

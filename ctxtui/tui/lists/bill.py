@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
-from textual.screen import ModalScreen
 
 from ctxtui.analysis.money.statement import Statement
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.lists.list_screen import CallAt, Hosted, ListHost, PageScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import bill
 from ctxtui.views.lists.bill import BillLine
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
-
-At = tuple[str, int]
-"""A call: its thread and its number there, from 1."""
 
 
 class BillPane(Pane):
@@ -85,48 +78,40 @@ def lines(what: Statement, room: int) -> list[BillLine]:
     return out
 
 
-class BillScreen(ModalScreen[At | None]):
-    """`make` works the statement out, in a worker thread; the call that was chosen is the result."""
+class BillScreen(Hosted[CallAt], PageScreen[Statement, CallAt]):
+    """The statement, worked out behind the screen; closes with the call that was chosen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,dollar_sign", "dismiss(None)", show=False)]
-    DEFAULT_CSS = "BillScreen { background: $background; } BillScreen Pane { height: 1fr; }"
+    foot = False
+    BINDINGS: ClassVar[list[BindingType]] = [*overlay_bindings(()), Binding("dollar_sign", "dismiss(None)", show=False)]
 
-    class Stated(Message):
-        """The statement, or why there is none."""
+    def __init__(self, host: ListHost) -> None:
+        self.host = host
+        self.pane = BillPane()
+        super().__init__(self.pane)
 
-        def __init__(self, what: Statement | CtxtuiError) -> None:
-            super().__init__()
-            self.what = what
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Once all is read."""
+        return host.loaded is not None and host.complete
 
-    def __init__(self, make: Callable[[], Statement]) -> None:
-        super().__init__()
-        self._make = make
-        self._pane = BillPane()
+    def load(self) -> Statement:
+        """Add up every call."""
+        return self.host.statement()
 
-    def compose(self) -> ComposeResult:
-        """The page fills the screen."""
-        yield self._pane
+    def show(self, what: Statement) -> None:
+        """It is made."""
+        self.pane.show(what)
 
-    def on_mount(self) -> None:
-        """Work it out."""
-        self.run_worker(self._work, thread=True, exclusive=True)
-
-    def _work(self) -> None:
-        try:
-            found: Statement | CtxtuiError = self._make()
-        except CtxtuiError as error:
-            found = error
-        self.post_message(self.Stated(found))
-
-    def on_bill_screen_stated(self, message: Stated) -> None:
-        """Show it."""
-        if isinstance(message.what, CtxtuiError):
-            self._pane.fail(str(message.what))
-        else:
-            self._pane.show(message.what)
+    def fail(self, trouble: str) -> None:
+        """It could not be made."""
+        self.pane.fail(trouble)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """To the call that the line is about."""
-        here = self._pane.lines[message.index] if message.index < len(self._pane.lines) else None
+        here = self.pane.lines[message.index] if message.index < len(self.pane.lines) else None
         if here is not None and here.call is not None:
             self.dismiss(here.call)
+
+    def done(self, result: CallAt) -> None:
+        """Show the call."""
+        self.host.to_call(*result)

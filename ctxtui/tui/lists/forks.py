@@ -2,67 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from textual.message import Message
-
-from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
-from ctxtui.tui.widgets.pane import Pane
-from ctxtui.tui.widgets.table_pane import TablePane
+from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.lists import forks
 from ctxtui.views.lists.forks import ForkRow
-from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
 
 
-class ForksScreen(ListScreen[ForkRow]):
-    """Lists what `make` gives, in a worker; closes with the row that was chosen."""
+class ForksScreen(ListScreen[ForkRow, ForkRow]):
+    """Lists what `make` gives; closes with the row that was chosen."""
 
-    BINDINGS = overlay_bindings(())
+    heading, none = "forks", "Nothing is recorded."
 
-    class Made(Message):
-        """The tree, or why there is none."""
-
-        def __init__(self, what: list[ForkRow] | CtxtuiError) -> None:
-            super().__init__()
-            self.what = what
-
-    def __init__(self, make: Callable[[], list[ForkRow]]) -> None:
+    def __init__(self, make: Callable[[], Sequence[ForkRow]]) -> None:
         self._make = make
+        super().__init__()
 
-        def draw(row: ForkRow, room: int, here: bool) -> Spans:
-            return forks.draw(row, room - 1, here=here)
+    def load(self) -> Sequence[ForkRow]:
+        """Look through the database."""
+        return self._make()
 
-        self.pane: TablePane[ForkRow] = TablePane("forks", draw, "Nothing is recorded.")
-        self.pane.heads = lambda room: forks.heads(room - 1)
-        super().__init__(self.pane)
+    def begins_at(self, rows: Sequence[ForkRow]) -> int:
+        """On the session that is open."""
+        return next((n for n, row in enumerate(rows) if row.here), 0)
 
-    def on_mount(self) -> None:
-        """Look."""
-        self.run_worker(self._work, thread=True, exclusive=True)
+    def table(self, rows: Sequence[ForkRow]) -> Table[ForkRow]:
+        """The tree."""
+        return forks.TABLE
 
-    def _work(self) -> None:
-        try:
-            found: list[ForkRow] | CtxtuiError = self._make()
-        except CtxtuiError as error:
-            found = error
-        self.post_message(self.Made(found))
+    def told(self, rows: Sequence[ForkRow]) -> Spans:
+        """How the first one is made."""
+        words = [Span("none yet: ", "dim"), Span("f", "accent bold"), Span(" talks from a call", "dim")]
+        return words if len(rows) == 1 else ()
 
-    def on_forks_screen_made(self, message: Made) -> None:
-        """Show it; the cursor stands on the session that is open."""
-        if isinstance(message.what, CtxtuiError):
-            self.pane.told = [Span(safe_text.one_line(str(message.what), 300), "warn")]
-            self.pane.show([])
-            return
-        rows = message.what
-        if len(rows) == 1:
-            self.pane.told = [Span("none yet: ", "dim"), Span("f", "accent bold"), Span(" talks from a call", "dim")]
-        self.pane.noted = forks.notes(rows)
-        self.pane.show(rows, cursor=next((n for n, row in enumerate(rows) if row.here), 0))
+    def noted(self, rows: Sequence[ForkRow]) -> Spans:
+        """How many there are."""
+        return forks.notes(rows)
 
-    def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Close with it."""
-        row = self.pane.row
-        if row is not None:
-            self.dismiss(row)
+    def choose(self, row: ForkRow) -> ForkRow:
+        """This one."""
+        return row

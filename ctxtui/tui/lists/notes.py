@@ -1,7 +1,4 @@
-"""The notes and bookmarks of a session in a list.
-
-Commands of the list of notes and bookmarks.
-"""
+"""The notes and bookmarks of a session in a list."""
 
 from __future__ import annotations
 
@@ -10,65 +7,38 @@ from typing import ClassVar
 
 from ctxtui.analysis.content.notes import PlacedNote
 from ctxtui.core.tree import Tree
-from ctxtui.tui.commands import Command
-from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
-from ctxtui.tui.widgets.pane import Pane
+from ctxtui.tui.commands import Act, Command
+from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.lists import notes
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
 
 
 class GoToNote(Command):
     """Go to the block or call that the note is about."""
 
-    name, action, keys, label, group = "go to it", "go", ("enter",), "go to it", "notes and bookmarks"
+    name, keys, label, group = "go to it", ("enter",), "go to it", "notes and bookmarks"
+    run = Act(lambda: NotesScreen, lambda screen: screen.take())
 
 
-NOTE_LIST: tuple[type[Command], ...] = (GoToNote,)
+class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
+    """The notes `found` in the order of the calls; closes with the one that was chosen."""
 
+    commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
+    heading, at_once, inset = "notes and bookmarks", True, 0
+    none = "No notes yet. In the transcript `*` marks a block, `J` jots a note on it."
 
-class NotesPane(Pane):
-    """One row for each, in the order of the calls."""
+    def __init__(self, found: Sequence[PlacedNote], tree: Tree) -> None:
+        self._found, self._tree = found, tree
+        super().__init__()
 
-    def __init__(self, rows: Sequence[PlacedNote], tree: Tree) -> None:
-        super().__init__(title="notes and bookmarks", id="notes")
-        self.rows = rows
-        self._tree = tree
+    def load(self) -> Sequence[PlacedNote]:
+        """They are known."""
+        return self._found
 
-    @property
-    def row_count(self) -> int:
-        """How many there are."""
-        return len(self.rows)
-
-    def render_row(self, index: int, line: int, width: int) -> Spans:
+    def table(self, rows: Sequence[PlacedNote]) -> Table[PlacedNote]:
         """Where it is, what it is about, what was written."""
-        one = self.rows[index]
-        category = self._tree[one.node].category if one.node is not None else None
-        return notes.line(one, category, width, here=index == self.cursor)
+        return notes.table(self._tree)
 
-    def on_mount(self) -> None:
-        """All rows are there from the start."""
-        self.reload()
-
-    def empty(self) -> Spans:
-        """How one comes here."""
-        return [Span("No notes yet. In the transcript `*` marks a block, `J` jots a note on it.", "dim")]
-
-
-class NotesScreen(ListScreen[PlacedNote | None]):
-    """The list; closes with the one that was chosen."""
-
-    commands: ClassVar[tuple[type[Command], ...]] = NOTE_LIST
-    BINDINGS = overlay_bindings(NOTE_LIST)
-
-    def __init__(self, rows: Sequence[PlacedNote], tree: Tree) -> None:
-        self.pane = NotesPane(rows, tree)
-        super().__init__(self.pane)
-
-    def action_go(self) -> None:
-        """Close, and go to the one under the cursor."""
-        if self.pane.rows:
-            self.dismiss(self.pane.rows[self.pane.cursor])
-
-    def on_pane_chosen(self) -> None:
-        """Enter, or a double click."""
-        self.action_go()
+    def choose(self, row: PlacedNote) -> PlacedNote:
+        """This one."""
+        return row

@@ -1,47 +1,51 @@
-"""The policies, with what each would do to the context shown; Enter stages one.
-
-Commands of the list of policies.
-"""
+"""The policies, with what each would do to the context shown; Enter stages one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.message import Message
+from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.editing.policy_proposals import Proposals
-from ctxtui.tui.commands import Command, key_text
-from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
+from ctxtui.tui.commands import Act, Command
+from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.lists import policies
 from ctxtui.views.lists.policies import Proposed
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
 
 
 class StagePolicy(Command):
     """Stage the edits of this policy as one action, under its name; where they stand already, take them back. It never
     changes what you pinned, nor does again what you took back."""
 
-    name, action, keys, label, group = "stage policy", "stage", ("enter",), "stage or take back", "policies"
+    name, keys, label, group = "stage policy", ("enter",), "stage or take back", "policies"
+    run = Act(lambda: PoliciesScreen, lambda screen: screen.take())
 
 
 class SetPolicy(Command):
     """Set the policy under the cursor otherwise: `n=5`, `exclude=Read,Bash`. What it would do is worked out anew; an
     empty line stands for its defaults."""
 
-    name, action, keys, label, group = "settings of policy", "set", ("s",), "settings", "policies"
+    name, keys, label, group = "settings of policy", ("s",), "settings", "policies"
+    run = Act(lambda: PoliciesScreen, lambda screen: screen.type_settings())
 
 
-POLICIES: tuple[type[Command], ...] = (StagePolicy, SetPolicy)
+class PolicyWorked(Message):
+    """Row `index` is worked out."""
+
+    def __init__(self, index: int, row: Proposed) -> None:
+        super().__init__()
+        self.index = index
+        self.row = row
 
 
 class AboutBoard(Board):
@@ -54,24 +58,16 @@ class AboutBoard(Board):
         return policies.details(self.row, width, height) if self.row is not None else ()
 
 
-class PoliciesScreen(ListScreen[Proposed]):
+class PoliciesScreen(ListScreen[Proposed, Proposed]):
     """Lists what `proposals` works out, row by row, in a worker. Closes with the row whose edits are to be staged, or
     taken back where it has no new ones."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = POLICIES
-    BINDINGS = overlay_bindings(POLICIES)
+    commands: ClassVar[tuple[type[Command], ...]] = (StagePolicy, SetPolicy)
+    heading, none = "policies", "There are no policies."
     DEFAULT_CSS = """
     PoliciesScreen #policies { height: 1fr; }
     PoliciesScreen #about { height: 5; }
     """
-
-    class Worked(Message):
-        """Row `index` is worked out."""
-
-        def __init__(self, index: int, row: Proposed) -> None:
-            super().__init__()
-            self.index = index
-            self.row = row
 
     def __init__(self, proposals: Proposals) -> None:
         self._proposals = proposals
@@ -79,43 +75,46 @@ class PoliciesScreen(ListScreen[Proposed]):
         self.about = AboutBoard(title="what it does", id="about")
         self.line = LineEdit(id="settings")
         self.line.can_focus = False
+        super().__init__()
 
-        def draw(row: Proposed, room: int, here: bool) -> Spans:
-            return policies.draw(row, room - 1, here=here)
-
-        self.pane: TablePane[Proposed] = TablePane("policies", draw, "There are no policies.")
-        self.pane.heads = lambda room: policies.heads(room - 1)
-        super().__init__(self.pane)
-
-    def compose(self) -> ComposeResult:
-        """The list, what one does, the keys."""
-        yield self.pane
+    def below(self) -> Iterable[Widget]:
+        """What one does, and the line on which it is set."""
         yield self.about
         yield self.line
-        shown = [Key(each.key_shown(), each.label, each.short) for each in self.commands]
-        yield KeyLine([*shown, Key(key_text("escape"), "close")])
 
-    def on_mount(self) -> None:
-        """Work them out."""
-        self._show(cursor=0)
+    def begin(self) -> None:
+        """Every policy is named at once, and worked out row by row."""
+        self.show(self.load())
         self.run_worker(self._work, thread=True, exclusive=True)
+
+    def load(self) -> Sequence[Proposed]:
+        """What is known of them."""
+        return list(self._rows)
 
     def _work(self) -> None:
         worker = get_current_worker()
         for index, row in enumerate(self._proposals.rows()):
             if worker.is_cancelled:
                 return
-            self.post_message(self.Worked(index, row))
+            self.post_message(PolicyWorked(index, row))
 
-    def on_policies_screen_worked(self, message: Worked) -> None:
+    def table(self, rows: Sequence[Proposed]) -> Table[Proposed]:
+        """What each would do."""
+        return policies.TABLE
+
+    def noted(self, rows: Sequence[Proposed]) -> Spans:
+        """How many are worked out."""
+        return policies.notes(rows)
+
+    def on_policy_worked(self, message: PolicyWorked) -> None:
         """One more is known."""
         if message.row.settings == self._proposals.empty[message.index].settings:
             self._rows[message.index] = message.row
-            self._show()
+            self.show(self.load())
 
-    def _show(self, cursor: int | None = None) -> None:
-        self.pane.noted = policies.notes(self._rows)
-        self.pane.show(self._rows, cursor=cursor)
+    def show(self, what: Sequence[Proposed]) -> None:
+        """The rows, and what is said of the one under the cursor."""
+        super().show(what)
         self._tell()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
@@ -126,7 +125,7 @@ class PoliciesScreen(ListScreen[Proposed]):
         self.about.row = self.pane.row
         self.about.redraw()
 
-    def action_set(self) -> None:
+    def type_settings(self) -> None:
         """Type other settings."""
         row = self.pane.row
         if row is not None and row.settings:
@@ -156,15 +155,9 @@ class PoliciesScreen(ListScreen[Proposed]):
             return
         self._leave([])
         self._rows[index] = self._proposals.empty[index]
-        self._show()
-        self.run_worker(lambda: self.post_message(self.Worked(index, self._proposals.row(index))), thread=True)
+        self.show(self.load())
+        self.run_worker(lambda: self.post_message(PolicyWorked(index, self._proposals.row(index))), thread=True)
 
-    def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Enter stages."""
-        self.action_stage()
-
-    def action_stage(self) -> None:
-        """Close with the row under the cursor, where it has something to stage or to take back."""
-        row = self.pane.row
-        if row is not None and not row.why and (row.edits or row.stands):
-            self.dismiss(row)
+    def choose(self, row: Proposed) -> Proposed | None:
+        """A row that has something to stage or to take back."""
+        return row if not row.why and (row.edits or row.stands) else None

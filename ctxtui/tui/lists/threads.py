@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from ctxtui.analysis.growth.thread_tree import Kin
-from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
-from ctxtui.tui.widgets.pane import Pane
-from ctxtui.tui.widgets.table_pane import TablePane
+from ctxtui.analysis.growth.thread_tree import Kin, family
+from ctxtui.tui.lists.list_screen import HostedList, ListHost
 from ctxtui.views.inspector import threads
 from ctxtui.views.text.span import Span, Spans
-
-_EVERY = 0.4
-"""Seconds between looks at whether more is known."""
+from ctxtui.views.text.table import Table
 
 
-class ThreadsScreen(ListScreen[str | None]):
-    """Lists what `family` gives, until all of it is priced; `current` is the thread shown, the cursor begins on
-    `target`. Closes with the id of the thread that was chosen."""
+class ThreadsScreen(HostedList[Kin, str]):
+    """The threads, until all are priced; the cursor begins on the one that was shown before."""
 
-    BINDINGS = overlay_bindings(())
+    heading, none, at_once, again = "threads", "No thread is recorded.", True, 0.4
 
-    def __init__(self, family: Callable[[], list[Kin]], current: str, target: str) -> None:
-        self._family = family
-        self._target = target
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Once the session is known; from now on its calls are priced."""
+        host.price_all()
+        return host.study is not None
 
-        def draw(row: Kin, room: int, here: bool) -> Spans:
-            return threads.draw_kin(row, room - 1, shown=row.id == current, here=here)
+    def load(self) -> Sequence[Kin]:
+        """As far as they are priced."""
+        study = self.host.study
+        return family(study.session, study.costs) if study is not None else ()
 
-        self.pane: TablePane[Kin] = TablePane("threads", draw, "No thread is recorded.")
-        self.pane.heads = lambda room: threads.heads(room - 1)
-        self.pane.noted = [Span("⏎", "accent bold"), Span(" show", "dim")]
-        super().__init__(self.pane)
-
-    def on_mount(self) -> None:
+    def settled(self, rows: Sequence[Kin]) -> bool:
         """Costs come as they are worked out."""
-        rows = self._family()
-        self.pane.show(rows, cursor=next((i for i, row in enumerate(rows) if row.id == self._target), 0))
-        if not all(row.priced for row in rows):
-            self.set_interval(_EVERY, self._again)
+        return all(row.priced for row in rows)
 
-    def _again(self) -> None:
-        rows = self._family()
-        if rows != self.pane.rows:
-            self.pane.show(rows)
+    def begins_at(self, rows: Sequence[Kin]) -> int:
+        """Where one came from."""
+        return next((i for i, row in enumerate(rows) if row.id == self.host.came_from), 0)
 
-    def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Show the thread."""
-        row = self.pane.row
-        self.dismiss(row.id if row is not None else None)
+    def table(self, rows: Sequence[Kin]) -> Table[Kin]:
+        """The thread shown is marked."""
+        return threads.table(self.host.thread)
+
+    def noted(self, rows: Sequence[Kin]) -> Spans:
+        """What Enter does."""
+        return [Span("⏎", "accent bold"), Span(" show", "dim")]
+
+    def choose(self, row: Kin) -> str:
+        """This thread."""
+        return row.id
+
+    def done(self, result: str) -> None:
+        """Show it."""
+        if result != self.host.thread:
+            self.host.to_thread(result)

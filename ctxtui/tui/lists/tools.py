@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from textual.message import Message
+from collections.abc import Sequence
 
-from ctxtui.tui.lists.list_screen import ListScreen, overlay_bindings
-from ctxtui.tui.widgets.table_pane import TablePane
+from ctxtui.analysis.content.tools import ToolServer, totals
+from ctxtui.tui.lists.list_screen import HostedList, ListHost
 from ctxtui.views.inspector import toolset
-from ctxtui.views.model.scene import Scene
+from ctxtui.views.inspector.toolset import ListRow, Toolset
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
 
 
-class ToolsScreen(ListScreen[None]):
-    """Shows the tools of `scene`; the calls of a long thread are counted in a worker."""
+class ToolsScreen(HostedList[ListRow, None]):
+    """The tools of the scene, with the calls of the thread so far."""
 
-    BINDINGS = overlay_bindings(())
+    heading, none = "tools", "No tools in this context."
 
-    class Counted(Message):
-        """All is known."""
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Once a call is shown."""
+        return host.scene is not None
 
-        def __init__(self, what: toolset.Toolset) -> None:
-            super().__init__()
-            self.what = what
+    def load(self) -> Sequence[ListRow]:
+        """The calls of a long thread take their time."""
+        return toolset.rows(toolset.in_thread(self.scene).servers) if self.scene is not None else ()
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._most = 0
-        self.pane: TablePane[toolset.ListRow] = TablePane("tools", self._draw, "No tools in this context.")
-        self.pane.told = [Span(f"calls up to {scene.number:,}", "dim")]
-        super().__init__(self.pane)
+    def table(self, rows: Sequence[ListRow]) -> Table[ListRow]:
+        """Each server, then its tools."""
+        return toolset.table(rows, self.scene.session.about.source if self.scene is not None else "")
 
-    def _draw(self, row: toolset.ListRow, room: int, here: bool) -> Spans:
-        source = self._scene.session.about.source
-        return toolset.draw(row, self._most, room - 1, source=source, here=here)
+    def told(self, rows: Sequence[ListRow]) -> Spans:
+        """Up to which call."""
+        return [Span(f"calls up to {self.scene.number:,}", "dim")] if self.scene is not None else ()
 
-    def on_mount(self) -> None:
-        """Count."""
-        work = self._scene
-        self.run_worker(lambda: self.post_message(self.Counted(toolset.in_thread(work))), thread=True)
-
-    def on_tools_screen_counted(self, message: Counted) -> None:
-        """Show it."""
-        what = message.what
-        self._most = max((tool.tokens or 0 for server in what.servers for tool in server.tools), default=0)
-        self.pane.noted = toolset.notes(what)
-        self.pane.show(toolset.rows(what.servers), cursor=0)
+    def noted(self, rows: Sequence[ListRow]) -> Spans:
+        """How many were never called."""
+        servers = tuple(row for row in rows if isinstance(row, ToolServer))
+        return toolset.notes(Toolset(servers, *totals(servers)))

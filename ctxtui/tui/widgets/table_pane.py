@@ -1,56 +1,62 @@
-"""A pane of rows that are drawn by a function: the body of most overlays."""
+"""A pane of the rows of a table: the body of most lists."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
 
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
 
-T = TypeVar("T")
-
-Draw = Callable[[T, int, bool], Spans]
-"""Draws a row in so many cells; the flag says that the cursor is there."""
+Row = TypeVar("Row")
 
 
-class TablePane(Pane, Generic[T]):
-    """Shows `rows`, one line each, below `heads` (which scroll with them). `takes` says which rows the cursor may stand
-    on, `none` is the sentence where there are none."""
+class TablePane(Pane, Generic[Row]):
+    """Shows rows, one line each, below the heads of their table (which scroll with them). `none` is the sentence where
+    there are none, `working` what is said as long as they are worked out, `inset` blanks are left at the right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "move(-1)", "previous row", show=False),
         Binding("j", "move(1)", "next row", show=False),
     ]
 
-    def __init__(self, title: str, draw: Draw[T], none: str, *, takes: Callable[[T], bool] | None = None) -> None:
+    def __init__(self, title: str, none: str, *, working: Spans = (), inset: int = 1) -> None:
         super().__init__(title=title, id=title.replace(" ", "-"))
-        self._draw = draw
         self._none = none
-        self._takes = takes
-        self.rows: Sequence[T] | None = None
-        self.heads: Callable[[int], Spans] | None = None
+        self._working = working or [Span("·", "faint")]
+        self._inset = inset
+        self._trouble = ""
+        self._order = ""
+        self.rows: Sequence[Row] | None = None
+        self.table: Table[Row] | None = None
         self.told: Spans = ()
         """What follows the title."""
         self.noted: Spans = ()
         """What stands at the right of the rule."""
 
-    def show(self, rows: Sequence[T], *, cursor: int | None = None) -> None:
-        """Other rows; the cursor stays where it is unless it is told."""
-        self.rows = rows
+    def show(self, rows: Sequence[Row], table: Table[Row], order: str = "", *, cursor: int | None = None) -> None:
+        """Other rows, ordered by the column `order` of their table; the cursor stays where it is unless it is told."""
+        self.rows, self.table, self._order = rows, table, order
         # The heads are the first row of the list.
-        at = None if cursor is None else cursor + (self.heads is not None)
+        at = None if cursor is None else cursor + table.headed
         self.forget()
         self.reload(cursor=at)
 
-    @property
-    def _above(self) -> int:
-        return int(self.heads is not None and bool(self.rows))
+    def fail(self, trouble: str) -> None:
+        """There are no rows, and why."""
+        self._trouble = trouble
+        self.redraw()
 
     @property
-    def row(self) -> T | None:
+    def _above(self) -> int:
+        return int(bool(self.rows) and self.table is not None and self.table.headed)
+
+    @property
+    def row(self) -> Row | None:
         """The row under the cursor."""
         at = self.cursor - self._above
         return self.rows[at] if self.rows and 0 <= at < len(self.rows) else None
@@ -62,20 +68,20 @@ class TablePane(Pane, Generic[T]):
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """A row, or the heads."""
-        assert self.rows is not None
-        if index < self._above and self.heads is not None:
-            return self.heads(width)
-        return self._draw(self.rows[index - self._above], width, index == self.cursor)
+        assert self.rows is not None and self.table is not None
+        if index < self._above:
+            return self.table.heads(width - self._inset, self._order)
+        return self.table.draw(self.rows[index - self._above], width - self._inset, here=index == self.cursor)
 
     def selectable(self, index: int) -> bool:
-        """Heads are passed over, and what the caller says."""
-        if index < self._above:
-            return False
-        return self._takes is None or self.rows is None or self._takes(self.rows[index - self._above])
+        """Heads are passed over."""
+        return index >= self._above
 
     def empty(self) -> Spans:
-        """While it is worked out, and where there is nothing."""
-        return [Span("·", "faint")] if self.rows is None else [Span(self._none, "dim")]
+        """While it is worked out, where there is nothing, and why."""
+        if self._trouble:
+            return [Span(f" ▲ {safe_text.one_line(self._trouble, 400)}", "warn")]
+        return self._working if self.rows is None else [Span(self._none, "dim")]
 
     def after(self) -> Spans:
         """What follows the title."""

@@ -11,14 +11,13 @@ from ctxtui.core.tree import ROOT
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import bars, cells, numbers
-from ctxtui.views.text.grid import fitted
+from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 KEEP: Final = 64
 """How many blocks are kept in order: more than any pane shows."""
-_BAR = 5
 
 
 class Heaviest:
@@ -63,24 +62,25 @@ class HeaviestRow:
     usd: float | None
 
 
-def draw(row: HeaviestRow, most: int, room: int, *, here: bool, money: bool) -> list[Span]:
-    """A row of the pane in `room` cells; `most` are the tokens of the heaviest block."""
-    sign = CATEGORY[row.category]
-    words = [Span(row.says.label + " ", sign.style)] if row.says.label else []
-    words.append(Span(row.says.text, "ink" if row.says.loud else "dim"))
-    right = 10 if money else 1
-    bar = bars.line(row.tokens, most, _BAR)
-    line = [
-        Span("▸" if here else " ", "accent"),
-        sign.span,
-        Span(" "),
-        *fitted(words, room - 3 - 7 - 1 - _BAR - right),
-        Span(cells.right(numbers.tokens(row.tokens), 7), "ink bold" if row.tokens >= 1000 else "ink"),
-        Span(" "),
-        Span(bar.ljust(_BAR), sign.style),
-    ]
-    if not money:
-        return line
+def table(most: int, *, money: bool) -> Table[HeaviestRow]:
+    """The table of the pane; `most` are the tokens of the heaviest block, `money` says that there is a price."""
+
+    def words(row: HeaviestRow, room: int) -> list[Span]:
+        sign = CATEGORY[row.category]
+        label = [Span(row.says.label + " ", sign.style)] if row.says.label else []
+        return [sign.span, Span(" "), *label, Span(row.says.text, "ink" if row.says.loud else "dim")]
+
+    def bar(row: HeaviestRow, room: int) -> Span:
+        return Span(bars.line(row.tokens, most, room), CATEGORY[row.category].style)
+
+    columns: tuple[Column[HeaviestRow], ...] = (
+        Column("", 0, words, "left", least=2),
+        Column("", 7, lambda row, _: Span(numbers.tokens(row.tokens), "ink bold" if row.tokens >= 1000 else "ink")),
+        Column("", 5, bar, "left", gap=1),
+    )
+    return Table((*columns, Column("", 9, _cost)) if money else columns)
+
+
+def _cost(row: HeaviestRow, room: int) -> Span:
     usd = numbers.NONE if row.usd is None else numbers.money(row.usd)
-    style = "faint" if not row.usd or usd == "$0.000" else "ink bold" if row.usd >= 1 else "dim"
-    return [*line, Span(f"{usd:>{right - 1}}", style), Span(" ")]
+    return Span(usd, "faint" if not row.usd or usd == "$0.000" else "ink bold" if row.usd >= 1 else "dim")

@@ -11,6 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Session, Thread
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 if TYPE_CHECKING:
     from ctxtui.pricing.price import Cost
@@ -110,66 +111,6 @@ PANE_HEADS: Final = "now   peak   cost"
 """What stands over the figures of the pane."""
 
 
-def draw(row: ThreadRow, room: int, *, shown: bool, here: bool) -> list[Span]:
-    """A row of the pane; `shown` marks the thread whose calls the screen shows."""
-    lead = Span("●" if shown else "○", "ok" if shown else "dim")
-    if row.depth:
-        branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ")
-        lead = Span("●" if shown else branch[-2], "ok" if shown else "hair")
-        indent = Span(branch[:-2])
-    else:
-        indent = Span("")
-    cost = numbers.money(row.usd) if row.priced else numbers.NONE
-    figures = f"{_tokens(row.tokens):>6}{_tokens(row.peak):>7}{cost:>8} "
-    name = cells.left(row.label, max(1, room - 3 - len(indent.text) - len(figures)))
-    return [
-        Span("▸" if here else " ", "accent"),
-        indent,
-        lead,
-        Span(" "),
-        Span(name, "ink" if shown else "dim"),
-        Span(figures, "ink" if shown else "dim"),
-    ]
-
-
-_COLUMNS = (("calls", 6), ("from call", 11), ("context", 9), ("peak", 8), ("sent in all", 12), ("cost", 10))
-"""Heads and widths of the figures in the list of threads, all of which a wide screen shows."""
-_NARROW = frozenset({"calls", "context", "peak", "cost"})
-_WIDE = 100
-
-
-def heads(room: int) -> list[Span]:
-    """The heads of the list's columns."""
-    shown = _shown(room)
-    taken = sum(wide for _, wide in shown) + 1
-    return [Span(cells.left("     thread", max(4, room - taken)), "dim"), *(Span(f"{n:>{w}}", "dim") for n, w in shown)]
-
-
-def _shown(room: int) -> list[tuple[str, int]]:
-    return [column for column in _COLUMNS if room >= _WIDE or column[0] in _NARROW]
-
-
-def draw_kin(row: Kin, room: int, *, shown: bool, here: bool) -> list[Span]:
-    """A row of the list of threads; `shown` marks the thread that the screen behind shows."""
-    branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
-    lead = [Span("▸" if here else " ", "accent"), Span(branch, "hair"), _dot(shown), Span(" ")]
-    figures = {
-        "calls": f"{row.calls:,}",
-        "from call": f"{row.since:,}" if row.since else numbers.NOT_APPLICABLE if not row.depth else numbers.NOT_YET,
-        "context": _tokens(row.tokens),
-        "peak": _tokens(row.peak),
-        "sent in all": _tokens(row.sent),
-        "cost": numbers.money(row.usd) if row.priced else numbers.NONE,
-    }
-    columns = [Span(f"{figures[name]:>{wide}}", _style(name, row)) for name, wide in _shown(room)]
-    told = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
-    folds = f"  Σ {row.folds}" if row.folds else ""
-    taken = sum(cells.width(span.text) for span in (*lead, *columns)) + 1 + len(folds)
-    name = cells.fit(told, max(4, room - taken))
-    gap = " " * max(0, room - taken - cells.width(name))
-    return [*lead, Span(name, "ink bold" if shown else "ink"), Span(folds, "cat-summary"), Span(gap), *columns]
-
-
 def _dot(shown: bool) -> Span:
     return Span("●", "ok") if shown else Span("○", "dim")
 
@@ -178,7 +119,60 @@ def _tokens(count: int | None) -> str:
     return numbers.NONE if count is None else numbers.tokens(count)
 
 
-def _style(name: str, row: Kin) -> str:
-    if name == "cost":
-        return "ink bold" if (row.usd or 0) >= 1 else "ink" if row.usd is not None else "dim"
-    return "ink" if name == "peak" else "dim"
+def pane_table(current: str) -> Table[ThreadRow]:
+    """The table of the pane; `current` is the thread whose calls the screen shows."""
+
+    def ink(row: ThreadRow) -> str:
+        return "ink" if row.id == current else "dim"
+
+    def name(row: ThreadRow, room: int) -> list[Span]:
+        shown = row.id == current
+        branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
+        dot = Span(branch[-2], "hair") if branch and not shown else _dot(shown)
+        return [Span(branch[:-2]), dot, Span(" "), Span(row.label, ink(row))]
+
+    return Table(
+        (
+            Column("", 0, name, "left", least=3),
+            Column("", 6, lambda row, _: Span(_tokens(row.tokens), ink(row))),
+            Column("", 7, lambda row, _: Span(_tokens(row.peak), ink(row))),
+            Column("", 8, lambda row, _: Span(numbers.money(row.usd) if row.priced else numbers.NONE, ink(row))),
+        )
+    )
+
+
+def table(current: str) -> Table[Kin]:
+    """The table of the list; `current` is the thread that the screen behind shows."""
+
+    def name(row: Kin, room: int) -> list[Span]:
+        shown = row.id == current
+        branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
+        told = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
+        folds = f"  Σ {row.folds}" if row.folds else ""
+        fit = cells.fit(told, max(4, room - len(branch) - 2 - len(folds)))
+        lead = [Span(branch, "hair"), _dot(shown), Span(" ")]
+        return [*lead, Span(fit, "ink bold" if shown else "ink"), Span(folds, "cat-summary")]
+
+    return Table((Column("    thread", 0, name, "left"), *_FIGURES))
+
+
+def _since(row: Kin, room: int) -> Span:
+    none = numbers.NOT_YET if row.depth else numbers.NOT_APPLICABLE
+    return Span(f"{row.since:,}" if row.since else none, "dim")
+
+
+def _cost(row: Kin, room: int) -> Span:
+    style = "ink bold" if (row.usd or 0) >= 1 else "ink" if row.usd is not None else "dim"
+    return Span(numbers.money(row.usd) if row.priced else numbers.NONE, style)
+
+
+_WIDE: Final = 100
+"""Cells of a line from which the list has every column."""
+_FIGURES: Final[tuple[Column[Kin], ...]] = (
+    Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim")),
+    Column("from call", 11, _since, from_width=_WIDE),
+    Column("context", 9, lambda row, _: Span(_tokens(row.tokens), "dim")),
+    Column("peak", 8, lambda row, _: Span(_tokens(row.peak), "ink")),
+    Column("sent in all", 12, lambda row, _: Span(_tokens(row.sent), "dim"), from_width=_WIDE),
+    Column("cost", 10, _cost),
+)

@@ -19,13 +19,12 @@ from ctxtui.analysis.content.tools import (
     used,
 )
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text import bars, numbers, safe_text
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 STATE: Final = {LOADED: "", DEFERRED: "deferred", FOUND: "found", UNKNOWN: "not recorded"}
 """What is said of a definition's state; the normal case is not marked."""
-_CALLS = 12
-_STATE = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +75,36 @@ def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
     if not what.servers:
         yield [Span(" No tools in this context.", "dim")]
     most = max((server.tokens or 0 for server in what.servers), default=0)
+
+    def name(server: ToolServer, room: int) -> Span:
+        return Span(server_label(server.name, what.source), "ink")
+
+    columns: tuple[Column[ToolServer], ...] = (
+        Column("", 1, lambda server, _: Span("ƒ", "cat-tools"), gap=1),
+        Column("", 0, name, "left", gap=1),
+        Column("", 7, _tokens),
+        Column("", 4, lambda server, room: _bar(server.tokens, most, room), "left", gap=1),
+        Column("", 11, _calls),
+    )
+    table = Table(columns, mark=0)
     for server in what.servers:
-        words = Span(cells.left(server_label(server.name, what.source), max(4, room - 3 - 7 - 1 - 4 - _CALLS)), "ink")
-        yield [Span(" ƒ ", "cat-tools"), words, *_figures(server.tokens, most, 4), _calls(server.calls)]
-
-
-def _figures(tokens: int | None, most: int, bar: int) -> list[Span]:
-    shown = numbers.NONE if tokens is None else numbers.tokens(tokens)
-    return [
-        Span(f"{shown:>7} ", "ink bold" if (tokens or 0) >= 1000 else "ink" if tokens is not None else "faint"),
-        Span(bars.line(tokens or 0, most, bar).ljust(bar), "cat-tools"),
-    ]
-
-
-def _calls(calls: int) -> Span:
-    told = f"{calls:,} call{'s' if calls != 1 else ''}"
-    return Span(f"{told:>{_CALLS - 1}} ", "warn" if calls == 0 else "dim")
+        yield table.draw(server, room)
 
 
 ListRow = ToolServer | ToolFigures
+
+
+def _tokens(row: ListRow, room: int) -> Span:
+    shown = numbers.NONE if row.tokens is None else numbers.tokens(row.tokens)
+    return Span(shown, "ink bold" if (row.tokens or 0) >= 1000 else "ink" if row.tokens is not None else "faint")
+
+
+def _bar(tokens: int | None, most: int, room: int) -> Span:
+    return Span(bars.line(tokens or 0, most, room), "cat-tools")
+
+
+def _calls(row: ListRow, room: int) -> Span:
+    return Span(f"{row.calls:,} call{'s' if row.calls != 1 else ''}", "warn" if row.calls == 0 else "dim")
 
 
 def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
@@ -105,20 +115,37 @@ def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
     return found
 
 
-def draw(row: ListRow, most: int, room: int, *, source: str, here: bool) -> list[Span]:
-    """A row of that list in `room` cells; `most` are the tokens of the heaviest tool, `source` is the
-    recording's format."""
-    cursor = Span("▸" if here else " ", "accent")
-    if isinstance(row, ToolServer):
-        told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
-        name = f"{server_label(row.name, source)}  {told}" + (f", {row.unused:,} never called" if row.unused else "")
-        left, state = [cursor, Span("ƒ ", "cat-tools"), Span(name, "cat-tools bold")], ""
-    else:
-        name = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
-        left, state = [cursor, Span("    "), Span(name, "ink" if row.calls else "dim")], STATE[row.state]
-    bar = 8 if room >= 100 else 4
-    tokens, share = row.tokens, 0 if isinstance(row, ToolServer) else most
-    taken = sum(cells.width(span.text) for span in left[:-1])
-    words = Span(cells.left(left[-1].text, max(4, room - taken - 8 - bar - _STATE - 1 - _CALLS)), left[-1].style)
-    figures = _figures(tokens, share, bar)
-    return [*left[:-1], words, *figures, Span(f" {state:<{_STATE}}", "dim"), _calls(row.calls)]
+def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
+    """The table of the list of all tools; `source` is the recording's format."""
+    most = max((row.tokens or 0 for row in rows if isinstance(row, ToolFigures)), default=0)
+
+    def name(row: ListRow, room: int) -> list[Span]:
+        if isinstance(row, ToolServer):
+            told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
+            told += f", {row.unused:,} never called" if row.unused else ""
+            return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {told}", "cat-tools bold")]
+        words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
+        return [Span("    "), Span(words, "ink" if row.calls else "dim")]
+
+    return Table(
+        (
+            Column("", 0, name, "left"),
+            Column("", 7, _tokens),
+            Column(
+                "",
+                4,
+                lambda row, room: _bar(row.tokens, 0 if isinstance(row, ToolServer) else most, room),
+                "left",
+                gap=1,
+                wider=((100, 8),),
+            ),
+            Column(
+                "",
+                13,
+                lambda row, _: Span("" if isinstance(row, ToolServer) else STATE[row.state], "dim"),
+                "left",
+                gap=1,
+            ),
+            Column("", 11, _calls),
+        )
+    )

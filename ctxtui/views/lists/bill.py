@@ -24,7 +24,7 @@ from ctxtui.analysis.money.bill import (
     to_the_cent,
 )
 from ctxtui.analysis.money.savings import Cure
-from ctxtui.analysis.money.spending import CONVERSATION
+from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
 from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.analysis.session_events import duration, thousands
 from ctxtui.core.category import INDEX
@@ -32,6 +32,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 REWRITES_SHOWN: Final = 5
 BLOCKS_SHOWN: Final = 6
@@ -68,18 +69,28 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
     """The parts as rows: tokens, share, bar, money, what it means."""
     bill = what.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
-    bar = min(20, room - 84) if room >= 90 else 0
     amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
-    for name, usd in amounts.items():
-        share = numbers.share(bill.parts[name].usd / whole) if whole else numbers.NOT_APPLICABLE
-        yield [
-            Span(f" {name:<13}", "ink"),
-            Span(f"{numbers.tokens(bill.parts[name].tokens):>8}", "dim"),
-            Span(f"{share:>8} ", "dim"),
-            Span(bars.line(usd, most, bar).ljust(bar), _STYLE.get(name, "dim")),
-            Span(f"{f'${usd:,.{decimals}f}':>10}  ", "ink bold"),
-            Span(cells.fit(_meaning(name, bill), max(1, room - 44 - bar)), "dim"),
-        ]
+    wide = min(20, room - 84) if room >= 90 else 0
+
+    def share(name: str, _: int) -> Span:
+        return Span(numbers.share(bill.parts[name].usd / whole) if whole else numbers.NOT_APPLICABLE, "dim")
+
+    def bar(name: str, room: int) -> Span:
+        return Span(bars.line(amounts[name], most, room), _STYLE.get(name, "dim"))
+
+    table: Table[str] = Table(
+        (
+            Column("", 13, lambda name, _: Span(name, "ink"), "left", gap=1),
+            Column("", 8, lambda name, _: Span(numbers.tokens(bill.parts[name].tokens), "dim")),
+            Column("", 8, share),
+            *([Column("", wide, bar, "left", gap=1)] if wide else []),
+            Column("", 10, lambda name, _: Span(f"${amounts[name]:,.{decimals}f}", "ink bold"), gap=0 if wide else 1),
+            Column("", 0, lambda name, _: Span(_meaning(name, bill), "dim"), "left", gap=2, least=1),
+        ),
+        mark=0,
+    )
+    for name in amounts:
+        yield table.draw(name, room)
     if bill.unpriced:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
         yield [
@@ -116,40 +127,53 @@ def _rewrite(one: Rewrite) -> list[Span]:
 
 def block_lines(what: Statement, room: int) -> list[BillLine]:
     """The dearest blocks."""
-    return [BillLine(_block(one, room)) for one in what.heaviest[:BLOCKS_SHOWN]]
+    return [BillLine(_BLOCKS.draw(one, room)) for one in what.heaviest[:BLOCKS_SHOWN]]
 
 
-def _block(one: Dear, room: int) -> list[Span]:
-    sign = CATEGORY[INDEX[one.category]]
-    label, about = safe_text.one_line(one.label, 40), safe_text.one_line(one.about)
-    space = max(4, room - 34 - (cells.width(label) + 1 if label else 0))
-    return [
-        Span(f" {sign.glyph} ", sign.style),
-        *([Span(label + " ", f"{sign.style} bold")] if label else []),
-        Span(cells.left(about, space), "ink"),
-        Span(f"{numbers.tokens(one.tokens):>8}", "dim"),
-        Span(f"{many(one.calls, 'call'):>12}", "dim"),
-        Span(f"{numbers.money(one.usd):>9}", "ink bold" if one.usd >= 1 else "ink"),
-    ]
+def _about(one: Dear, room: int) -> list[Span]:
+    style, label = CATEGORY[INDEX[one.category]].style, safe_text.one_line(one.label, 40)
+    return [*([Span(label + " ", f"{style} bold")] if label else []), Span(safe_text.one_line(one.about), "ink")]
+
+
+def _money(usd: float | None) -> Span:
+    return Span(numbers.money(usd), "ink bold" if (usd or 0.0) >= 1 else "ink")
+
+
+_BLOCKS: Final[Table[Dear]] = Table(
+    (
+        Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
+        Column("", 0, _about, "left", gap=1),
+        Column("", 8, lambda one, _: Span(numbers.tokens(one.tokens), "dim")),
+        Column("", 12, lambda one, _: Span(many(one.calls, "call"), "dim")),
+        Column("", 9, lambda one, _: _money(one.usd)),
+    ),
+    mark=0,
+    tail=2,
+)
 
 
 def tool_lines(what: Statement, room: int) -> list[BillLine]:
     """The dearest tools: definitions, calls and results as input."""
     rows = [row for row in what.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
     most = max((row.usd or 0.0 for row in rows), default=0.0)
-    bar, whole = (20 if room >= 84 else 0), what.bill.usd or 0.0
-    return [
-        BillLine(
-            [
-                Span(f" {CATEGORY[INDEX['tool_call']].glyph} ", CATEGORY[INDEX["tool_call"]].style),
-                Span(cells.left(safe_text.one_line(row.name), 30), "ink"),
-                Span(f"{numbers.share((row.usd or 0.0) / whole) if whole else '':>8} ", "dim"),
-                Span(bars.line(row.usd or 0.0, most, bar).ljust(bar), "cat-call"),
-                Span(f"{numbers.money(row.usd):>10}", "ink bold" if (row.usd or 0.0) >= 1 else "ink"),
-            ]
-        )
-        for row in rows
-    ]
+    whole, sign = what.bill.usd or 0.0, CATEGORY[INDEX["tool_call"]]
+
+    def share(row: SpendingRow, _: int) -> list[Span]:
+        return [Span(numbers.share((row.usd or 0.0) / whole) if whole else "", "dim"), Span(" ")]
+
+    table: Table[SpendingRow] = Table(
+        (
+            Column("", 1, lambda row, _: sign.span, gap=1),
+            Column("", 30, lambda row, _: Span(safe_text.one_line(row.name), "ink"), "left", gap=1),
+            Column("", 9, share),
+            Column(
+                "", 20, lambda row, room: Span(bars.line(row.usd or 0.0, most, room), "cat-call"), "left", from_width=84
+            ),
+            Column("", 10, lambda row, _: _money(row.usd)),
+        ),
+        mark=0,
+    )
+    return [BillLine(table.draw(row, room)) for row in rows]
 
 
 def cure_lines(what: Statement) -> list[BillLine]:
@@ -166,17 +190,28 @@ def time_lines(what: Statement) -> list[BillLine]:
     rows = what.times
     if not rows:
         return []
-    first = any(row.first_token is not None for row in rows)
-    lead = f" {'context':<14}{'calls':>7}" + (f"{'first token':>13}" if first else "") + f"{'took':>10}{'answer':>10}"
-    return [BillLine([Span(lead, "faint")]), *(BillLine([Span(_time(row, first), "ink")]) for row in rows)]
+    columns = [one for one in _TIMES if one.name != _FIRST or any(row.first_token is not None for row in rows)]
+    table = Table(tuple(columns), mark=0, tail=0, style="faint")
+    return [BillLine(table.heads(0)), *(BillLine(table.draw(row, 0)) for row in rows)]
 
 
-def _time(row: Latency, first: bool) -> str:
+def _size(row: Latency, room: int) -> Span:
     low = thousands(row.low)
-    size = f"{low}–{thousands(row.high)}" if row.high else f"{low} and up"
-    took = f"{row.took:.1f} s" if row.took is not None else numbers.NOT_YET
-    token = f"{f'{row.first_token:.1f} s' if row.first_token is not None else numbers.NOT_YET:>13}" if first else ""
-    return f" {size:<14}{row.calls:>7,}{token}{took:>10}{numbers.typical(row.output):>10}"
+    return Span(f"{low}–{thousands(row.high)}" if row.high else f"{low} and up")
+
+
+def _seconds(seconds: float | None) -> Span:
+    return Span(f"{seconds:.1f} s" if seconds is not None else numbers.NOT_YET)
+
+
+_FIRST: Final = "first token"
+_TIMES: Final[tuple[Column[Latency], ...]] = (
+    Column("context", 14, _size, "left", gap=1),
+    Column("calls", 7, lambda row, _: Span(f"{row.calls:,}")),
+    Column(_FIRST, 13, lambda row, _: _seconds(row.first_token)),
+    Column("took", 10, lambda row, _: _seconds(row.took)),
+    Column("answer", 10, lambda row, _: Span(numbers.typical(row.output))),
+)
 
 
 def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[BillLine]]]:

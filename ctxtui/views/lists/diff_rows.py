@@ -11,9 +11,9 @@ from ctxtui.core.block_content import read_value
 from ctxtui.core.category import INDEX
 from ctxtui.views.model.preview import Preview, preview
 from ctxtui.views.text import cells, numbers
-from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Column, Table
 
 SIGN: Final = {
     CHANGED: Span("≠", "cat-tools bold"),
@@ -75,14 +75,15 @@ def row(found: Diff, change: Change, room: int, *, here: bool = False) -> list[S
 
 
 def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> list[Span]:
-    here, says = side.tree[node], said(side, node)
-    sign = CATEGORY[here.category]
-    words = [Span(says.label + " ", sign.style + (" bold" if says.loud else ""))] if says.label else []
-    words.append(Span(says.text, says.voice))
+    def words(node: int, room: int) -> list[Span]:
+        here, says = side.tree[node], said(side, node)
+        sign = CATEGORY[here.category]
+        label = [Span(says.label + " ", sign.style + (" bold" if says.loud else ""))] if says.label else []
+        return [*lead, Span(" "), sign.span, Span(" "), *label, Span(says.text, says.voice)]
+
     taken = max(16, cells.width(right.text) + 1)
-    left = [*lead, Span(" "), sign.span, Span(" ")]
-    text = fitted(words, max(4, room - width(left) - taken))
-    return [*left, *text, Span(cells.right(right.text, taken), right.style)]
+    table = Table((Column("", 0, words, "left", least=9), Column("", taken, lambda node, _: right)), mark=0, tail=0)
+    return table.draw(node, room)
 
 
 def said(side: DiffSide, node: int) -> Preview:

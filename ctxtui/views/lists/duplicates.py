@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,9 +10,9 @@ from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, 
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text
-from ctxtui.views.text.grid import fitted
-from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, width
+from ctxtui.views.text.signs import CATEGORY, REPEAT
+from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 WORD: Final = {
     IDENTICAL: "identical",
@@ -22,17 +22,6 @@ WORD: Final = {
     WORKSPACE: "still in the file",
 }
 """Why a block could go, in two or three words."""
-MARK: Final = {
-    IDENTICAL: Span("=", "warn"),
-    NEAR: Span("≈", "warn"),
-    REREAD: Span("↓", "warn"),
-    EDITED: Span("↓", "warn"),
-    WORKSPACE: Span("@", "cat-memory"),
-}
-"""The mark in a row."""
-_WHY: Final = 18
-_WHERE: Final = 18
-_WIDE: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +60,25 @@ def where(row: Repeated) -> str:
     return f"turn {row.other_turn}, block {row.other_place}" if row.other_turn else f"block {row.other_place}"
 
 
-def draw(row: Repeated, says: Preview, room: int, *, here: bool) -> list[Span]:
-    """A row of the list in `room` cells; `says` is the block in words."""
-    sign = CATEGORY[row.category]
-    words = [Span(says.label + " ", sign.style)] if says.label else []
-    words.append(Span(says.text, "ink" if says.loud else "dim"))
-    why = WORD[row.repeat.kind]
-    if row.repeat.kind == NEAR:
-        why = f"{100 * row.repeat.share:.0f} % the same"
-    right = [Span(cells.left(why, _WHY), "warn")]
-    if room >= _WIDE:
-        right.append(Span(cells.left(where(row), _WHERE) + " ", "dim"))
-    figure = Span(f"{numbers.tokens(row.tokens):>7} ", "ink bold" if row.tokens >= 1000 else "ink")
-    lead = [Span("▸" if here else " ", "accent"), MARK[row.repeat.kind], Span(" "), sign.span, Span(" ")]
-    return [*lead, *fitted(words, max(4, room - width(lead) - width(right) - 9)), Span(" "), *right, figure]
+def table(say: Callable[[int], Preview]) -> Table[Repeated]:
+    """The table; `say` gives a node's block in words."""
+
+    def words(row: Repeated, room: int) -> list[Span]:
+        sign, says = CATEGORY[row.category], say(row.repeat.node)
+        label = [Span(says.label + " ", sign.style)] if says.label else []
+        lead = [REPEAT[row.repeat.kind].span, Span(" "), sign.span, Span(" ")]
+        return [*lead, *label, Span(says.text, "ink" if says.loud else "dim")]
+
+    return Table((Column("", 0, words, "left", least=8), *_FIGURES))
 
 
-def told(repeat: Repeat, turn: int) -> str:
-    """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
-    at = f" (turn {turn})" if turn else ""
-    path = safe_text.one_line(repeat.path, 200)
-    return {
-        IDENTICAL: f"stands before it letter for letter{at}: this copy could go",
-        NEAR: f"{100 * repeat.share:.0f} % of it stands elsewhere too{at}",
-        REREAD: f"{path} was read again later{at}: this reading could go",
-        EDITED: f"{path} was changed after this reading{at}: it is outdated",
-        WORKSPACE: f"{path} still holds this: it can be read again",
-    }[repeat.kind]
+def _why(row: Repeated, room: int) -> Span:
+    near = row.repeat.kind == NEAR
+    return Span(f"{100 * row.repeat.share:.0f} % the same" if near else WORD[row.repeat.kind], "warn")
+
+
+_FIGURES: Final[tuple[Column[Repeated], ...]] = (
+    Column("", 18, _why, "left", gap=1),
+    Column("", 19, lambda row, room: Span(cells.fit(where(row), room - 1), "dim"), "left", from_width=90),
+    Column("", 7, lambda row, _: Span(numbers.tokens(row.tokens), "ink bold" if row.tokens >= 1000 else "ink")),
+)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.views.text import cells, numbers, safe_text
-from ctxtui.views.text.grid import fitted
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
-
-_FROM: Final = 15
-_CALLS: Final = 13
-_WHEN: Final = 6
+from ctxtui.views.text.table import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +29,30 @@ class ForkRow:
     call: int = 0
 
 
-def heads(room: int) -> list[Span]:
-    """The heads of the columns."""
-    name = max(8, room - _FROM - _CALLS - _WHEN - 1)
-    right = [cells.right("goes on from", _FROM), cells.right("calls", _CALLS), cells.right("age", _WHEN)]
-    return [Span(cells.left("  session or branch", name) + "".join(right), "dim")]
-
-
-def draw(row: ForkRow, room: int, *, here: bool) -> list[Span]:
-    """A row of the tree in `room` cells; `here`: the cursor stands on it."""
-    name = max(8, room - _FROM - _CALLS - _WHEN - 1)
+def _name(row: ForkRow, room: int) -> list[Span]:
     branch = "  " * max(0, row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
     mark = Span("● ", "ok") if row.here else Span("○ " if row.target else "⑂ ", "dim")
     style = "ink bold" if row.here else "ink" if row.target or row.call else "dim"
-    lead = [Span("▸ " if here else "  ", "accent"), Span(branch, "faint"), mark]
-    after = f"call {row.after:,}" if row.after else ""
-    return [
-        *fitted([*lead, Span(safe_text.one_line(row.words, 400) or numbers.NONE, style)], name),
-        Span(cells.right(after, _FROM), "accent" if row.after else "faint"),
-        Span(cells.right(row.calls, _CALLS), "dim"),
-        Span(cells.right("" if row.age is None else numbers.ago(row.age), _WHEN), "faint"),
-        Span(" "),
-    ]
+    return [Span(branch, "faint"), mark, Span(safe_text.one_line(row.words, 400) or numbers.NONE, style)]
 
 
-def notes(rows: list[ForkRow]) -> list[Span]:
+def _from(row: ForkRow, room: int) -> Span:
+    return Span(f"call {row.after:,}" if row.after else "", "accent" if row.after else "faint")
+
+
+TABLE: Final[Table[ForkRow]] = Table(
+    (
+        Column("session or branch", 0, _name, "left", least=6),
+        Column("goes on from", 15, _from),
+        Column("calls", 13, lambda row, _: Span(row.calls, "dim")),
+        Column("age", 6, lambda row, _: Span("" if row.age is None else numbers.ago(row.age), "faint")),
+    ),
+    mark=2,
+)
+"""The tree; its rows stand in their order."""
+
+
+def notes(rows: Sequence[ForkRow]) -> list[Span]:
     """How many there are, for the rule."""
     forks = sum(bool(row.depth) for row in rows)
     return [Span(f"{forks:,} fork{'' if forks == 1 else 's'}", "dim")] if forks else []

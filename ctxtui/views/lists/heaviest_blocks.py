@@ -14,10 +14,10 @@ from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import cells, numbers
-from ctxtui.views.text.grid import fitted
+from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, width
+from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.ledger import CostLedger
@@ -26,15 +26,8 @@ if TYPE_CHECKING:
 KEEP: Final = 500
 """Blocks that the list shows: nobody reads further."""
 _WIDE: Final = 100
-_COLUMNS: Final = (("tokens", 8), ("calls", 7), ("carry", 9), ("since", 7), ("cost", 9), ("cacheable", 11))
-_NARROW: Final = frozenset({"tokens", "calls", "carry", "cacheable"})
+"""Cells of a line from which it has every column."""
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
-ORDERS: Final[dict[str, Callable[[HeavyBlock], float]]] = {
-    "tokens": lambda row: row.weight.tokens,
-    "carry": lambda row: row.weight.carry,
-    "cost": lambda row: row.usd or 0.0,
-}
-"""What the list can be ordered by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,63 +39,50 @@ class HeavyBlock:
     usd: float | None
 
 
-def ordered(rows: Sequence[HeavyBlock], order: str) -> list[HeavyBlock]:
-    """The first `KEEP` of `rows` by `order`, the largest first."""
-    return sorted(rows, key=lambda row: -ORDERS[order](row))[:KEEP]
-
-
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
     """What all blocks carried, for the rule."""
     carried = sum(row.weight.carry for row in rows)
     return [Span(numbers.tokens(carried), "ink"), Span(" carried in all", "dim")]
 
 
-def heads(room: int, order: str) -> list[Span]:
-    """The heads of the columns; that of the order is marked."""
-    shown = _shown(room)
-    taken = sum(wide for _, wide in shown) + 1
-    names = [Span(f"{n + ' ↓' if n == order else n:>{w}}", "ink" if n == order else "dim") for n, w in shown]
-    return [Span(cells.left("   block", max(4, room - taken)), "dim"), *names]
+def table(say: Callable[[int], Preview]) -> Table[HeavyBlock]:
+    """The table; `say` gives a node's block in words."""
+
+    def words(row: HeavyBlock, room: int) -> list[Span]:
+        sign, says = CATEGORY[row.category], say(row.weight.node)
+        label = [Span(says.label + " ", sign.style)] if says.label else []
+        return [sign.span, Span(" "), *label, Span(says.text, "ink" if says.loud else "dim")]
+
+    return Table((Column("  block", 0, words, "left", least=6), *_FIGURES))
 
 
-def _shown(room: int) -> list[tuple[str, int]]:
-    return [column for column in _COLUMNS if room >= _WIDE or column[0] in _NARROW]
+def _tokens(count: int, bold: int) -> Span:
+    return Span(numbers.tokens(count), "ink bold" if count >= bold else "ink")
 
 
-def draw(row: HeavyBlock, says: Preview, room: int, *, here: bool) -> list[Span]:
-    """A row of the list in `room` cells; `says` is the block in words."""
-    sign, weight = CATEGORY[row.category], row.weight
-    words = [Span(says.label + " ", sign.style)] if says.label else []
-    words.append(Span(says.text, "ink" if says.loud else "dim"))
-    figures = {
-        "tokens": numbers.tokens(weight.tokens),
-        "calls": f"{weight.calls:,}",
-        "carry": numbers.tokens(weight.carry),
-        "since": f"{weight.since:,}" if weight.since else numbers.NONE,
-        "cost": numbers.NONE if row.usd is None else numbers.money(row.usd),
-        "cacheable": weight.stability or numbers.NOT_YET,
-    }
-    bold = {"tokens": weight.tokens >= 1000, "carry": weight.carry >= 100_000}
-    columns = [
-        Span(f"{figures[name]:>{wide}}", _STABLE[weight.stability] if name == "cacheable" else _voice(bold.get(name)))
-        for name, wide in _shown(room)
-    ]
-    lead = [Span("▸" if here else " ", "accent"), sign.span, Span(" ")]
-    return [*lead, *fitted(words, max(4, room - width(lead) - width(columns) - 1)), *columns, Span(" ")]
-
-
-def _voice(bold: bool | None) -> str:
-    return "dim" if bold is None else "ink bold" if bold else "ink"
-
-
-def cacheable(weight: Weight) -> str:
-    """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
-    if not weight.stability:
-        return "cacheable: not known yet"
-    return (
-        f"cacheable: {weight.stability}, unchanged with all before it in {weight.held:,} of {weight.further:,} "
-        "further calls"
-    )
+_FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
+    Column("tokens", 8, lambda row, _: _tokens(row.weight.tokens, 1000), sort=lambda row: row.weight.tokens),
+    Column("calls", 7, lambda row, _: Span(f"{row.weight.calls:,}", "dim")),
+    Column("carry", 9, lambda row, _: _tokens(row.weight.carry, 100_000), sort=lambda row: row.weight.carry),
+    Column(
+        "since",
+        7,
+        lambda row, _: Span(f"{row.weight.since:,}" if row.weight.since else numbers.NONE, "dim"),
+        from_width=_WIDE,
+    ),
+    Column(
+        "cost",
+        9,
+        lambda row, _: Span(numbers.NONE if row.usd is None else numbers.money(row.usd), "dim"),
+        from_width=_WIDE,
+        sort=lambda row: row.usd or 0.0,
+    ),
+    Column(
+        "cacheable",
+        11,
+        lambda row, _: Span(row.weight.stability or numbers.NOT_YET, _STABLE[row.weight.stability]),
+    ),
+)
 
 
 def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None) -> list[HeavyBlock]:

@@ -25,6 +25,7 @@ from ctxtui.views.blocks import word_diff as words
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK, category
 from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.table import Column, Table
 
 NARROW: int = 100
 _LANE: int = 8
@@ -97,35 +98,56 @@ def foreseen(what: Misses) -> list[Span]:
     ]
 
 
-def columns(room: int) -> Spans:
-    """The names of the columns."""
-    if room < NARROW:
-        return [Span(f"  {'call':<7}{'cause':<21}{'again':>8}{'lost':>10}", "faint")]
-    text = f"  {'call':<6}{'time':<10}{'cause':<20}what changed"
-    right = f"{'written again':>15}{'lost':>18}  {'foreseen':<10}"
-    return [Span(text, "faint"), Span(" " * max(1, room - len(text) - len(right))), Span(right, "faint")]
+def table(found: Sequence[Missed]) -> Table[Missed]:
+    """The table of `found`, the dearest of which is the first; it names threads where there are several."""
+    most = (found[0].usd or 0.0) if found else 0.0
+    several = len({one.thread for one in found}) > 1
+
+    def bar(one: Missed, room: int) -> Span:
+        return Span(bars.line(one.usd or 0.0, most, room) if most else "", "write")
+
+    def what(one: Missed, room: int) -> list[Span]:
+        where = f"{safe_text.one_line(one.thread, 16)}  " if several and one.thread != "main" else ""
+        return [Span(where, "faint"), *_cut(what_of(one), max(0, room - 1 - cells.width(where)))]
+
+    return Table(
+        (
+            Column("call", 6, lambda one, _: Span(f"#{one.number}", "ink bold"), "left"),
+            Column("time", 10, lambda one, _: Span(clock(one.at), "dim"), "left", from_width=NARROW),
+            Column("cause", 20, _cause, "left", gap=1, below=NARROW),
+            Column("cause", 20, _cause, "left", from_width=NARROW),
+            Column("what changed", 0, what, "left", from_width=NARROW),
+            Column("again", 8, _again, below=NARROW),
+            Column("written again", 8, _again, from_width=NARROW),
+            Column("", 8, bar, "left", gap=2, from_width=NARROW),
+            Column("lost", 10, lambda one, _: Span(numbers.money(one.usd), "ink" + _bold(one))),
+            Column("", 0, _rest, "left", gap=1, below=NARROW, least=0),
+            Column("foreseen", 8, _foreseen, "left", gap=3, from_width=NARROW),
+        ),
+        mark=2,
+        tail=0,
+        style="faint",
+    )
 
 
-def row(one: Missed, most: float, room: int, *, here: bool, thread: bool) -> Spans:
-    """One miss in `room` cells; `most` is the dearest one's money, `thread` says that there are several threads."""
-    lead = [Span("▸ " if here else "  ", "accent"), Span(cells.left(f"#{one.number}", 6), "ink bold")]
-    bold = " bold" if (one.usd or 0.0) >= 1 else ""
-    cause = [sign_of(one), Span(" " + cells.left(cause_of(one), 18), "ink")]
-    again = Span(cells.right(numbers.tokens(one.tokens), 8), "ink" + bold)
-    lost = Span(cells.right(numbers.money(one.usd), 10), "ink" + bold)
-    if room < NARROW:
-        line = [*lead, Span(" "), *cause, again, lost]
-        rest = room - width(line) - 1
-        return [*line, Span(" "), *_cut(what_of(one), rest)] if rest > 8 else line
-    bar = bars.line(one.usd or 0.0, most, 8) if most else ""
-    yes = [Span("✓ ", "ok"), Span("yes", "dim")] if one.foreseen else [Span("– ", "faint"), Span("no", "faint")]
-    right = [again, Span("  "), Span(bar.ljust(8), "write"), lost, Span("   "), *yes]
-    right.append(Span(" " * (2 if one.foreseen else 3)))
-    where = f"{safe_text.one_line(one.thread, 16)}  " if thread and one.thread != "main" else ""
-    left = [*lead, Span(cells.left(clock(one.at), 10), "dim"), *cause, Span(where, "faint")]
-    middle = _cut(what_of(one), max(0, room - width(left) - width(right) - 2))
-    gap = room - width(left) - width(middle) - width(right) - 1
-    return [*left, *middle, Span(" " * max(1, gap)), *right]
+def _bold(one: Missed) -> str:
+    return " bold" if (one.usd or 0.0) >= 1 else ""
+
+
+def _cause(one: Missed, room: int) -> list[Span]:
+    return [sign_of(one), Span(f" {cause_of(one)}", "ink")]
+
+
+def _again(one: Missed, room: int) -> Span:
+    return Span(numbers.tokens(one.tokens), "ink" + _bold(one))
+
+
+def _rest(one: Missed, room: int) -> Spans:
+    return _cut(what_of(one), room) if room > 8 else ()
+
+
+def _foreseen(one: Missed, room: int) -> Spans:
+    return [Span("✓ ", "ok"), Span("yes", "dim")] if one.foreseen else [Span("– ", "faint"), Span("no", "faint")]
 
 
 def _cut(spans: Sequence[Span], room: int) -> list[Span]:

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from ctxtui.analysis.content.notes import PlacedNote
-from ctxtui.core.note import Note
-from ctxtui.views.text import cells, safe_text
-from ctxtui.views.text.signs import CATEGORY, MARK
-from ctxtui.views.text.span import Span, Spans, cropped
-
-_WHERE = 16
-
-
-def sign(note: Note) -> Span:
-    """The mark of what a note is about: a bookmark's star before a note's pen."""
-    return MARK["bookmark" if note.bookmark else "note"].span
+from ctxtui.core.tree import Tree
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import CATEGORY, of_note
+from ctxtui.views.text.span import Span, cropped
+from ctxtui.views.text.table import Column, Table
 
 
 def where(one: PlacedNote) -> str:
@@ -22,17 +16,25 @@ def where(one: PlacedNote) -> str:
     return f"{words} {safe_text.one_line(one.thread)}" if one.found and one.thread != "main" else words
 
 
-def line(one: PlacedNote, category: int | None, width: int, *, here: bool) -> Spans:
-    """A row in `width` cells; `category` is the block's, None for a call."""
-    note, place = one.note, where(one)
-    glyph = CATEGORY[category].span if category is not None else Span(" ")
-    spans = [
-        Span("▸ " if here else "  ", "accent"),
-        sign(note),
-        Span(" " + cells.left(cells.fit(place, _WHERE), _WHERE) + " ", "ink" if one.found else "faint"),
-        glyph,
-        Span(" "),
-    ]
-    if note.text:
-        spans += [Span(safe_text.one_line(note.text), "ink bold"), Span("  ")]
-    return cropped([*spans, Span(safe_text.one_line(note.about), "dim")], width)
+def table(tree: Tree) -> Table[PlacedNote]:
+    """The table of the notes on blocks of `tree`, and on calls."""
+
+    def glyph(one: PlacedNote, room: int) -> Span:
+        return CATEGORY[tree[one.node].category].span if one.node is not None else Span(" ")
+
+    return Table(
+        (
+            Column("", 1, lambda one, _: of_note(one.note)),
+            Column("", 16, lambda one, _: Span(where(one), "ink" if one.found else "faint"), "left", gap=1),
+            Column("", 1, glyph, gap=1),
+            Column("", 0, _words, "left", gap=1, least=0),
+        ),
+        mark=2,
+        tail=0,
+    )
+
+
+def _words(one: PlacedNote, room: int) -> list[Span]:
+    note = one.note
+    text = [Span(safe_text.one_line(note.text), "ink bold"), Span("  ")] if note.text else []
+    return cropped([*text, Span(safe_text.one_line(note.about), "dim")], room)

@@ -6,50 +6,41 @@ from collections.abc import Sequence
 from typing import Final
 
 from ctxtui.analysis.growth.phases import Phase, typical
-from ctxtui.views.text import bars, cells, numbers, safe_text
-from ctxtui.views.text.span import Span, width
+from ctxtui.views.text import bars, numbers, safe_text
+from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
-_COLUMNS: Final = (
-    ("calls", 11), ("growth", 9), ("per call", 9), ("end", 8), ("peak", 8), ("sent", 9), ("answered", 9), ("cost", 9),
-)  # fmt: skip
-_NARROW: Final = frozenset({"calls", "growth", "peak", "sent", "cost"})
 _WIDE: Final = 110
-_BAR: Final = 8
+"""Cells of a line from which it has every column."""
 
 
-def heads(room: int) -> list[Span]:
-    """The heads of the columns."""
-    shown = _shown(room)
-    taken = sum(wide for _, wide in shown) + _BAR + 2
-    return [Span(cells.left("   phase", max(4, room - taken)), "dim"), *(Span(f"{n:>{w}}", "dim") for n, w in shown)]
+def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
+    """The table of `rows`; the phase of call `number` (from 1), which the screen behind shows, is marked."""
+    most = max((row.growth for row in rows), default=0)
+
+    def name(row: Phase, room: int) -> list[Span]:
+        mark = Span("● ", "ok") if row.first <= number <= row.last else Span("○ ", "dim")
+        style = "accent bold" if row.own else "ink" if row.name else "dim"
+        return [mark, Span(safe_text.one_line(row.name, 200) or "before the first", style)]
+
+    def bar(row: Phase, room: int) -> Span:
+        return Span(bars.line(max(0, row.growth), most, room), "accent" if row.own else "write")
+
+    return Table((Column("  phase", 0, name, "left", least=6), *_FIGURES, Column("", 8, bar, "left", gap=1)))
 
 
-def _shown(room: int) -> list[tuple[str, int]]:
-    return [column for column in _COLUMNS if room >= _WIDE or column[0] in _NARROW]
-
-
-def draw(row: Phase, most: int, room: int, *, here: bool, shown: bool) -> list[Span]:
-    """A row in `room` cells; `most` is the largest growth, `shown` marks the phase of the call that the screen behind
-    shows."""
-    figures = {
-        "calls": f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}",
-        "growth": numbers.signed(row.growth),
-        "per call": numbers.signed(round(row.growth / row.calls)),
-        "end": numbers.tokens(row.end),
-        "peak": numbers.tokens(row.peak),
-        "sent": numbers.tokens(row.sent),
-        "answered": numbers.tokens(row.answered),
-        "cost": numbers.money(row.usd) if row.priced else numbers.NONE,
-    }
-    columns = [Span(f"{figures[name]:>{wide}}", "ink" if name in ("growth", "cost") else "dim")
-               for name, wide in _shown(room)]  # fmt: skip
-    bar = Span(" " + bars.line(max(0, row.growth), most, _BAR).ljust(_BAR) + " ", "accent" if row.own else "write")
-    name = safe_text.one_line(row.name, 200) or "before the first"
-    mark = Span("● " if shown else "○ ", "ok" if shown else "dim")
-    lead = [Span("▸" if here else " ", "accent"), mark]
-    style = "accent bold" if row.own else "ink" if row.name else "dim"
-    room_left = max(4, room - width(lead) - width(columns) - width([bar]))
-    return [*lead, Span(cells.left(name, room_left), style), *columns, bar]
+_FIGURES: Final[tuple[Column[Phase], ...]] = (
+    Column(
+        "calls", 11, lambda row, _: Span(f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}", "dim")
+    ),
+    Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth), "ink")),
+    Column("per call", 9, lambda row, _: Span(numbers.signed(round(row.growth / row.calls)), "dim"), from_width=_WIDE),
+    Column("end", 8, lambda row, _: Span(numbers.tokens(row.end), "dim"), from_width=_WIDE),
+    Column("peak", 8, lambda row, _: Span(numbers.tokens(row.peak), "dim")),
+    Column("sent", 9, lambda row, _: Span(numbers.tokens(row.sent), "dim")),
+    Column("answered", 9, lambda row, _: Span(numbers.tokens(row.answered), "dim"), from_width=_WIDE),
+    Column("cost", 9, lambda row, _: Span(numbers.money(row.usd) if row.priced else numbers.NONE, "ink")),
+)
 
 
 def summary(rows: Sequence[Phase]) -> list[Span]:

@@ -10,17 +10,13 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.staged_pane import paid, payback
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ctxtui.core.edit import Edit
-
-_NAME: Final = 21
-_WIDE: Final = 100
-_HEADS: Final = (("edits", 7), ("frees", 9), ("context", 9), ("once", 10), ("per call", 10), ("pays back", 11))
-_NARROW: Final = (("edits", 6), ("frees", 8), ("once", 9), ("a call", 9), ("pays", 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,58 +54,68 @@ def spelled(row: Proposed) -> str:
     return " ".join(shlex.quote(f"{one.name}={one.value}") for one in row.settings)
 
 
-def heads(room: int) -> list[Span]:
-    """The heads of the columns."""
-    wide = room >= _WIDE
-    names = [Span(cells.right(name, width), "dim") for name, width in (_HEADS if wide else _NARROW)]
-    return [Span(cells.left("  policy", 2 + _NAME), "dim"), *names, Span("  at best" if wide else "", "dim")]
-
-
-def draw(row: Proposed, room: int, *, here: bool) -> list[Span]:
-    """A row of the list in `room` cells."""
+def _name(row: Proposed, room: int) -> Span:
     idle = row.freed is None or row.why or not (row.edits or row.stands)
-    name = safe_text.one_line(row.name, 60)
-    lead = [
-        Span("▸ " if here else "  ", "accent"),
-        Span(cells.left(cells.fit(name, _NAME - 1), _NAME), "dim" if idle else "ink bold"),
-    ]
+    return Span(cells.fit(safe_text.one_line(row.name, 60), room - 1), "dim" if idle else "ink bold")
+
+
+def _instead(row: Proposed) -> Spans:
+    """What stands in place of the figures where there are none."""
     if row.why:
-        words = [Span("  "), MARK["refused"].span, Span(f" {safe_text.one_line(row.why, 400)}", "warn")]
-    elif row.freed is None:
-        words = [Span(f"  {numbers.NONE}", "faint")]
-    elif row.edits:
-        words = _figures(row, room >= _WIDE)
-    elif row.stands:
+        return [Span("  "), MARK["refused"].span, Span(f" {safe_text.one_line(row.why, 400)}", "warn")]
+    if row.freed is None:
+        return [Span(f"  {numbers.NONE}", "faint")]
+    if row.edits:
+        return ()
+    if row.stands:
         count = len(row.stands)
-        words = [Span(f"  {count:,} edit{'' if count == 1 else 's'} of it stand{'s' if count == 1 else ''}", "ok")]
-    else:
-        words = [Span("  nothing to do here", "faint")]
-    return [*lead, *fitted(words, max(1, room - 2 - _NAME))]
+        return [Span(f"  {count:,} edit{'' if count == 1 else 's'} of it stand{'s' if count == 1 else ''}", "ok")]
+    return [Span("  nothing to do here", "faint")]
 
 
-def _figures(row: Proposed, wide: bool) -> list[Span]:
+def _frees(row: Proposed, room: int) -> Span:
     freed = row.freed or 0
-    told = {
-        "edits": Span(f"{len(row.edits):,}", "ink"),
-        "frees": Span(numbers.signed(-freed), "add bold" if freed > 0 else "warn bold" if freed < 0 else "dim"),
-        "context": Span(numbers.NONE if row.share is None else numbers.share(row.share, 0), "ink"),
-        "once": Span(_money(row.once), paid(row.once)),
-        "per call": Span(_money(row.per_call), paid(row.per_call)),
-        "pays back": Span(_back(row, wide), "add" if row.pays_back == 0 else "dim"),
-    }
-    told |= {"a call": told["per call"], "pays": told["pays back"]}
-    columns = [
-        Span(cells.right(told[name].text, width), told[name].style) for name, width in (_HEADS if wide else _NARROW)
-    ]
-    return [*columns, Span(f"  {row.moment}", "dim")] if wide else columns
+    return Span(numbers.signed(-freed), "add bold" if freed > 0 else "warn bold" if freed < 0 else "dim")
+
+
+def _share(row: Proposed, room: int) -> Span:
+    return Span(numbers.NONE if row.share is None else numbers.share(row.share, 0), "ink")
+
+
+def _per_call(row: Proposed, room: int) -> Span:
+    return Span(_money(row.per_call), paid(row.per_call))
+
+
+def _pays_back(row: Proposed, room: int) -> Span:
+    told = numbers.NONE if row.once is None else payback(row.pays_back, room > _PAYS)
+    return Span(told, "add" if row.pays_back == 0 else "dim")
 
 
 def _money(usd: float | None) -> str:
     return numbers.NONE if usd is None else numbers.signed_money(usd)
 
 
-def _back(row: Proposed, wide: bool) -> str:
-    return numbers.NONE if row.once is None else payback(row.pays_back, wide)
+_WIDE: Final = 100
+"""Cells of a line from which it has every column."""
+_PAYS: Final = 8
+TABLE: Final[Table[Proposed]] = Table(
+    (
+        Column("policy", 21, _name, "left"),
+        Column("edits", 6, lambda row, _: Span(f"{len(row.edits):,}", "ink"), wider=((_WIDE, 7),)),
+        Column("frees", 8, _frees, wider=((_WIDE, 9),)),
+        Column("context", 9, _share, from_width=_WIDE),
+        Column("once", 9, lambda row, _: Span(_money(row.once), paid(row.once)), wider=((_WIDE, 10),)),
+        Column("a call", 9, _per_call, below=_WIDE),
+        Column("per call", 10, _per_call, from_width=_WIDE),
+        Column("pays", _PAYS, _pays_back, below=_WIDE),
+        Column("pays back", 11, _pays_back, from_width=_WIDE),
+        Column("at best", 0, lambda row, _: Span(row.moment, "dim"), "left", gap=2, from_width=_WIDE, least=1),
+    ),
+    mark=2,
+    tail=0,
+    instead=_instead,
+)
+"""The policies; their rows stand in their order."""
 
 
 def details(row: Proposed, room: int, height: int) -> list[Spans]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
-from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, Spans, cropped
+from ctxtui.views.text.span import Span, cropped
+from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.hits import STYLE
-
-_WHERE, _LABEL = 10, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +51,31 @@ Row = Spotted | str
 """A block, or the name of the session to which those below belong."""
 
 
-def line(one: Spotted, width: int, *, here: bool) -> Spans:
-    """The row of a block in `width` cells."""
+def _where(one: Spotted, room: int) -> Span:
     where = f"call {one.call:,}" if one.call is not None else "not sent"
-    thread = "" if one.thread == MAIN else f" {safe_text.one_line(one.thread)}"
+    return Span(where + ("" if one.thread == MAIN else f" {safe_text.one_line(one.thread)}"), "ink")
+
+
+def _snippet(one: Spotted, room: int) -> list[Span]:
     spans = [
-        Span("▸ " if here else "  ", "accent"),
-        Span(cells.left(cells.fit(where + thread, _WHERE), _WHERE) + " ", "ink"),
-        CATEGORY[INDEX[one.category]].span,
-        Span(" " + cells.left(cells.fit(safe_text.one_line(one.label), _LABEL), _LABEL) + "  ", "dim"),
         Span(safe_text.line(one.snippet[: one.at]), "ink"),
         Span(safe_text.line(one.snippet[one.at : one.end]), STYLE),
         Span(safe_text.line(one.snippet[one.end :]), "ink"),
     ]
-    more = [Span(f"  {one.hits:,} hits", "dim")] if one.hits > 1 else []
-    return cropped([*spans, *more], width)
+    return cropped([*spans, Span(f"  {one.hits:,} hits" if one.hits > 1 else "", "dim")], room)
+
+
+TABLE: Final[Table[Spotted]] = Table(
+    (
+        Column("", 10, _where, "left"),
+        Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
+        Column("", 14, lambda one, _: Span(safe_text.one_line(one.label), "dim"), "left", gap=1),
+        Column("", 0, _snippet, "left", gap=2, least=0),
+    ),
+    mark=2,
+    tail=0,
+)
+"""The blocks with hits."""
 
 
 def told(done: int, total: int, blocks: int, direct: int, *, capped: bool) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.note import Note
 from ctxtui.views.text.span import Span
 
 NOT_RECORDED: Final = len(CATEGORIES)
@@ -98,6 +99,24 @@ TRACK: Final[dict[str, Sign]] = {
     "fresh": Sign("fresh", "┄", ".", "fresh"),
 }
 """Cache state along a line in prompt order."""
+
+
+REPEAT: Final[dict[str, Sign]] = {
+    sign.name: sign
+    for sign in (
+        Sign("identical", "=", "=", "warn"),
+        Sign("near", "≈", "~", "warn"),
+        Sign("read again", "↓", "v", "warn"),
+        Sign("edited since", "↓", "v", "warn"),
+        Sign("in workspace", "@", "@", "cat-memory"),
+    )
+}
+"""Content that stands elsewhere too, by how (the kinds of `analysis.content.duplicates`)."""
+
+
+def of_note(note: Note) -> Span:
+    """The mark of what a note is about: a bookmark's star before a note's pen."""
+    return MARK["bookmark" if note.bookmark else "note"].span
 
 
 def category(name: str) -> Sign:

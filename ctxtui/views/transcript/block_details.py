@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.signs import REPEAT
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.block_lifetimes import Stays
+    from ctxtui.analysis.content.block_weights import Weight
     from ctxtui.analysis.content.duplicates import Repeat
 
 
@@ -20,7 +22,6 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
     """The lines for the block of `node` in `room` cells; none where nothing is known of it yet."""
     # Imported here: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import weight
-    from ctxtui.views.lists.heaviest_blocks import cacheable
 
     if node == ROOT or stays is None or not scene.running.counted(node):
         return []
@@ -32,11 +33,34 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
             f"since call {found.since:,}, in {many}: {numbers.tokens(found.carry)} carried; {cacheable(found)}"
         )
     if repeat is not None:
-        from ctxtui.views.lists.duplicates import MARK, told
-
-        mark = MARK[repeat.kind].text
-        texts.append(f"{mark} {told(repeat, scene.session.tree[repeat.other].turn)}")
+        texts.append(f"{REPEAT[repeat.kind].glyph} {told(repeat, scene.session.tree[repeat.other].turn)}")
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
+
+
+def cacheable(weight: Weight) -> str:
+    """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
+    if not weight.stability:
+        return "cacheable: not known yet"
+    return (
+        f"cacheable: {weight.stability}, unchanged with all before it in {weight.held:,} of {weight.further:,} "
+        "further calls"
+    )
+
+
+def told(repeat: Repeat, turn: int) -> str:
+    """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
+    # Imported here: nothing is open on the first screen.
+    from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
+
+    at = f" (turn {turn})" if turn else ""
+    path = safe_text.one_line(repeat.path, 200)
+    return {
+        IDENTICAL: f"stands before it letter for letter{at}: this copy could go",
+        NEAR: f"{100 * repeat.share:.0f} % of it stands elsewhere too{at}",
+        REREAD: f"{path} was read again later{at}: this reading could go",
+        EDITED: f"{path} was changed after this reading{at}: it is outdated",
+        WORKSPACE: f"{path} still holds this: it can be read again",
+    }[repeat.kind]
 
 
 def standing(tree: Tree, path: Sequence[int], repeat: Repeat | None) -> Repeat | None:

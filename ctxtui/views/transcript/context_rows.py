@@ -15,6 +15,7 @@ from ctxtui.views.model.call_charge import Charge, charge
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid
+from ctxtui.views.text.signs import REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
@@ -180,15 +181,8 @@ class ContextRows:
         made = rows.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
         note, repeat = self.noted.get(entry), self._repeat(entry)
         if repeat is not None:
-            # Imported here: there is nothing to mark on the first screen.
-            from ctxtui.views.lists.duplicates import MARK
-
-            made = replace(made, mark=MARK[repeat.kind])
-        if note is None:
-            return made
-        from ctxtui.views.lists.notes import sign
-
-        return replace(made, note=sign(note))
+            made = replace(made, mark=REPEAT[repeat.kind].span)
+        return made if note is None else replace(made, note=of_note(note))
 
     def _repeat(self, node: int) -> Repeat | None:
         """Where the content of a block stands, too, in the context shown."""

@@ -11,7 +11,8 @@ from ctxtui.core.edit_log import standing
 from ctxtui.views.model.staging import MARK_OF
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 _WORDS = {APPLY: "applied", REVERT: "taken back", "compact_json": "compact JSON"}
 
@@ -61,20 +62,35 @@ def _word(edit: Edit) -> str:
     return _WORDS.get(edit.kind, edit.kind)
 
 
-def line(row: EditRow, room: int, zone: Callable[[float], datetime], cursor: bool) -> Spans:
-    """One row in `room` cells; `zone` tells the local time of Unix seconds."""
-    edit = row.edit
-    mark = MARK["breakpoint"] if edit.kind == BREAKPOINT else MARK[MARK_OF.get(edit.kind, "edit")]
-    gone = row.state == "taken back"
-    when = numbers.clock(zone(edit.at)) if edit.at else ""
-    left = [
-        Span("▸ " if cursor else "  ", "accent"),
-        Span(cells.left(when, 9), "faint"),
-        Span(f"{mark.glyph} ", "faint" if gone or not row.state else mark.style),
-        Span(cells.left(_word(edit), 13), "faint" if gone else "ink"),
-        Span(cells.left(safe_text.one_line(edit.author), 12), "dim"),
-        Span(cells.left(row.state, 11), "faint" if gone else "accent" if row.state == "staged" else "ok"),
-    ]
-    used = sum(cells.width(span.text) for span in left)
-    about = cells.fit(safe_text.one_line(row.about), max(0, room - used))
-    return [*left, Span(about, "faint strike" if gone else "dim")]
+def table(zone: Callable[[float], datetime]) -> Table[EditRow]:
+    """The table of the log; `zone` tells the local time of Unix seconds."""
+
+    def mark(row: EditRow, room: int) -> Span:
+        edit = row.edit
+        sign = MARK["breakpoint"] if edit.kind == BREAKPOINT else MARK[MARK_OF.get(edit.kind, "edit")]
+        return Span(sign.glyph, "faint" if _gone(row) or not row.state else sign.style)
+
+    def state(row: EditRow, room: int) -> Span:
+        return Span(row.state, "faint" if _gone(row) else "accent" if row.state == "staged" else "ok")
+
+    def about(row: EditRow, room: int) -> list[Span]:
+        return [Span(cells.fit(safe_text.one_line(row.about), room), "faint strike" if _gone(row) else "dim")]
+
+    return Table(
+        (
+            Column(
+                "", 9, lambda row, _: Span(numbers.clock(zone(row.edit.at)) if row.edit.at else "", "faint"), "left"
+            ),
+            Column("", 1, mark),
+            Column("", 13, lambda row, _: Span(_word(row.edit), "faint" if _gone(row) else "ink"), "left", gap=1),
+            Column("", 12, lambda row, _: Span(safe_text.one_line(row.edit.author), "dim"), "left"),
+            Column("", 11, state, "left"),
+            Column("", 0, about, "left", least=0),
+        ),
+        mark=2,
+        tail=0,
+    )
+
+
+def _gone(row: EditRow) -> bool:
+    return row.state == "taken back"

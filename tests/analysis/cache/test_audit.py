@@ -18,7 +18,8 @@ from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.services.config.package_data import cache_rules, model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cache_rules
 from ctxtui.wire import anthropic
 from tests.analysis.audits import OPUS4, OPUS45, Provider, report, result, speech, tool
 from tests.analysis.sessions import Script, book, thinking

@@ -132,7 +132,8 @@ def test_what_was_decided_stays_when_the_client_appends(name: str) -> None:
 
 def test_profiles_are_read_and_errors_name_their_place() -> None:
     profile = parse_profile(
-        'name = "small"\n[[policy]]\nuse = "truncate_results"\nlimit = 100\n[[policy]]\nuse = "hybrid"\n'
+        'name = "small"\n[[policy]]\nuse = "truncate_results"\nlimit = 100\n[[policy]]\nuse = "hybrid"\n',
+        POLICIES,
     )
     assert [(step.policy.name, dict(step.settings)) for step in profile.steps] == [
         ("truncate_results", {"limit": 100}), ("hybrid", {}),
@@ -147,15 +148,16 @@ def test_profiles_are_read_and_errors_name_their_place() -> None:
         ("[[policy]]\nuse = 'hybrid'\nn = 'x'", "hybrid: n must be int, not 'x' @ f: policy 1"),
     ]:
         with pytest.raises(BadConfig, match=message):
-            parse_profile(text, "f")
+            parse_profile(text, POLICIES, "f")
     with pytest.raises(NotFound, match=r"no policy 'hybird'; did you mean hybrid\?"):
-        single("hybird")
+        single("hybird", POLICIES)
 
 
 def test_a_profile_runs_its_policies_on_each_others_results() -> None:
     context, _ = context_of(SHAPES["openai_chat"](Random(1)), "openai_chat")
     steps = parse_profile(
-        "[[policy]]\nuse='sliding_window'\nn=3\nslack=0\n[[policy]]\nuse='truncate_results'\nlimit=50"
+        "[[policy]]\nuse='sliding_window'\nn=3\nslack=0\n[[policy]]\nuse='truncate_results'\nlimit=50",
+        POLICIES,
     ).steps
     made = run_all(steps, situation_of(context))
     assert {edit.author for edit in made} == {"sliding_window", "truncate_results"}

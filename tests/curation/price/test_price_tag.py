@@ -31,7 +31,8 @@ from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.pricing.price import price
-from ctxtui.services.config.package_data import cache_rules, model_table
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cache_rules
 from ctxtui.wire.registry import DIALECTS
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits

@@ -10,8 +10,10 @@ import pytest
 from ctxtui.core.edit import DROP
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.profile import parse_profile
-from ctxtui.services.chat.policy_profile import act, profile_at
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.services.chat.request_edits import act
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.policy_registry import profile_at
 from ctxtui.services.editing.overlay import ThreadEdits
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
@@ -24,17 +26,17 @@ def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
     card = model_table().card("gpt-5.4")
     overlay = ThreadEdits()
     own = overlay.stage(DROP, [context.target(len(context) - 1)])
-    act(parse_profile(TEXT), context, overlay, card, 0.75)
+    act(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
     proposed = [edit for edit in overlay.staged if edit.author == "truncate_results"]
     assert proposed and overlay.applied == ()
-    act(parse_profile(TEXT), context, overlay, card, 0.75)
+    act(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
     assert [edit for edit in overlay.staged if edit.author == "truncate_results"] == proposed
     overlay.revert(edit.id for edit in proposed)
-    act(parse_profile("armed = true\n" + TEXT), context, overlay, card, 0.75)
+    act(parse_profile("armed = true\n" + TEXT, POLICIES), context, overlay, card, 0.75)
     assert overlay.applied == () and overlay.staged == (own,)
     fresh = ThreadEdits()
     mine = fresh.stage(DROP, [context.target(len(context) - 1)])
-    act(parse_profile("armed = true\n" + TEXT), context, fresh, card, 0.75)
+    act(parse_profile("armed = true\n" + TEXT, POLICIES), context, fresh, card, 0.75)
     assert {edit.author for edit in fresh.applied} == {"truncate_results"} and fresh.staged == (mine,)
 
 

@@ -21,11 +21,11 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.pricing_worker import price_here
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.transcript.staged_pane import StagedPane
 from tests.analysis.cache.test_audit import Talk

@@ -112,7 +112,7 @@ def test_figures_take_what_is_wanted_next_and_stop_when_told(home: Path) -> None
 
 def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
     from ctxtui.services.config.paths import database
-    from ctxtui.services.library.session_actions import source_info
+    from ctxtui.services.recordings.identity import source_info
     from ctxtui.store.store import Store
 
     path = recording(home, "gone", claude_code(2))

@@ -12,7 +12,7 @@ from ctxtui.core.errors import BadPattern
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.session_actions import source_info
+from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load
 from ctxtui.services.search import index
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher

@@ -7,8 +7,8 @@ from dataclasses import replace
 from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen
 from ctxtui.pricing.price import PriceTable
+from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.pricing_worker import price_here
 from tests.cases.scenes import study_of
 from tests.cases.sessions import Story, book_of, every_category, long_session, use
 

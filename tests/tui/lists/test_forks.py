@@ -21,7 +21,7 @@ async def test_a_branch_is_listed_and_gone_to(size: tuple[int, int]) -> None:
         shown = text(pilot.app.screen)  # type: ignore[arg-type]
         assert "another way" in shown and "call 1" in shown and "4–5" in shown and "2 forks" in shown
         await pilot.press("down", "enter")
-        assert screen.app.screen is screen and screen.index == 3
+        assert screen.app.screen is screen and screen.state.index == 3
 
 
 async def test_a_session_without_forks_says_how_to_make_one() -> None:
@@ -55,6 +55,6 @@ async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_rows_are_as_wide_as_they_are_asked_to_be() -> None:
     row = ForkRow(3, False, "\x1b[31mred\x07 ｗｉｄｅ " * 20, 12, "1,234–1,240", 90_000.0)
     for room in (50, 78, 118):
-        line = "".join(span.text for span in forks.draw(row, room, here=True))
+        line = "".join(span.text for span in forks.TABLE.draw(row, room, here=True))
         assert "\x1b" not in line and "\x07" not in line
-        assert len("".join(span.text for span in forks.heads(room))) <= room
+        assert len("".join(span.text for span in forks.TABLE.heads(room))) <= room

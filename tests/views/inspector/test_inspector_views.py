@@ -276,7 +276,7 @@ def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
 def test_threads_are_a_tree() -> None:
     rows = threads.thread_rows(with_subagents())
     assert [(row.depth, row.label[:4]) for row in rows] == [(0, "main"), (1, "Find"), (1, "Upda")]
-    assert all(width(threads.draw(row, 44, shown=False, here=False)) == 44 for row in rows)
+    assert all(width(threads.pane_table("").draw(row, 44)) == 44 for row in rows)
 
 
 def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment() -> None:

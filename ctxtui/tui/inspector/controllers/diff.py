@@ -90,7 +90,7 @@ class DiffController(Controller):
     def _show(self, change: Change, before: At, after: At) -> None:
         """Go to the call that has the block, and to the block."""
         (thread, index), node = (after, change.after) if change.after is not None else (before, change.before)
-        self.state.to_call(thread, index)
+        self.state.to_call(thread, index + 1)
         self.state.to_block(node)
 
 
@@ -104,13 +104,8 @@ def _named(before: At, after: At) -> Spans:
 class DiffMarked(Command):
     """Mark this call; then, on another call, show what differs between the two. Again on the marked call: unmark it."""
 
-    name, run, keys, label, short = (
-        "mark call, then diff with it",
-        Act(DiffController, DiffController.mark_call),
-        ("D",),
-        "diff",
-        "diff",
-    )
+    name, keys, label, short = "mark call, then diff with it", ("D",), "diff", "diff"
+    run = Act(DiffController, DiffController.mark_call)
     group = "calls"
     needs = frozenset({CALLS})
 

@@ -129,25 +129,16 @@ class EditLogController(EditController):
 class Apply(Command):
     """Apply what is staged: the next request, forks and exports leave with it."""
 
-    name, run, keys, label, group = (
-        "apply staged edits",
-        Act(EditLogController, EditLogController.apply),
-        ("a",),
-        "apply",
-        "editing the context",
-    )
+    name, keys, label, group = "apply staged edits", ("a",), "apply", "editing the context"
+    run = Act(EditLogController, EditLogController.apply)
     needs = frozenset({STAGED})
 
 
 class Discard(Apply):
     """Take back everything that is only staged. `u` brings it back."""
 
-    name, run, keys, label = (
-        "discard staged edits",
-        Act(EditLogController, EditLogController.discard),
-        ("X",),
-        "discard",
-    )
+    name, keys, label = "discard staged edits", ("X",), "discard"
+    run = Act(EditLogController, EditLogController.discard)
 
 
 class When(Apply):
@@ -167,13 +158,8 @@ class Breaks(Apply):
 class Undo(Command):
     """Undo the last action on the context, also one of an earlier day."""
 
-    name, run, keys, label, group = (
-        "undo edit",
-        Act(EditLogController, EditLogController.undo),
-        ("u",),
-        "undo",
-        "editing the context",
-    )
+    name, keys, label, group = "undo edit", ("u",), "undo", "editing the context"
+    run = Act(EditLogController, EditLogController.undo)
     needs = frozenset({UNDOABLE})
 
 
@@ -188,13 +174,8 @@ class Redo(Undo):
 class AllRows(Command):
     """Show all rows, or only what the edits touch."""
 
-    name, run, keys, label, group = (
-        "all rows or edits only",
-        Act(EditLogController, EditLogController.all_rows),
-        ("z",),
-        "all rows",
-        "editing the context",
-    )
+    name, keys, label, group = "all rows or edits only", ("z",), "all rows", "editing the context"
+    run = Act(EditLogController, EditLogController.all_rows)
     needs = frozenset({STAGED})
 
 

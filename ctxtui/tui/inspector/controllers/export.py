@@ -92,10 +92,6 @@ class WriteContext(Command):
     """Write this context as the applied edits leave it: a request body, a session that its tool resumes, ctxtui's own
     format, the edits themselves; or copy the request as a curl command. The recording stays as it is."""
 
-    name, run, keys, label = (
-        "write context to a file",
-        Act(ExportController, ExportController.export),
-        ("ctrl+e",),
-        "export",
-    )
+    name, keys, label = "write context to a file", ("ctrl+e",), "export"
+    run = Act(ExportController, ExportController.export)
     group, needs = "editing the context", frozenset({EDITS})

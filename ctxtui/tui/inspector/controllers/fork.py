@@ -83,14 +83,8 @@ class TalkHere(Command):
     """Go on from the call shown: a chat whose context is what the model had read and answered there. The recording
     stays as it is; a chat of ctxtui's own goes on itself when the view is at its end."""
 
-    name, run, keys, label, short, group = (
-        "talk from here",
-        Act(ForkController, ForkController.talk_here),
-        ("f",),
-        "talk here",
-        "talk",
-        "chat",
-    )
+    name, keys, label, short, group = "talk from here", ("f",), "talk here", "talk", "chat"
+    run = Act(ForkController, ForkController.talk_here)
 
 
 class Forks(Command):

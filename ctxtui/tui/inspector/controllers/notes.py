@@ -306,11 +306,8 @@ class NextMarked(_Notes):
 class PreviousMarked(NextMarked):
     """To the note or bookmark before."""
 
-    name, run, keys = (
-        "previous note or bookmark",
-        Act(NotesController, lambda it: it.next_marked(-1)),
-        ("quotation_mark",),
-    )
+    name, keys = "previous note or bookmark", ("quotation_mark",)
+    run = Act(NotesController, lambda it: it.next_marked(-1))
 
 
 class ListNotes(NextMarked):

@@ -48,11 +48,6 @@ class Policies(Command):
     """Policies, with what each would do to this context: its edits, the tokens that it frees, the price at the cheapest
     moment. Enter stages one; nothing leaves before you apply it."""
 
-    name, run, keys, label, group = (
-        "policies",
-        Act(PoliciesController, PoliciesController.policies),
-        ("L",),
-        "policies",
-        "editing the context",
-    )
+    name, keys, label, group = "policies", ("L",), "policies", "editing the context"
+    run = Act(PoliciesController, PoliciesController.policies)
     needs = frozenset({EDITS})

@@ -79,7 +79,8 @@ class SearchController(Controller):
         aim, study, rows = self.state.aim, self.state.study, self.panels.transcript.data
         if aim is None or study is None or rows is None or aim.thread not in study.session.order:
             return
-        self.state.to_call(aim.thread, (aim.call or self.state.count) - 1)
+        self.state.to_thread(aim.thread)
+        self.state.go((aim.call or self.state.count) - 1)
         tree = study.session.tree
         node = next((each for each in rows.entries if each > 0 and tree[each].block.digest == aim.digest), None)
         self.state.to_block(node)
@@ -259,29 +260,16 @@ class SearchController(Controller):
 class Search(Command):
     """Find a text in the blocks: each key shows the next hit. `enter` keeps it, `esc` folds all as it was."""
 
-    name, run, keys, label, short, group, first = (
-        "search",
-        Act(SearchController, SearchController.search),
-        ("slash",),
-        "search",
-        "find",
-        "searching",
-        True,
-    )
+    name, keys, label, short, group, first = "search", ("slash",), "search", "find", "searching", True
+    run = Act(SearchController, SearchController.search)
     key_unless = frozenset({ASKING})
 
 
 class NextHit(Command):
     """To the next hit of the search, from the last one to the first."""
 
-    name, run, keys, shown, label, short = (
-        "next hit",
-        Act(SearchController, lambda it: it.next_hit(1)),
-        ("n",),
-        "n N",
-        "hits",
-        "hit",
-    )
+    name, keys, shown, label, short = "next hit", ("n",), "n N", "hits", "hit"
+    run = Act(SearchController, lambda it: it.next_hit(1))
     group = "searching"
     needs = frozenset({SEARCHING})
     key_needs = needs
@@ -290,25 +278,15 @@ class NextHit(Command):
 class PreviousHit(NextHit):
     """To the hit before, from the first one to the last."""
 
-    name, run, keys, shown, label, short = (
-        "previous hit",
-        Act(SearchController, lambda it: it.next_hit(-1)),
-        ("N",),
-        "",
-        "",
-        "",
-    )
+    name, keys, shown, label, short = "previous hit", ("N",), "", "", ""
+    run = Act(SearchController, lambda it: it.next_hit(-1))
 
 
 class SearchExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
 
-    name, run, keys, group = (
-        "search by regular expression",
-        Act(SearchController, SearchController.expression),
-        ("ctrl+r",),
-        "searching",
-    )
+    name, keys, group = "search by regular expression", ("ctrl+r",), "searching"
+    run = Act(SearchController, SearchController.expression)
     key_needs = frozenset({SEEKING})
 
 

@@ -87,49 +87,29 @@ class Drop(OnBlocksOrPutIn):
 class TruncateBlock(OnBlocks):
     """Keep the head and the tail of a long text; the cut is named in it."""
 
-    name, run, keys, label, short = (
-        "truncate block",
-        Act(StagingController, lambda it: it.stage("truncate")),
-        ("t",),
-        "truncate",
-        "cut",
-    )
+    name, keys, label, short = "truncate block", ("t",), "truncate", "cut"
+    run = Act(StagingController, lambda it: it.stage("truncate"))
 
 
 class Summarize(OnBlocks):
     """Put one summary in place of what is marked, drawn from its own words; then `R` on it edits it."""
 
-    name, run, keys, label, short = (
-        "summarize marked blocks",
-        Act(StagingController, lambda it: it.stage("summarize")),
-        ("s",),
-        "summarize",
-        "sum",
-    )
+    name, keys, label, short = "summarize marked blocks", ("s",), "summarize", "sum"
+    run = Act(StagingController, lambda it: it.stage("summarize"))
 
 
 class Externalize(OnBlocks):
     """Keep the content outside and leave a reference with one line of description."""
 
-    name, run, keys, label, short = (
-        "externalize block",
-        Act(StagingController, lambda it: it.stage("externalize")),
-        ("x",),
-        "externalize",
-        "ext",
-    )
+    name, keys, label, short = "externalize block", ("x",), "externalize", "ext"
+    run = Act(StagingController, lambda it: it.stage("externalize"))
 
 
 class Breakpoint(OnBlocks):
     """A cache breakpoint behind this block: 5 minutes, an hour, none."""
 
-    name, run, keys, label, short = (
-        "cache breakpoint",
-        Act(StagingController, StagingController.breakpoint),
-        ("b",),
-        "breakpoint",
-        "brk",
-    )
+    name, keys, label, short = "cache breakpoint", ("b",), "breakpoint", "brk"
+    run = Act(StagingController, StagingController.breakpoint)
 
 
 class Strip(OnBlocks):
@@ -150,10 +130,6 @@ class PutNote(OnBlocks):
 class Foretell(Command):
     """What the next call of this context will read, write and cost; again: what this call was charged."""
 
-    name, run, keys, group = (
-        "next call or this call",
-        Act(StagingController, StagingController.foretell),
-        ("K",),
-        "calls",
-    )
+    name, keys, group = "next call or this call", ("K",), "calls"
+    run = Act(StagingController, StagingController.foretell)
     needs = frozenset({EDITS})

@@ -240,13 +240,8 @@ class WriteSummary(OnBlocksOrPutIn):
     agent itself behind its whole context. What is sent, to whom and for about how much is asked first; what comes back
     is staged, and you apply it."""
 
-    name, run, keys, label, short = (
-        "summary by a model",
-        Act(SummariesController, SummariesController.model_summary),
-        ("ctrl+s",),
-        "model's summary",
-        "model",
-    )
+    name, keys, label, short = "summary by a model", ("ctrl+s",), "model's summary", "model"
+    run = Act(SummariesController, SummariesController.model_summary)
 
 
 class Remark(OnBlocksOrPutIn):

@@ -1,0 +1,70 @@
+"""What of a context stands elsewhere too. Enter goes to a block, `v` to the one that stands for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ctxtui.core.tree import ROOT
+from ctxtui.services.library.workspace_files import repeats_of
+from ctxtui.tui.commands import Act, Command
+from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.views.lists import duplicates
+from ctxtui.views.lists.duplicates import Repeated
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
+
+
+class ShowOther(Command):
+    """Close the list, and go to the block that stands for this one."""
+
+    name, keys, label, short, group = "show the other one", ("v",), "show the other", "other", "blocks"
+    run = Act(lambda: RepeatsScreen, lambda screen: screen.show_other())
+
+
+class RepeatsScreen(HostedList[Repeated, int]):
+    """The blocks that repeat others; closes with the node of one."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = (ShowOther,)
+    heading, none = "repeats", "Nothing in this context stands there twice."
+
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Once the context shown is counted."""
+        return host.scene is not None and host.scene.counted
+
+    def load(self) -> Sequence[Repeated]:
+        """Look for them, also in the workspace's files."""
+        scene = self.scene
+        if scene is None:
+            return ()
+        found = repeats_of(scene.session, scene.book.names, scene.head)
+        return duplicates.ordered(
+            [duplicates.repeated(scene.session.tree, r, scene.running.own(r.node)) for r in found]
+        )
+
+    def table(self, rows: Sequence[Repeated]) -> Table[Repeated]:
+        """Each block, and why it could go."""
+        return duplicates.table(self.host.preview)
+
+    def told(self, rows: Sequence[Repeated]) -> Spans:
+        """Of which call."""
+        return [Span(f"call {self.scene.number:,}", "dim")] if self.scene is not None else ()
+
+    def noted(self, rows: Sequence[Repeated]) -> Spans:
+        """What could go."""
+        return duplicates.total(rows)
+
+    def choose(self, row: Repeated) -> int:
+        """Its node."""
+        return row.repeat.node
+
+    def show_other(self) -> None:
+        """Close with the one that stands for it."""
+        row = self.pane.row
+        if row is not None and row.repeat.other != ROOT:
+            self.dismiss(row.repeat.other)
+
+    def done(self, result: int) -> None:
+        """To the block."""
+        self.host.to_block(result)

@@ -1,0 +1,48 @@
+"""What is not whole: lines that could not be read, and literals that edits take from those who quote them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core.session import Skipped
+from ctxtui.curation.price.dependence import Lost, Quote
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import MARK
+from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
+
+
+def _reason(one: Skipped, room: int) -> list[Span]:
+    return [Span(safe_text.one_line(one.reason, 400), "ink")]
+
+
+SKIPPED: Final[Table[Skipped]] = Table(
+    (
+        Column("", 13, lambda one, _: Span(f"line {one.line:>8,}", "warn"), "left", gap=1),
+        Column("", 0, _reason, "left", gap=2, least=0),
+    ),
+    tail=0,
+)
+"""Lines that were skipped."""
+
+
+def _lead(one: Quote | Lost, room: int) -> Span:
+    if isinstance(one, Lost):
+        return Span(f"{MARK['summary'].glyph} lost in the summary", "cat-summary")
+    return Span(f"{MARK['warning'].glyph} quoted later", "warn")
+
+
+def _quoted(one: Quote | Lost, room: int) -> Span:
+    by = one.quoted if isinstance(one, Lost) else len(one.by)
+    return Span(f"{by:,} later block{'' if by == 1 else 's'} quote{'s' if by == 1 else ''} it" if by else "", "dim")
+
+
+BROKEN: Final[Table[Quote | Lost]] = Table(
+    (
+        Column("", 21, _lead, "left"),
+        Column("", 0, lambda one, _: Span(safe_text.one_line(one.literal, 400), "ink"), "left", gap=2, least=8),
+        Column("", 23, _quoted, "left", gap=2),
+    ),
+    mark=2,
+)
+"""Literals that staged edits break."""

@@ -1,0 +1,67 @@
+"""docs/architecture.md and CONTRIBUTING.md against the house: every package, every module and name they mention."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+
+import pytest
+
+from tests.pty_app import REPO
+
+HOUSE = REPO / "ctxtui"
+DOCUMENT = (REPO / "docs" / "architecture.md").read_text()
+TREE = DOCUMENT.split("## The house", 1)[1].split("```")[1]
+LINE = re.compile(r"( *)(\w+) +(.+)")
+MEANT = re.compile(r"`((?:[a-z_]+/)+[a-z_]+)`")
+NAMED = re.compile(r"`([A-Z]\w+)(?:\.\w+)?`")
+
+
+def told() -> dict[str, str]:
+    """Package by path -> its line in the document's tree, in the document's order."""
+    found, above = {}, list[str]()
+    for line in TREE.strip().splitlines():
+        parts = LINE.fullmatch(line)
+        if parts is None:
+            assert not line or "the water line" in line, line
+            continue
+        above[len(parts[1]) // 2 :] = [parts[2]]
+        found["/".join(above)] = parts[3]
+    return found
+
+
+def packages() -> dict[str, str]:
+    """Package by path -> the first line of its docstring."""
+    found = {}
+    for path in HOUSE.rglob("__init__.py"):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        found[path.parent.relative_to(HOUSE).as_posix()] = text.partition("\n")[0]
+    del found["."]
+    return found
+
+
+def test_the_tree_says_of_each_package_what_its_docstring_says() -> None:
+    in_document, in_house = told(), packages()
+    lacking = {path: line for path, line in in_house.items() if in_document.get(path) != line}
+    assert lacking == {}, "docs/architecture.md lacks these or says other things of them"
+    assert set(in_document) - set(in_house) == set(), "in docs/architecture.md, but not in the house"
+
+
+def test_the_floors_stand_in_the_order_of_the_contract() -> None:
+    config = tomllib.loads((REPO / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(one for one in config if one["id"] == "floors")["layers"]
+    floor = {name.strip(" ()"): number for number, layer in enumerate(layers) for name in layer.split("|")}
+    numbers = [floor[path] for path in told() if "/" not in path]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_module_and_class_that_is_mentioned_is_there(name: str) -> None:
+    text = (REPO / name).read_text()
+    for path in set(MEANT.findall(text)):
+        places = [HOUSE / path, HOUSE / f"{path}.py", REPO / path, REPO / f"{path}.py"]
+        assert any(place.exists() for place in places), f"{name}: {path}"
+    source = "".join(path.read_text(encoding="utf-8") for path in HOUSE.rglob("*.py"))
+    for word in set(NAMED.findall(text)):
+        assert re.search(rf"\b{word}\b", source), f"{name}: {word}"
