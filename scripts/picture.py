@@ -1,6 +1,7 @@
 """Pictures of a screen: the strips of a Textual app as a PNG, each cell drawn as a terminal draws it.
 
-    python scripts/picture.py OUT.png MODULE:APP [--size 120x40] [--keys "down,down,enter"] [--arg TEXT ...]
+    python scripts/picture.py OUT.png RECORDING [--size 120x40] [--keys "down,down,enter"] [--wait SECONDS]
+    python scripts/picture.py OUT.png MODULE:APP [--arg TEXT ...]
 
 or from Python: ``draw(strips, path)`` for strips at hand, ``shoot(app, (120, 40), ["down"], path)`` for an app.
 Blocks, lines and braille are exact shapes, so there are no seams; letters come from a monospace font of the system,
@@ -276,11 +277,24 @@ def shoot(
     asyncio.run(run())
 
 
+def _app(name: str, arguments: Sequence[str]) -> Any:
+    """ctxtui on the recording `name`, or the app that ``MODULE:NAME`` is or returns."""
+    sys.path.insert(0, ".")
+    if Path(name).exists():
+        from ctxtui.services.config.config import load
+        from ctxtui.tui.start import make_app
+
+        return make_app(name, load().settings)
+    module, _, attribute = name.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    return found(*arguments) if callable(found) else found
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Draw the screen of a Textual app to a PNG.")
     parser.add_argument("out")
-    parser.add_argument("app", help="MODULE:NAME of an app, or of something that returns one")
+    parser.add_argument("app", help="a recording, or MODULE:NAME of an app or of something that returns one")
     parser.add_argument("--size", default="120x40", help="columns x lines")
     parser.add_argument("--keys", default="", help="keys to press, by comma")
     parser.add_argument("--wait", type=float, default=0.2, help="seconds before the picture")
@@ -289,10 +303,7 @@ def main() -> None:
     # As on a good terminal, wherever this runs; NO_COLOR and a theme of the app's own still count.
     os.environ["COLORTERM"] = "truecolor"
     os.environ["TERM"] = "xterm-256color"
-    module, _, name = given.app.partition(":")
-    sys.path.insert(0, ".")
-    app = getattr(importlib.import_module(module), name)
-    app = app(*given.arg) if callable(app) else app
+    app = _app(given.app, given.arg)
     columns, _, lines = given.size.partition("x")
     keys = [key for key in given.keys.split(",") if key]
     shoot(app, (int(columns), int(lines)), keys, given.out, given.wait)

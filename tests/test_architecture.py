@@ -15,7 +15,7 @@ DOCUMENT = (REPO / "docs" / "architecture.md").read_text()
 TREE = DOCUMENT.split("## The house", 1)[1].split("```")[1]
 LINE = re.compile(r"( *)(\w+) +(.+)")
 MEANT = re.compile(r"`((?:[a-z_]+/)+[a-z_]+)`")
-NAMED = re.compile(r"`([A-Z]\w+)(?:\.\w+)?`")
+NAMED = re.compile(r"`([A-Z]\w*[a-z]\w*)(?:\.\w+)?`")
 
 
 def told() -> dict[str, str]:

@@ -1,10 +1,13 @@
-"""Every command of the README works, as it stands there."""
+"""Every command of the README and of CONTRIBUTING.md works, as it stands there."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,16 @@ import pytest
 from tests.pty_app import REPO, environment, plant, run
 
 README = (REPO / "README.md").read_text()
-SHELL = [
-    line.split("  #")[0].strip()
-    for block in re.findall(r"```sh\n(.*?)```", README, re.S)
-    for line in block.splitlines()
-]
+CONTRIBUTING = (REPO / "CONTRIBUTING.md").read_text()
+
+
+def shell(document: str) -> list[str]:
+    """The lines of its shell blocks, without their comments."""
+    blocks = re.findall(r"```sh\n(.*?)```", document, re.S)
+    return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+
+
+SHELL = shell(README)
 INLINE = re.findall(r"`(ctxtui(?: [^`]+)?)`", README)
 COMMANDS = sorted({line for line in [*SHELL, *INLINE] if line.split()[0] == "ctxtui"})
 ON_SCREEN = {"ctxtui", "ctxtui PATH", "ctxtui last", "ctxtui chat"}
@@ -68,13 +76,65 @@ def test_a_command_of_the_readme_opens_on_the_screen(command: str, tmp_path: Pat
         assert terminal.ended() == 0
 
 
-def test_the_make_targets_of_the_readme_exist() -> None:
+TOOLS = [line for line in shell(CONTRIBUTING) if line.startswith(".venv/bin/")]
+TMUX = [line for line in shell(CONTRIBUTING) if line.startswith("tmux ")]
+
+
+def on_path(home: Path) -> dict[str, str]:
+    """The environment in which the commands of this interpreter are found, for the user whose home is `home`."""
+    return {**os.environ, **environment(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("line", TOOLS)
+def test_a_command_of_contributing_succeeds(line: str, tmp_path: Path) -> None:
+    recording = plant(tmp_path / "home", tmp_path, messages=100)
+    words = [word.removeprefix(".venv/bin/") for word in filled(line, recording)]
+    command = [line.split()[0].removeprefix(".venv/bin/"), *words]
+    command = [str(tmp_path / word) if word.endswith(".png") else word for word in command]
+    if command[0] == "python":
+        command[0] = sys.executable
+    done = subprocess.run(command, cwd=REPO, env=on_path(tmp_path / "home"), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_the_terminal_of_contributing_shows_the_screen(tmp_path: Path) -> None:
+    recording = plant(tmp_path / "home", tmp_path, messages=100)
+    # The path of tmux's socket has to be short.
+    with tempfile.TemporaryDirectory() as sockets:
+        env = {**on_path(tmp_path / "home"), "TMUX_TMPDIR": sockets, "TERM": "xterm-256color"}
+        env.pop("TMUX", None)
+
+        def do(line: str) -> str:
+            command = [line.split()[0], *filled(line, recording)]
+            return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout
+
+        begin, keys, look, end = TMUX
+        do(begin)
+        try:
+            until = time.monotonic() + 30
+            while "transcript" not in (shown := do(look)):
+                assert time.monotonic() < until, shown
+                time.sleep(0.1)
+            do(keys)
+        finally:
+            do(end)
+
+
+def test_the_make_targets_exist() -> None:
     makefile = (REPO / "Makefile").read_text()
-    for line in SHELL:
+    for line in [*SHELL, *shell(CONTRIBUTING)]:
         if line.startswith("make "):
             assert re.search(rf"^{line.split()[1]}:", makefile, re.M), line
 
 
-def test_every_file_the_readme_points_to_is_there() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
+def test_every_line_of_contributing_is_tried() -> None:
+    tried = [line for line in shell(CONTRIBUTING) if line in TOOLS or line in TMUX or line.startswith("make ")]
+    assert tried == shell(CONTRIBUTING)
+
+
+@pytest.mark.parametrize("document", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+def test_every_file_it_points_to_is_there(document: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[)#]", document):
         assert (REPO / target).exists(), target

@@ -1,8 +1,7 @@
-"""The turn machine at work: commands become requests, tools and pauses in an event loop, and what comes of them events.
+"""The runner: it carries out what the turn machine commands, as requests, pauses and tools of an event loop.
 
 Everything happens in one event loop; only tools run in threads. Nothing here knows a provider, a database or a screen.
-
-One request and its answer, without a turn: nothing is retried, nothing is recorded.
+`once` sends one request without a turn: nothing is tried again, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ctxtui.agent import events as ev
-from ctxtui.agent import progress as mo
+from ctxtui.agent import events, progress
 from ctxtui.agent.conversation import Conversation, Draft
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.tools.registry import Toolbox
@@ -42,7 +40,7 @@ class Surroundings:
     """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
     ""), names for calls, the clock."""
 
-    tell: Callable[[mo.Moment], None]
+    tell: Callable[[progress.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
     exchange: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
@@ -61,7 +59,7 @@ class Runner:
         self._task: asyncio.Task[None] | None = None
         self._tools: dict[str, asyncio.Task[None]] = {}
 
-    def feed(self, event: ev.Event) -> None:
+    def feed(self, event: events.Event) -> None:
         """Something happened; for the event loop's own thread."""
         self.state, commands = step(self.state, event)
         for command in commands:
@@ -69,48 +67,48 @@ class Runner:
 
     async def close(self) -> None:
         """End what is under way: a running answer is kept as far as it came."""
-        self.feed(ev.Interrupted())
+        self.feed(events.Interrupted())
         tasks = [*([self._task] if self._task else []), *self._tools.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _do(self, command: ev.Command) -> None:
+    def _do(self, command: events.Command) -> None:
         match command:
-            case ev.Prepare():
+            case events.Prepare():
                 self._start(self._prepare())
-            case ev.Send(attempt):
+            case events.Send(attempt):
                 self._start(self._send(attempt))
-            case ev.Wait(seconds, attempt, most, reason):
-                self._around.tell(mo.Waiting(seconds, attempt, most, reason))
+            case events.Wait(seconds, attempt, most, reason):
+                self._around.tell(progress.Waiting(seconds, attempt, most, reason))
                 self._start(self._wait(seconds))
-            case ev.StopListening() | ev.StopWaiting():
+            case events.StopListening() | events.StopWaiting():
                 self._stop()
-            case ev.RunTool(call):
-                self._around.tell(mo.ToolBegan(call))
+            case events.RunTool(call):
+                self._around.tell(progress.ToolBegan(call))
                 self._tools[call.id] = asyncio.create_task(self._run(call))
-            case ev.StopTools():
+            case events.StopTools():
                 for task in self._tools.values():
                     task.cancel()
                 self._tools.clear()
             case _:
                 self._around.tell(self._moment(command))
 
-    def _moment(self, command: ev.Command) -> mo.Moment:
+    def _moment(self, command: events.Command) -> progress.Moment:
         """Do what takes no time, and say what it came to."""
         match command:
-            case ev.AddUser(text):
-                return mo.UserSaid(text, self.conversation.say(text))
-            case ev.AddResults(results):
+            case events.AddUser(text):
+                return progress.UserSaid(text, self.conversation.say(text))
+            case events.AddResults(results):
                 named = [Result(one.id, "", one.text, one.is_error) for one in results]
-                return mo.ResultsCame(results, self.conversation.results(named))
-            case ev.HoldRequest(reason):
-                return mo.RequestHeld(reason)
-            case ev.Ask(call):
-                return mo.LeaveAsked(call)
-            case ev.Tell(kind, text):
-                return mo.Noted(kind, text)
-        return mo.Rested()
+                return progress.ResultsCame(results, self.conversation.results(named))
+            case events.HoldRequest(reason):
+                return progress.RequestHeld(reason)
+            case events.Ask(call):
+                return progress.LeaveAsked(call)
+            case events.Tell(kind, text):
+                return progress.Noted(kind, text)
+        return progress.Rested()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.create_task(work)
@@ -122,30 +120,30 @@ class Runner:
     async def _prepare(self) -> None:
         try:
             draft = self._draft = self.conversation.draft()
-            self._around.tell(mo.Drafted(draft))
+            self._around.tell(progress.Drafted(draft))
             reason = await self._around.judge(draft)
         except CtxtuiError as error:
-            self.feed(ev.Broke(str(error)))
+            self.feed(events.Broke(str(error)))
             return
         if self.state.phase == TurnPhase.PREPARING:
-            self.feed(ev.Prepared(reason))
+            self.feed(events.Prepared(reason))
 
     async def _wait(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        self.feed(ev.Waited())
+        self.feed(events.Waited())
 
-    async def _run(self, call: ev.ToolCall) -> None:
+    async def _run(self, call: events.ToolCall) -> None:
         result = await asyncio.to_thread(self.toolbox.run, call)
         self._tools.pop(call.id, None)
-        self._around.tell(mo.ToolEnded(result))
-        self.feed(ev.Finished(result))
+        self._around.tell(progress.ToolEnded(result))
+        self.feed(events.Finished(result))
 
     # One request
 
     async def _send(self, attempt: int) -> None:
         assert self._draft is not None
         exchange = self._around.exchange(self._draft, attempt)
-        self._around.tell(mo.RequestSent(self._draft, exchange.started, attempt))
+        self._around.tell(progress.RequestSent(self._draft, exchange.started, attempt))
         try:
             await self._listen(exchange)
         except asyncio.CancelledError:
@@ -163,11 +161,11 @@ class Runner:
             deltas = exchange.feed(data, self._around.clock())
             if not began and ((response := exchange.response).id or deltas):
                 began = True
-                self._around.tell(mo.CallBegan(exchange.call(response, exchange.draft.raw_head)))
-            self._around.tell(mo.PieceReceived(data, deltas))
+                self._around.tell(progress.CallBegan(exchange.call(response, exchange.draft.raw_head)))
+            self._around.tell(progress.PieceReceived(data, deltas))
         rest = exchange.close()
         if rest:
-            self._around.tell(mo.PieceReceived(b"", rest))
+            self._around.tell(progress.PieceReceived(b"", rest))
 
     def _over(self, exchange: AnswerReader) -> None:
         response = exchange.response
@@ -185,9 +183,9 @@ class Runner:
         settled = self.conversation.answer(response, cut=short)
         head, error = self.conversation.head, "interrupted" if cut else ""
         call = exchange.call(response, head, self._around.clock(), error)
-        self._around.tell(mo.CallEnded(call, head, cut))
-        calls = tuple(ev.ToolCall(c.id, c.name, c.input, self.toolbox.asks(c.name)) for c in settled.calls)
-        self.feed(ev.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
+        self._around.tell(progress.CallEnded(call, head, cut))
+        calls = tuple(events.ToolCall(c.id, c.name, c.input, self.toolbox.asks(c.name)) for c in settled.calls)
+        self.feed(events.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
 
     def _broke(self, exchange: AnswerReader, message: str, retry: bool, after: float | None) -> None:
         call = None
@@ -195,8 +193,8 @@ class Runner:
             response = exchange.response
             shown = self.conversation.tree.extend(exchange.draft.raw_head, response.items)
             call = exchange.call(response, shown, self._around.clock(), message)
-        self._around.tell(mo.CallFailed(message, call))
-        self.feed(ev.Broke(message, retry, after))
+        self._around.tell(progress.CallFailed(message, call))
+        self.feed(events.Broke(message, retry, after))
 
 
 _SHORT = frozenset({"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"})

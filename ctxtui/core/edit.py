@@ -10,29 +10,7 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-
-PIN: Final = "pin"
-DROP: Final = "drop"
-SUMMARIZE: Final = "summarize"
-TRUNCATE: Final = "truncate"
-REPLACE: Final = "replace"
-HOIST: Final = "hoist"
-EXTERNALIZE: Final = "externalize"
-DEDUPLICATE: Final = "deduplicate"
-STRIP: Final = "strip"
-COMPACT_JSON: Final = "compact_json"
-MINIMISE: Final = "minimise"
-NOTE: Final = "note"
-MOVE: Final = "move"
-BREAKPOINT: Final = "breakpoint"
-ANNOTATE: Final = "annotate"
-"""Remembers a rating or remark; changes no context."""
-
-KINDS: Final = (
-    PIN, DROP, SUMMARIZE, TRUNCATE, REPLACE, HOIST, EXTERNALIZE, DEDUPLICATE, STRIP, COMPACT_JSON, MINIMISE, NOTE, MOVE,
-    BREAKPOINT, ANNOTATE,
-)  # fmt: skip
-"""Every kind of edit; what each one's payload holds is in `docs/json.md`."""
+from ctxtui.core.edit_kinds import KINDS, EditKind, kind_of
 
 APPLY: Final = "apply"
 """The entry that applies staged edits; it is no edit itself."""
@@ -78,6 +56,11 @@ class Edit:
     def given(self) -> Mapping[str, Json]:
         """The payload as a JSON object (shared: do not change it)."""
         return _given(self.payload)
+
+    @property
+    def does(self) -> EditKind:
+        """What edits of its kind do."""
+        return kind_of(self.kind)
 
 
 @lru_cache(maxsize=512)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import APPLY, KINDS, REVERT, USER, Edit, Target, make, payload
+from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target, make, payload
+from ctxtui.core.edit_kinds import KINDS
 from ctxtui.core.errors import Malformed
 
 

@@ -8,20 +8,17 @@ from typing import Final
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import category_of
-from ctxtui.core.edit import (
+from ctxtui.core.edit import USER, Edit, make
+from ctxtui.core.edit_kinds import (
     ANNOTATE,
     BREAKPOINT,
-    DROP,
     EXTERNALIZE,
+    KINDS,
     NOTE,
-    PIN,
     REPLACE,
     STRIP,
     SUMMARIZE,
     TRUNCATE,
-    USER,
-    Edit,
-    make,
 )
 from ctxtui.curation.apply.block_text import changeable, has_words, words_of
 from ctxtui.curation.apply.references import safe_name
@@ -99,7 +96,7 @@ def standing(context: Context, in_force: Sequence[Edit], kind: str, positions: S
 
 def edits(context: Context, kind: str, positions: Sequence[int], keep: Keep) -> list[Edit]:
     """One action of `kind` on the blocks at `positions` (in order): what is staged together. `keep` takes the content
-    that goes outside."""
+    that goes outside. Raises `ValueError` for a kind that needs to be told more than the blocks."""
     match kind:
         case "summarize":
             return [_summary(context, run) for run in runs(context, positions)]
@@ -108,10 +105,8 @@ def edits(context: Context, kind: str, positions: Sequence[int], keep: Keep) -> 
         case "truncate":
             given = {"head": HEAD, "tail": TAIL}
             return [make(TRUNCATE, [context.target(at)], given) for at in positions if _long(context, at)]
-        case "strip":
-            return [make(STRIP, [context.target(at)]) for at in positions]
-        case "pin" | "drop":
-            return [make(PIN if kind == "pin" else DROP, [context.target(at)]) for at in positions]
+    if kind == STRIP or (kind in KINDS and not KINDS[kind].payload):
+        return [make(kind, [context.target(at)]) for at in positions]
     raise ValueError(f"no key stages {kind!r}")
 
 

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import COMPACT_JSON, DEDUPLICATE, HOIST, MINIMISE, MOVE, USER, Edit, make
+from ctxtui.core.edit import USER, Edit, make
+from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, HOIST, MINIMISE, MOVE
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.block_text import has_words, words_of
 from ctxtui.curation.apply.compact_json import values

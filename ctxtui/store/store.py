@@ -13,8 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.store import cache, changes, listing, maintenance, read, write
-from ctxtui.store import edits as overlay
+from ctxtui.store import cache, changes, edits, listing, maintenance, read, write
 from ctxtui.store.cache import Counts
 from ctxtui.store.connect import connect
 from ctxtui.store.edits import ArtifactRow
@@ -153,26 +152,26 @@ class Store:
     @told
     def edits(self, session_id: str, thread: str = MAIN, branch: str = "") -> list[Edit]:
         """The log of a thread's overlay, in order: see `core.edit_log` for what stands of it."""
-        return overlay.read_edits(self._conn, session_id, thread, branch)
+        return edits.read_edits(self._conn, session_id, thread, branch)
 
     @told
     def add_edits(
         self,
         session_id: str,
-        edits: Iterable[Edit],
+        more: Iterable[Edit],
         *,
         thread: str = MAIN,
         branch: str = "",
         now: float | None = None,
     ) -> int:
-        """Append to the log those of `edits` that it does not hold yet; how many were new."""
+        """Append to the log those of `more` that it does not hold yet; how many were new."""
         moment = time.time() if now is None else now
-        return overlay.add_edits(self._conn, session_id, edits, thread=thread, branch=branch, now=moment)
+        return edits.add_edits(self._conn, session_id, more, thread=thread, branch=branch, now=moment)
 
     @told
     def branches(self, session_id: str, thread: str = MAIN) -> list[str]:
         """The branches of a thread's log that hold anything, oldest first ("" is the first one's name)."""
-        return overlay.branches(self._conn, session_id, thread)
+        return edits.branches(self._conn, session_id, thread)
 
     @told
     def put_artifact(
@@ -180,17 +179,17 @@ class Store:
     ) -> ArtifactRow:
         """Keep `data` under `name`, instead of what was there."""
         moment = time.time() if now is None else now
-        return overlay.put_artifact(self._conn, session_id, name, data, media_type, moment)
+        return edits.put_artifact(self._conn, session_id, name, data, media_type, moment)
 
     @told
     def artifact(self, session_id: str, name: str) -> bytes:
         """What is kept under `name`. Raises `NotFound`."""
-        return overlay.artifact(self._conn, session_id, name)
+        return edits.artifact(self._conn, session_id, name)
 
     @told
     def artifacts(self, session_id: str) -> list[ArtifactRow]:
         """What is kept of a session, in order."""
-        return overlay.artifacts(self._conn, session_id)
+        return edits.artifacts(self._conn, session_id)
 
     @told
     def load_counts(self, digests: Iterable[str], encoding: str) -> dict[str, Counts]:

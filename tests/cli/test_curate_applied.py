@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.core.edit import DROP, REPLACE, make
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import DROP, REPLACE
 from ctxtui.curation.context import Context
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.config import load

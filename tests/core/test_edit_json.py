@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.core.edit import DROP, Target, make
+from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_json import loads
+from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import Malformed
 
 A = "a" * 32

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import edit_json
-from ctxtui.core.edit import DROP, NOTE, PIN, Edit, Target, in_force, make
+from ctxtui.core.edit import Edit, Target, in_force, make
+from ctxtui.core.edit_kinds import DROP, NOTE, PIN
 from ctxtui.core.edit_log import Stamp, applying, discarding, redoing, reverting, standing, undoing
 
 ACTS = st.lists(st.sampled_from(["stage", "two", "apply", "undo", "redo", "revert", "discard"]), max_size=20)

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ctxtui.core import canonical
-from ctxtui.core.edit import (
+from ctxtui.core.edit import REVERT, USER, Edit, Target, make
+from ctxtui.core.edit_kinds import (
     ANNOTATE,
     COMPACT_JSON,
     DEDUPLICATE,
@@ -19,14 +20,9 @@ from ctxtui.core.edit import (
     NOTE,
     PIN,
     REPLACE,
-    REVERT,
     STRIP,
     SUMMARIZE,
     TRUNCATE,
-    USER,
-    Edit,
-    Target,
-    make,
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context, lifetimes

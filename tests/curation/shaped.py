@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from ctxtui.core.edit import KINDS, PIN, REVERT, USER, Edit, make
+from ctxtui.core.edit import REVERT, USER, Edit, make
+from ctxtui.core.edit_kinds import KINDS, PIN
 from ctxtui.curation.context import Context
 from tests.curation.conversations import PAYLOADS
 

@@ -6,7 +6,8 @@ import pytest
 
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, Place
-from ctxtui.core.edit import DROP, SUMMARIZE, make
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import DROP, SUMMARIZE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import (

@@ -9,7 +9,8 @@ import pytest
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Block, Item, Place
-from ctxtui.core.edit import DEDUPLICATE, DROP, HOIST, MOVE, TRUNCATE, Edit, make
+from ctxtui.core.edit import Edit, make
+from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, HOIST, MOVE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply

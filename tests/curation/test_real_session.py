@@ -7,7 +7,8 @@ from itertools import count as numbers
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import DROP, PIN, SUMMARIZE, make
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import DROP, PIN, SUMMARIZE
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.legality.request_check import outgoing

@@ -6,7 +6,8 @@ import sqlite3
 
 import pytest
 
-from ctxtui.core.edit import DROP, NOTE, PIN, Edit, Target, make
+from ctxtui.core.edit import Edit, Target, make
+from ctxtui.core.edit_kinds import DROP, NOTE, PIN
 from ctxtui.core.edit_log import Stamp, applying, standing, undoing
 from ctxtui.core.errors import NotFound
 from ctxtui.store.store import Store

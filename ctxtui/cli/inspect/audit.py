@@ -1,7 +1,4 @@
-"""`ctxtui audit`: forecasts held against reports, per call, per file and over all.
-
-The part of `ctxtui audit` about the prompt cache: what was foretold to be read, misses, what explains them.
-"""
+"""`ctxtui audit`: forecasts held against reports, per call, per file and over all; input, cache reads and misses."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.word_diff import word_diff
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.blocks import word_diff as shown
+from ctxtui.views.blocks.word_diff import drawn
 from ctxtui.views.lists import diff_rows
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -76,7 +76,7 @@ def _word_lines(found: Diff, change: Change, whole: bool) -> Iterator[list[Span]
         texts = before.block.body.decode("utf-8", "replace"), after.block.body.decode("utf-8", "replace")
     else:
         texts = words_of(before), words_of(after)
-    lines = shown.drawn(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
+    lines = drawn(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
     yield from (list(line) for line in islice(lines, None if whole else _LINES))
     if next(lines, None) is not None:
         yield [Span("    ⋮  more changed lines; --whole prints all", "dim")]

@@ -13,12 +13,11 @@ from ctxtui.cli import exit_codes, terminal
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.services import doctor as examine
-from ctxtui.services.doctor import Finding
+from ctxtui.services.doctor import FAILED, OK, WARNING, Finding, checks
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
-_SIGN = {examine.OK: MARK["ok"], examine.WARNING: MARK["warning"], examine.FAILED: MARK["refused"]}
+_SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["refused"]}
 
 
 @click.command("doctor")
@@ -41,16 +40,16 @@ def doctor(context: click.Context, as_json: bool) -> int:
             _print(painter, check)
     if as_json:
         write_json({"checks": [asdict(check) for check in found]})
-    failed = any(check.state == examine.FAILED for check in found)
+    failed = any(check.state == FAILED for check in found)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
 def _checks(data_dir: str) -> Iterator[Finding]:
-    yield from examine.checks(Path.cwd(), data_dir, os.environ)
+    yield from checks(Path.cwd(), data_dir, os.environ)
     yield from terminal.checks(os.environ)
 
 
 def _print(painter: Painter, check: Finding) -> None:
     sign = _SIGN[check.state]
-    line = [sign.span, Span(f" {check.name:<24}"), Span(check.text, "dim" if check.state == examine.OK else "ink")]
+    line = [sign.span, Span(f" {check.name:<24}"), Span(check.text, "dim" if check.state == OK else "ink")]
     painter.line([*line, Span(f"; {check.way_out}", "warn")] if check.way_out else line)

@@ -16,9 +16,11 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.discover import id_of
-from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.home.columns import HomeColumn, home_columns
+from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped
+from ctxtui.views.text.table import Column, Table
 
 
 @click.command("sessions")
@@ -112,26 +114,13 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
 def _figures(one: SessionSummary) -> dict[str, Any]:
     if one.error:
         return {"error": one.error}
-    return {
-        "model": one.model,
-        "calls": one.calls,
-        "peak_tokens": one.peak_tokens,
-        "total_tokens": one.total_tokens,
-        "cost_usd": one.cost_usd,
-        "read_share": one.read_share,
-        "sentence": one.sentence,
-    }
+    columns = {column.field: column.value(one) for column in home_columns() if column.field and column.value}
+    return {**columns, "sentence": one.sentence}
 
 
 def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -> None:
-    now = time.time()
-    longest = max([cells.width(ids[one.key]) for one in found], default=0)
+    table = _table(ids, time.time(), figures=any(one.known for one in found))
     for one in found:
-        known = one.known and not one.error
-        figures = [
-            Span(cells.right(numbers.tokens(one.peak_tokens) if known else "", 7)),
-            Span(cells.right(numbers.money(one.cost_usd) if known else "", 9) + "  "),
-        ]
         place = (
             ""
             if ids[one.key] == one.path
@@ -140,12 +129,30 @@ def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -
             else "database"
         )
         told = one.error or (one.title if one.known or one.stored else "")
-        line = [
-            Span("● " if one.live else "  ", "ok"),
-            Span(cells.left(ids[one.key], longest) + "  "),
-            Span(cells.right(numbers.ago(now - one.mtime), 5) + "  ", "dim"),
-            Span(cells.left(one.source or ("sample" if one.group == SAMPLES else ""), 11), "dim"),
-            *(figures if any(s.known for s in found) else [Span("  ")]),
-            Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim"),
-        ]
+        words = Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim")
+        line = [*table.draw(one, 0), words]
         painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
+
+
+def _table(ids: dict[str, str], now: float, *, figures: bool) -> Table[SessionSummary]:
+    """What stands before a session's words; with `figures` those of Home's columns that are printed."""
+    longest = max(map(cells.width, ids.values()), default=0)
+    printed = [_figure(column) for column in home_columns() if column.printed] if figures else []
+    return Table(
+        (
+            Column("", 2, lambda one, _: Span("● " if one.live else "", "ok"), "left"),
+            Column("", longest, lambda one, _: Span(ids[one.key]), "left"),
+            Column("", 5, lambda one, _: Span(numbers.ago(now - one.mtime), "dim"), gap=2),
+            Column("", 11, lambda one, _: Span(one.source or "sample" * (one.group == SAMPLES), "dim"), "left", gap=2),
+            *printed,
+        ),
+        mark=0,
+        tail=2,
+    )
+
+
+def _figure(column: HomeColumn) -> Column[SessionSummary]:
+    def text(one: SessionSummary, room: int) -> Span:
+        return Span(column.text(one) if column.text is not None and one.known and not one.error else "")
+
+    return Column("", column.printed, text)

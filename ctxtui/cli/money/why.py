@@ -21,9 +21,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
 from ctxtui.core.session import Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
-from ctxtui.views.lists import bill as bill_words
-from ctxtui.views.lists import bill as drawn
+from ctxtui.views.lists import bill
+from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
@@ -125,36 +124,36 @@ def _read(names: list[str], settings: Settings, *, quiet: bool) -> Iterator[tupl
 
 def as_fields(what: Statement) -> dict[str, Any]:
     """The fields of ``why --json``; the parts' USD add up to ``total_usd``."""
-    bill = what.bill
+    paid = what.bill
     return {
-        "total_usd": bill.usd,
-        "prices": bill_words.LABEL,
+        "total_usd": paid.usd,
+        "prices": bill.LABEL,
         "subscription": what.subscription,
-        "parts": [{"name": name, "usd": bill.parts[name].usd, "tokens": bill.parts[name].tokens} for name in PARTS],
-        "carried_in_full": {"usd": bill.in_full.usd, "tokens": bill.in_full.tokens},
+        "parts": [{"name": name, "usd": paid.parts[name].usd, "tokens": paid.parts[name].tokens} for name in PARTS],
+        "carried_in_full": {"usd": paid.in_full.usd, "tokens": paid.in_full.tokens},
         "rewrites": [
             {"thread": r.thread, "call": r.number, "tokens": r.tokens, "usd": r.usd, "cause": r.cause, "pause": r.pause}
-            for r in dearest(bill.rewrites)
+            for r in dearest(paid.rewrites)
         ],
         "heaviest": [asdict(one) for one in what.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
-        "threads": dict(sorted(bill.threads.items(), key=lambda item: -item[1])),
-        "subagents_share": bill.subagents,
-        "cures": [{**asdict(cure), "words": bill_words.cure_words(cure)} for cure in bill_words.worthwhile(what)],
+        "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
+        "subagents_share": paid.subagents,
+        "cures": [{**asdict(cure), "words": bill.cure_words(cure)} for cure in bill.worthwhile(what)],
         "time": [row._asdict() for row in what.times],
         "sessions": what.sessions,
         "calls": len(what.calls),
-        "unpriced_calls": bill.unpriced,
-        "sentence": bill_words.sentence(what),
+        "unpriced_calls": paid.unpriced,
+        "sentence": bill.sentence(what),
     }
 
 
 def _print(painter: Painter, what: Statement) -> None:
     room = width()
-    painter.line(bill_words.head(what))
-    for words in safe_text.wrap(bill_words.sentence(what), room - 2):
+    painter.line(bill.head(what))
+    for words in safe_text.wrap(bill.sentence(what), room - 2):
         painter.line([Span(" " + words)])
-    for title, aside, lines in drawn.sections(what, room):
+    for title, aside, lines in bill.sections(what, room):
         painter.line([])
         painter.line(rule(title, aside))
         for line in lines:

@@ -7,28 +7,16 @@ gets its place. What cannot be had is held back with the reason, the rest is don
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import (
-    BREAKPOINT,
-    DROP,
-    HOIST,
-    MOVE,
-    NOTE,
-    PIN,
-    REPLACE,
-    SUMMARIZE,
-    USER,
-    Edit,
-    in_force,
-)
+from ctxtui.core.edit import USER, Edit, in_force
+from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.apply import resolve
-from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit, Insertion
+from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
 from ctxtui.curation.apply.block_text import changeable
-from ctxtui.curation.apply.insertion import FRONT, SYSTEM, slot
+from ctxtui.curation.apply.insertion import INSERTIONS, slot
 from ctxtui.curation.apply.requested import RequestedFates
-from ctxtui.curation.apply.rewrite import REWRITES, rewritten
+from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
@@ -37,7 +25,6 @@ SIGNED = "its provider signed this block: it can be stripped, not changed"
 
 UNWRITTEN = "its text is not written yet"
 ELSEWHERE = "the text that it moves does not stand there"
-_WRITTEN: Final = frozenset({SUMMARIZE, NOTE, HOIST})
 
 
 def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
@@ -49,7 +36,7 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     wanted = RequestedFates()
     standing = in_force(log)
     for edit in standing:
-        if edit.kind == PIN:
+        if edit.does.pins:
             here = [p for target in edit.targets if (p := context.find(target)) is not None]
             wanted.pinned.update(here, _whole_messages(context, edit, here))
     own = set(wanted.pinned)
@@ -57,9 +44,9 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     for edit in standing:
         found = [context.find(target) for target in edit.targets]
         here = [position for position in found if position is not None]
-        if not here or (edit.kind == SUMMARIZE and len(here) < len(found)):
+        if not here or (edit.does.stands_for and len(here) < len(found)):
             wanted.asleep.append(Asleep(edit, len(found) - len(here)))
-        elif edit.kind in _WRITTEN and not str(edit.given.get("text") or "").strip():
+        elif edit.does.needs_text and not str(edit.given.get("text") or "").strip():
             wanted.held.append(HeldEdit(edit, -1, UNWRITTEN))
         else:
             _want(context, wanted, edit, _whole_messages(context, edit, here), own)
@@ -68,7 +55,7 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
 
 def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
     """A header alone stands for its whole message where an edit takes things out or pins them."""
-    if edit.kind not in (PIN, DROP, SUMMARIZE):
+    if not edit.does.pins and not edit.does.removes:
         return here
     found: dict[int, None] = {}
     parts = {context.message_of[p] for p in here if context.items[p].block.kind != HEADER}
@@ -84,30 +71,28 @@ def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
 
 
 def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int], own: set[int]) -> None:
-    allowed = here
-    if edit.kind in REWRITES or edit.kind in (DROP, SUMMARIZE, MOVE):
+    allowed, does = here, edit.does
+    if does.rewrites or does.takes_away:
         allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
-    if edit.kind == MOVE:
+    if does.moves:
         allowed = [p for p in allowed if _is_movable(context, wanted, edit, p)]
-    if edit.kind in (DROP, SUMMARIZE, MOVE):
+    if does.takes_away:
         for position in allowed:
             wanted.stay(position, context.items[position].block)
             wanted.put(position, None, edit)
-    elif edit.kind in REWRITES:
+    elif does.rewrites:
         changed = [position for position in allowed if _rewrite(context, wanted, edit, position)]
-        if edit.kind == HOIST and allowed and not changed:
+        if does.adds and allowed and not changed:
             wanted.held.append(HeldEdit(edit, -1, ELSEWHERE))
             return
-    elif edit.kind == BREAKPOINT:
+    elif does.marks_cache:
         wanted.marks += [(position, edit) for position in here]
-    if allowed:
-        wanted.new += _news(context, edit, allowed)
+    if allowed and does.adds:
+        wanted.new += INSERTIONS[edit.kind](context, edit, allowed)
 
 
 def _is_protected(wanted: RequestedFates, edit: Edit, position: int, own: set[int]) -> bool:
-    if position not in wanted.pinned or (
-        edit.author == USER and (position in own or edit.kind not in (DROP, SUMMARIZE))
-    ):
+    if position not in wanted.pinned or (edit.author == USER and (position in own or not edit.does.removes)):
         return False
     why = "pinned" if position in own else "its call or answer is pinned"
     wanted.held.append(HeldEdit(edit, position, why))
@@ -116,9 +101,10 @@ def _is_protected(wanted: RequestedFates, edit: Edit, position: int, own: set[in
 
 def _is_movable(context: Context, wanted: RequestedFates, edit: Edit, position: int) -> bool:
     item = context.items[position]
-    text = item.block.kind in ("text", "input_text") and item.place.role in ("", "user") and _said(context, position)
+    theirs = item.block.kind in ("text", "input_text") and item.place.role in ("", "user")
     message = context.message_at(position)
-    why = "" if text and text.strip() and message is not None else "only the user's texts can be moved"
+    movable = theirs and message is not None and context.reading(position).text.strip()
+    why = "" if movable else "only the user's texts can be moved"
     if message is not None and _stands_there(context, message, edit.given.get("to", "system")):
         why = why or "it stands there already"
     if why:
@@ -149,36 +135,3 @@ def _rewrite(context: Context, wanted: RequestedFates, edit: Edit, position: int
     if block.kind in THINKING:
         wanted.held.append(HeldEdit(edit, position, SIGNED))
     return False
-
-
-def _news(context: Context, edit: Edit, here: list[int]) -> list[Insertion]:
-    """What an edit puts in."""
-    given = edit.given
-    text = given.get("text")
-    text = text if isinstance(text, str) else ""
-    if edit.kind == SUMMARIZE:
-        return [Insertion(min(here), edit, text, "summary", (min(here), max(here)))]
-    if edit.kind == NOTE:
-        return [Insertion(_beside(context, here[0], given.get("where")), edit, text, "meta")]
-    if edit.kind == HOIST:
-        return [Insertion(_spot(context, given.get("to", "system")), edit, text)]
-    if edit.kind == MOVE:
-        spot = _spot(context, given.get("to", "system"))
-        blocks = [context.items[p].block for p in here]
-        return [Insertion(spot, edit, _said(context, p), "memory", None, b) for p, b in zip(here, blocks, strict=True)]
-    return []
-
-
-def _beside(context: Context, position: int, where: object) -> int:
-    if where != "before":
-        return position + 1
-    message = context.message_at(position)
-    return position if message is None else message.start
-
-
-def _spot(context: Context, to: object) -> int:
-    return SYSTEM if to == "system" else len(context) if to == "end" else FRONT
-
-
-def _said(context: Context, position: int) -> str:
-    return context.reading(position).text

@@ -3,10 +3,13 @@ in front of the answers (facts §1, §4)."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Sequence
 from itertools import chain
+from typing import Final
 
 from ctxtui.core.block import Item, Place
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE
 from ctxtui.curation.apply.applied import Insert, Insertion
 from ctxtui.curation.apply.block_text import message, text_block
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
@@ -100,3 +103,43 @@ def _system(context: Context, wish: Insertion, gone: Container[int]) -> Insert:
     return Insert(
         first, (Item(text_block(text, "system", context.dialect), Place("system", "", wish.mark)),), wish.edit
     )
+
+
+def _summary(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
+    return [Insertion(min(here), edit, _text(edit), "summary", (min(here), max(here)))]
+
+
+def _note(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
+    at = here[0] + 1
+    if edit.given.get("where") == "before":
+        message = context.message_at(here[0])
+        at = here[0] if message is None else message.start
+    return [Insertion(at, edit, _text(edit), "meta")]
+
+
+def _hoisted(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
+    return [Insertion(_spot(context, edit), edit, _text(edit))]
+
+
+def _moved(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
+    spot = _spot(context, edit)
+    return [Insertion(spot, edit, context.reading(p).text, "memory", None, context.items[p].block) for p in here]
+
+
+def _text(edit: Edit) -> str:
+    text = edit.given.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _spot(context: Context, edit: Edit) -> int:
+    to = edit.given.get("to", "system")
+    return SYSTEM if to == "system" else len(context) if to == "end" else FRONT
+
+
+INSERTIONS: Final[dict[str, Callable[[Context, Edit, Sequence[int]], list[Insertion]]]] = {
+    SUMMARIZE: _summary,
+    NOTE: _note,
+    HOIST: _hoisted,
+    MOVE: _moved,
+}
+"""What each kind of edit that adds something puts in, given the positions that it is done at."""

@@ -1,7 +1,4 @@
-"""References: content that stands outside the context under a name, ``{{REF:name}}`` in its place.
-
-The content that stands outside a context: what ``externalize`` edits took out of it, by name.
-"""
+"""References: content that stands outside the context under a name, with ``{{REF:name}}`` in its place."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import EXTERNALIZE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.context import Context
 
 REFERENCE: Final = re.compile(r"\{\{REF:([A-Za-z0-9_.-]+)\}\}")

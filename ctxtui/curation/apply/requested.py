@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import MOVE, SUMMARIZE, Edit
+from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Asleep, HeldEdit, Insertion
 from ctxtui.curation.context import Context
 
@@ -32,7 +32,7 @@ class RequestedFates:
     def stay(self, position: int, block: Block) -> None:
         """Where an earlier edit moved the `block` at `position` elsewhere: let it stay."""
         _, before = self.fate.get(position, (None, None))
-        if before is not None and before.kind == MOVE:
+        if before is not None and before.does.moves:
             there = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
             self.new = [wish for wish in self.new if wish is not there]
             del self.fate[position]
@@ -41,7 +41,7 @@ class RequestedFates:
         """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""
         _, edit = self.fate.pop(position)
         self.held.append(HeldEdit(edit, position, why))
-        if edit.kind in (SUMMARIZE, MOVE):
+        if edit.does.adds and edit.does.takes_away:
             self.forget(edit)
 
     def forget(self, edit: Edit) -> None:

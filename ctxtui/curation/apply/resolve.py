@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import DROP, NOTE, REPAIR, STRIP, SUMMARIZE, Edit, make
+from ctxtui.core.edit import REPAIR, Edit, make
+from ctxtui.core.edit_kinds import DROP, NOTE, STRIP
 from ctxtui.curation.apply import marker_limits, thinking
 from ctxtui.curation.apply.applied import Applied, BlockChange, HeldEdit, Insert, Insertion
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
@@ -53,7 +54,7 @@ def settled(context: Context, wanted: RequestedFates, rules: ProviderRules, pinn
 def _let_covered_go(wanted: RequestedFates) -> None:
     """A summary whose blocks all went into a later edit (a summary of summaries) is not said any more."""
     standing = {edit.id for _, edit in wanted.fate.values()}
-    wanted.new = [wish for wish in wanted.new if wish.edit.kind != SUMMARIZE or wish.edit.id in standing]
+    wanted.new = [wish for wish in wanted.new if not wish.edit.does.stands_for or wish.edit.id in standing]
 
 
 class _Closed(NamedTuple):

@@ -13,7 +13,8 @@ from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
 from ctxtui.curation.apply import references
 from ctxtui.curation.apply.block_text import changeable, has_words, with_words, words_of
 from ctxtui.curation.apply.compact_json import compacted
@@ -34,11 +35,10 @@ def rewritten(block: Block, edit: Edit) -> Block | None:
 @lru_cache(maxsize=20_000)
 def _rewritten(block: Block, kind: str, payload: str) -> Block | None:
     given = canonical.loads(payload)
-    if kind == STRIP:
-        return _strip(block, given)
-    if not changeable(block) or not isinstance(given, dict):
+    # What its provider signed can go, but not change.
+    if not isinstance(given, dict) or (kind != STRIP and not changeable(block)):
         return block
-    return _REWRITERS[kind](block, given)
+    return REWRITERS[kind](block, given)
 
 
 def _replace(block: Block, given: Given) -> Block | None:
@@ -121,7 +121,7 @@ def _minimise(block: Block, given: Given) -> Block:
     return blocks.make(TOOL, minimised(block.value(), given)) if block.kind == TOOL else block
 
 
-_REWRITERS: Final[dict[str, Callable[[Block, Given], Block | None]]] = {
+REWRITERS: Final[dict[str, Callable[[Block, Given], Block | None]]] = {
     REPLACE: _replace,
     TRUNCATE: _truncate,
     DEDUPLICATE: _deduplicate,
@@ -129,6 +129,6 @@ _REWRITERS: Final[dict[str, Callable[[Block, Given], Block | None]]] = {
     EXTERNALIZE: _externalize,
     COMPACT_JSON: _compact,
     MINIMISE: _minimise,
+    STRIP: _strip,
 }
-REWRITES: Final = frozenset({*_REWRITERS, STRIP})
-"""The kinds of edits that change a block in its place."""
+"""What each kind of edit that changes a block in its place makes of it (None: nothing is left)."""

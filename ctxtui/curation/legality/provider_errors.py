@@ -8,30 +8,30 @@ from typing import Final
 from ctxtui.core.block import HEADER
 from ctxtui.core.session import MAIN, Session
 from ctxtui.curation.context import THINKING, Context
-from ctxtui.curation.legality import violation as rule
+from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.violation import PlacedViolation, Violation
 
 BOUND: Final = "bound thinking"
 TOO_LONG: Final = "too long"
 
 _SAYS: Final = (
-    (r"tool_use.{0,3} ids were found without|unexpected .tool_use_id|tool_call_ids? did not have", rule.PAIR),
-    (r"no tool output found|must be a response to a prec|no tool call found", rule.PAIR),
-    (r"must be followed by tool messages", rule.PAIR),
-    (r"tool_use.{0,3} ids must be unique", rule.PAIR),
-    (r"non-empty|empty text|empty array|content is required|empty content", rule.EMPTY),
+    (r"tool_use.{0,3} ids were found without|unexpected .tool_use_id|tool_call_ids? did not have", violation.PAIR),
+    (r"no tool output found|must be a response to a prec|no tool call found", violation.PAIR),
+    (r"must be followed by tool messages", violation.PAIR),
+    (r"tool_use.{0,3} ids must be unique", violation.PAIR),
+    (r"non-empty|empty text|empty array|content is required|empty content", violation.EMPTY),
     (r"invalid .?signature|blocks? .{0,40}cannot be modified|bound to a different|expected .?thinking", BOUND),
-    (r"final block in an assistant message cannot be .?thinking", rule.THINKING),
-    (r"maximum of \d+ blocks with cache_control|cache_control|ttl=", rule.MARKERS),
-    (r"must end with a user message|prefill", rule.LAST),
-    (r"first message must|roles must alternate", rule.FIRST),
-    (r"role .?system", rule.SYSTEM),
+    (r"final block in an assistant message cannot be .?thinking", violation.THINKING),
+    (r"maximum of \d+ blocks with cache_control|cache_control|ttl=", violation.MARKERS),
+    (r"must end with a user message|prefill", violation.LAST),
+    (r"first message must|roles must alternate", violation.FIRST),
+    (r"role .?system", violation.SYSTEM),
     (r"prompt is too long|maximum context length|context_length_exceeded|context window", TOO_LONG),
     (r"request_too_large|exceeds the maximum (?:size|allowed number of bytes)", TOO_LONG),
-    (r"image.{0,60}(?:exceed|dimension|size|support|invalid|process)|process image|pixels", rule.IMAGES),
-    (r"required following item", rule.REASONING),
-    (r"tool names must be unique|tools[.\[]\d.{0,40}name", rule.TOOL),
-    (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", rule.TEXT),
+    (r"image.{0,60}(?:exceed|dimension|size|support|invalid|process)|process image|pixels", violation.IMAGES),
+    (r"required following item", violation.REASONING),
+    (r"tool names must be unique|tools[.\[]\d.{0,40}name", violation.TOOL),
+    (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", violation.TEXT),
 )  # fmt: skip
 _SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import BREAKPOINT, DROP, NOTE, REPAIR, REPLACE, STRIP, Edit, make
+from ctxtui.core.edit import REPAIR, Edit, make
+from ctxtui.core.edit_kinds import BREAKPOINT, DROP, NOTE, REPLACE, STRIP
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.block_text import clean, has_words
 from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
-from ctxtui.curation.legality import violation as rule
+from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.faults import faults
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
@@ -201,18 +202,18 @@ def all_thinking(context: Context, start: int = 0) -> list[Edit]:
 
 
 _MENDS: Final[dict[str, Callable[[Applied, int], Iterator[Edit]]]] = {
-    rule.PAIR: _pairs,
-    rule.RESULTS_FIRST: _results_first,
-    rule.FIRST: _first,
-    rule.LAST: _last,
-    rule.EMPTY: _drop,
-    rule.THINKING: _thinking,
-    rule.SYSTEM: _drop,
-    rule.MARKERS: _markers,
-    rule.TOOL: _drop,
-    rule.TEXT: _text,
-    rule.IMAGES: _images,
-    rule.ERROR: _error,
-    rule.REASONING: _drop,
-    rule.TWICE: _drop,
+    violation.PAIR: _pairs,
+    violation.RESULTS_FIRST: _results_first,
+    violation.FIRST: _first,
+    violation.LAST: _last,
+    violation.EMPTY: _drop,
+    violation.THINKING: _thinking,
+    violation.SYSTEM: _drop,
+    violation.MARKERS: _markers,
+    violation.TOOL: _drop,
+    violation.TEXT: _text,
+    violation.IMAGES: _images,
+    violation.ERROR: _error,
+    violation.REASONING: _drop,
+    violation.TWICE: _drop,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxtui.core.edit import REPLACE, STRIP, SUMMARIZE, TRUNCATE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import REPLACE, STRIP, SUMMARIZE, TRUNCATE
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.core.edit import REPLACE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.core.edit import COMPACT_JSON, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import COMPACT_JSON
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core import block
-from ctxtui.core.edit import SUMMARIZE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.situation import PolicyContext, edit
 

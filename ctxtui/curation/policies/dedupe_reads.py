@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxtui.core.edit import DEDUPLICATE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import DEDUPLICATE
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import EXTERNALIZE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.apply.block_text import has_words
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call

@@ -8,7 +8,8 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import DROP, REPLACE, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import DROP, REPLACE
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import tokens_of

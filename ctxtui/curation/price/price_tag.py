@@ -16,7 +16,6 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.edit import SUMMARIZE
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.closure import BOUND
@@ -239,7 +238,7 @@ def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
     found: list[Lost] = []
     said = {one.edit.id for one in before.inserts}
     for edit in {one.edit.id: one.edit for one in after.inserts}.values():
-        if edit.kind == SUMMARIZE and edit.id not in said:
+        if edit.does.stands_for and edit.id not in said:
             covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
             found += lost(literals, covered, str(edit.given.get("text") or ""))
     return found

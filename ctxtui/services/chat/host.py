@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui import __version__
-from ctxtui.agent import events as ev
-from ctxtui.agent import progress as mo
+from ctxtui.agent import events, progress
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
@@ -60,7 +59,7 @@ SYSTEM: Final = (
 class ChatNews:
     """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session."""
 
-    moment: mo.Moment | None
+    moment: progress.Moment | None
     events: tuple[Event, ...] = ()
 
 
@@ -161,10 +160,10 @@ class Host:
         dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings.answer_tokens)
         before = past.before if past is not None else ()
         if past is not None and past.stored:
-            events = in_flight(database(self.config.settings.data_dir), past.stored)
-            spoken = dialect_of(events, past.last) or dialect
+            pending = in_flight(database(self.config.settings.data_dir), past.stored)
+            spoken = dialect_of(pending, past.last) or dialect
             talk = go_on(session.tree, session.threads[MAIN].tip, spoken, params)
-            self.recovered = recover(talk, events, partner.endpoint.name, frozenset(session.calls), self._own_id())
+            self.recovered = recover(talk, pending, partner.endpoint.name, frozenset(session.calls), self._own_id())
             number = max((call.epoch.number for call in session.calls.values()), default=0)
             self._epoch = Epoch(number + 1, EpochStart.RESUME)
             if spoken == dialect:
@@ -201,19 +200,19 @@ class Host:
             first = (self.session.about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
             writer.put(SessionBegun(Session(self.session.tree).fold(first)))
             if self._past is not None and self._past.origin is not None:
-                events = self._record.take(mo.Noted(CONTINUED, self._past.origin.text))
-                self._tell(ChatNews(None, tuple(events)))
+                noted = self._record.take(progress.Noted(CONTINUED, self._past.origin.text))
+                self._tell(ChatNews(None, tuple(noted)))
             self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         found = self.recovered
         if found.partial is not None:
             writer.put(Ended(found.partial, found.head))
             self._tell(ChatNews(None, (CallSeen(found.partial),)))
         if found.stopped:
-            self._record.take(mo.ResultsCame(found.stopped, talk.head))
+            self._record.take(progress.ResultsCame(found.stopped, talk.head))
 
     # A turn
 
-    def feed(self, event: ev.Event) -> None:
+    def feed(self, event: events.Event) -> None:
         """What the user does."""
         if self.runner is None:
             return
@@ -265,19 +264,19 @@ class Host:
         """Go on from an earlier context of the session: what is said next begins a branch."""
         if self.runner is not None and self._record is not None and not self.runner.state.running:
             self.runner.conversation.back_to(head)
-            events = self._record.moved(head, self.session.tree[head].depth)
-            self._tell(ChatNews(None, tuple(events)))
+            noted = self._record.moved(head, self.session.tree[head].depth)
+            self._tell(ChatNews(None, tuple(noted)))
 
-    def _moment(self, moment: mo.Moment) -> None:
-        if isinstance(moment, mo.Noted) and moment.kind == "error" and self.partner is not None:
+    def _moment(self, moment: progress.Moment) -> None:
+        if isinstance(moment, progress.Noted) and moment.kind == "error" and self.partner is not None:
             learned, told = told_by(self.partner, moment.text, self.config)
             moment = replace(moment, text=told)
             self._learned = learned if learned != self.partner else None
-        elif isinstance(moment, mo.Rested) and self._learned is not None:
+        elif isinstance(moment, progress.Rested) and self._learned is not None:
             self._go_on_with(self._learned)
             self._learned = None
-        events = self._record.take(moment) if self._record is not None else []
-        self._tell(ChatNews(moment, tuple(events)))
+        noted = self._record.take(moment) if self._record is not None else []
+        self._tell(ChatNews(moment, tuple(noted)))
 
     async def _judged(self, draft: Draft) -> str:
         return await self.judge(draft)

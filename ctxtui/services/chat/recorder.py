@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ctxtui.agent import progress as mo
+from ctxtui.agent import progress
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.store.writer import Ended, InFlight, Work
 
@@ -26,28 +26,28 @@ class Recording:
         self._clock = clock
         self._last = next(reversed(session.calls), "")
 
-    def take(self, moment: mo.Moment) -> list[Event]:
+    def take(self, moment: progress.Moment) -> list[Event]:
         """Record `moment`; the events that the session is to take in."""
         match moment:
-            case mo.UserSaid(text, head):
+            case progress.UserSaid(text, head):
                 self._flight("said", text)
                 return [*self._titled(text), TipMoved(MAIN, head)]
-            case mo.ResultsCame(results, head):
+            case progress.ResultsCame(results, head):
                 self._flight("results", results_json(results))
                 return [TipMoved(MAIN, head)]
-            case mo.RequestSent(draft, at, attempt):
+            case progress.RequestSent(draft, at, attempt):
                 self._flight("sent", json.dumps({"at": at, "attempt": attempt, "dialect": draft.skeleton.dialect}))
-            case mo.CallBegan(call):
+            case progress.CallBegan(call):
                 return [CallSeen(call)]
-            case mo.PieceReceived(data, _) if data:
+            case progress.PieceReceived(data, _) if data:
                 self._flight("heard", data)
-            case mo.CallEnded(call, head, _):
+            case progress.CallEnded(call, head, _):
                 self._last = call.id
                 self._put(Ended(call, head))
                 return [CallSeen(call), TipMoved(MAIN, head)]
-            case mo.CallFailed(message, call):
+            case progress.CallFailed(message, call):
                 return self._failed(message, call)
-            case mo.Noted(kind, text):
+            case progress.Noted(kind, text):
                 happened = Happened(kind, text, MAIN, self._clock(), self._last)
                 self._put(happened)
                 return [happened]

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.core.block_content import read
-from ctxtui.core.edit import PIN, Edit
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import PIN
 from ctxtui.core.errors import CtxtuiError, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import write_private

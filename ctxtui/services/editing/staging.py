@@ -11,8 +11,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, PriceTag, price_tag
-from ctxtui.curation.price.price_tag import ApplyMoment as Priced
+from ctxtui.curation.price.price_tag import EXPIRY, ApplyMoment, PriceTag, price_tag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
@@ -256,7 +255,7 @@ class StagingArea:
         self._overlays.save()
 
 
-def _hint(one: Priced, now: float) -> str:
+def _hint(one: ApplyMoment, now: float) -> str:
     """When a moment is: how long until the cache has expired."""
     if one.name != EXPIRY or one.at is None:
         return ""

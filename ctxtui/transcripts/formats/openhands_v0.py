@@ -25,7 +25,7 @@ from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.outcomes import words
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import shrunk
-from ctxtui.wire import usage as reports
+from ctxtui.wire.usage import chat
 
 NAME: Final = "openhands"
 _SILENT: Final = frozenset("null change_agent_state agent_state_changed recall stop pause resume".split())
@@ -99,7 +99,7 @@ class _Events:
             "",
             model=word(response.get("model")),
             ended=moment(value.get("timestamp")),
-            usage=self._usage(reports.chat(response.get("usage"), response), value),
+            usage=self._usage(chat(response.get("usage"), response), value),
             stop_reason=word(at(response, "choices", 0, "finish_reason")),
             line=found.line,
             bytes_=(found.start, found.end),

@@ -14,17 +14,22 @@ from textual.message import Message
 from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, Welcome
 from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.views.home import layout
-from ctxtui.views.home.session_list import SORTS, Entry, ListOrder
+from ctxtui.views.home.columns import sorts
+from ctxtui.views.home.preview import size
+from ctxtui.views.home.session_list import Entry, ListOrder
 from ctxtui.views.home.status import HEIGHT, empty, status
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span
+
+
+class OrderChanged(Message):
+    """Another order or another filter: `Browser.wanted`."""
 
 
 class Browser(Vertical):
     """Shows entries and knows which ones are `wanted`; `home` is the folder that is written ``~``.
 
-    Posts `Asked` when others are wanted, and what its list posts (`Pane.Moved`, `Pane.Chosen`).
+    Posts `OrderChanged` when others are wanted, and what its list posts (`Pane.Moved`, `Pane.Chosen`).
     """
 
     DEFAULT_CSS = """
@@ -33,9 +38,6 @@ class Browser(Vertical):
     Browser #growth { width: 1fr; }
     Browser #welcome { display: none; }
     """
-
-    class Asked(Message):
-        """Another order or another filter: `Browser.wanted`."""
 
     def __init__(self, home: str, *, welcome: bool = False) -> None:
         super().__init__()
@@ -63,7 +65,7 @@ class Browser(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         """The preview gets what the screen allows."""
-        parts = layout.preview(self.app.size.width, self.app.size.height)
+        parts = size(self.app.size.width, self.app.size.height)
         preview = self.query_one("#preview")
         preview.styles.height, preview.display = parts.height, parts.height > 0
         self.query_one("#composition").styles.width = parts.composition
@@ -74,7 +76,7 @@ class Browser(Vertical):
         """Show these; `any_` says whether there are sessions at all."""
         self.rows.none = empty(any_, self.wanted.words)
         self.rows.show(entries, to_top=to_top)
-        self.query_one(Heads).show(SORTS[self.wanted.sort].name)
+        self.query_one(Heads).show(sorts()[self.wanted.sort].name)
         self.preview()
 
     def preview(self) -> None:
@@ -99,9 +101,10 @@ class Browser(Vertical):
     # Wishes
 
     def sort(self, number: int | None = None) -> None:
-        """Sort by the column of this number in `SORTS`, or by the next one."""
-        at = (self.wanted.sort + 1) % len(SORTS) if number is None else number
-        self._want(replace(self.wanted, sort=at, falling=SORTS[at].falling))
+        """Sort by the column of this number in `columns.sorts`, or by the next one."""
+        able = sorts()
+        at = (self.wanted.sort + 1) % len(able) if number is None else number
+        self._want(replace(self.wanted, sort=at, falling=able[at].falling))
 
     def reverse(self) -> None:
         """The other way round."""
@@ -120,11 +123,11 @@ class Browser(Vertical):
 
     def _want(self, wanted: ListOrder) -> None:
         self.wanted = wanted
-        self.post_message(self.Asked())
+        self.post_message(OrderChanged())
 
     @on(Heads.Clicked)
     def _head_clicked(self, message: Heads.Clicked) -> None:
-        number = next((i for i, sort in enumerate(SORTS) if sort.name == message.head), None)
+        number = next((i for i, sort in enumerate(sorts()) if sort.name == message.head), None)
         if number == self.wanted.sort:
             self.reverse()
         elif number is not None:

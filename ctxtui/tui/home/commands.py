@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.tui.commands.command import Command
+from ctxtui.views.home.columns import sorts
 
 FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
 """Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
@@ -29,9 +30,14 @@ class FindText(Command):
 
 
 class NextSort(Command):
-    """Sort by the next column: age, cost, peak, total, calls, read, title."""
+    """Sort by the next column."""
 
     name, action, keys, label, group = "sort by next column", "sort", ("s",), "sort", "sessions"
+
+    @classmethod
+    def help(cls) -> str:
+        """The help line, with the columns."""
+        return f"Sort by the next column: {', '.join(column.name for column in sorts())}."
 
 
 class ReverseSort(Command):

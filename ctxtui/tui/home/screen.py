@@ -18,7 +18,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
 from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
-from ctxtui.tui.home.browser import Browser
+from ctxtui.tui.home.browser import Browser, OrderChanged
 from ctxtui.tui.home.commands import ARCHIVED, FILE, HOME, READABLE, STORED
 from ctxtui.tui.home.loader import TICK, Figured, Filled, Sessions, SessionsListed, Touched, Watch
 from ctxtui.tui.home.panels import HomeHeader
@@ -28,7 +28,7 @@ from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.row import shortened_home
+from ctxtui.views.home.columns import shortened_home
 
 if TYPE_CHECKING:
     from ctxtui.tui.dialogs.find import Everywhere
@@ -135,8 +135,8 @@ class HomeScreen(Screen[None]):
 
     # Showing
 
-    @on(Browser.Asked)
-    def _asked(self) -> None:
+    @on(OrderChanged)
+    def _ordered(self) -> None:
         self.show(to_top=True)
 
     def show(self, *, to_top: bool = False) -> None:

@@ -220,12 +220,16 @@ class InspectorState:
     def statement(self) -> Statement:
         """The session's bill; takes its time."""
         assert self.loaded is not None
-        return self.source.statement(self.loaded)
+        from ctxtui.services.workers.session_report import STATEMENT
+
+        return self.source.report(STATEMENT, self.loaded)
 
     def misses(self) -> Misses:
         """What the cache missed, and why; takes its time."""
         assert self.loaded is not None
-        return self.source.misses(self.loaded)
+        from ctxtui.services.workers.session_report import MISSES
+
+        return self.source.report(MISSES, self.loaded)
 
     # Opening, and growing
 

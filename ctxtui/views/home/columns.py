@@ -1,12 +1,19 @@
-"""Which columns the rows of Home have by the width of the screen, and their heads."""
+"""Home's columns: what stands in each, on lines of which width, what sorts by it; and the rows made of them.
+
+A column is one `HomeColumn` in `TABLE`: Home's rows, heads, sorting and help and `ctxtui sessions` read it there.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from ctxtui.views.text import cells
-from ctxtui.views.text.span import Span, merged
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text.span import Span, Spans, merged
+from ctxtui.views.text.table import Column, Table
 
 NARROW: Final = 60
 """Screen columns from which rows name the model and count calls."""
@@ -16,68 +23,244 @@ ROOMY: Final = 114
 """Screen columns from which rows have a total."""
 WIDE: Final = 160
 """Screen columns from which rows tell where they ran, their turns and their misses."""
-LEAD: Final = 2
-"""The cursor's mark and a blank."""
+DEAR: Final = 5.0
+"""US dollars from which a session's cost is bold."""
+GOOD_READ: Final = 0.9
+POOR_READ: Final = 0.8
+
+_DOT: Final = Span(numbers.NONE, "faint")
+_DATED: Final = 8
+
+
+class HomeRow(NamedTuple):
+    """A session drawn `now` (Unix seconds); the `cursor` may be on it, `home` is the folder that is written ``~``."""
+
+    summary: SessionSummary
+    now: float = 0.0
+    cursor: bool = False
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its head (also the name of the sort that it stands for), its cells, at which side it is aligned."""
+class HomeColumn(Column[HomeRow]):
+    """A column of Home. Where it needs figures (`figure`) that are not there, it has a dot, and such sessions stand
+    last when it sorts; it begins `falling`. ``sessions --json`` has its `value` as `field`, if it has a name there;
+    `ctxtui sessions` prints its `text` in `printed` cells, if that is not 0."""
 
-    head: str
-    room: int
-    align: str = "right"
+    falling: bool = True
+    figure: bool = True
+    field: str = ""
+    value: Callable[[SessionSummary], object] | None = None
+    printed: int = 0
+    text: Callable[[SessionSummary], str] | None = None
+
+    def draw(self, row: HomeRow, room: int) -> Spans:
+        """Its cell, or a dot."""
+        if self.figure and not row.summary.known:
+            return [self.aligned(_DOT, room)]
+        return Column.draw(self, row, room)
 
 
-SOURCE: Final = Column("source", 11, "left")
-MODEL: Final = Column("model", 14, "left")
-BAR: Final = Column("", 6, "left")
-_ALWAYS: Final = (Column("cost", 8), Column("read", 5), Column("age", 4))
-_TINY: Final = (Column("peak", 6), Column("cost", 8), Column("age", 4))
-_NARROW: Final = (Column("model", 11, "left"), Column("calls", 5), Column("peak", 6), *_ALWAYS)
-_MEDIUM: Final = (SOURCE, MODEL, Column("calls", 5), Column("peak", 7), BAR, *_ALWAYS)
-_ROOMY: Final = (*_MEDIUM[:5], Column("total", 7), *_ALWAYS)
-_WIDE: Final = (
-    SOURCE, Column("model", 18, "left"), Column("where", 30, "left"), Column("turns", 5), Column("calls", 6),
-    Column("peak", 7), BAR, Column("total", 8), Column("misses", 6), *_ALWAYS,
+# What stands in them
+
+
+def age(seconds: float) -> str:
+    """How long ago, in at most 4 cells and without a clock that ticks: ``now``, ``13 m``, ``2 h``, ``3 d``, ``2 y``."""
+    if seconds < 60:
+        return "now"
+    return f"{math.floor(seconds / 60)} m" if seconds < 3600 else numbers.ago(seconds)
+
+
+def when(summary: SessionSummary) -> float:
+    """The time it is sorted by: running sessions are all of now, so that they do not change places as they write;
+    samples have none and keep their order."""
+    return math.inf if summary.live else 0.0 if summary.group == SAMPLES else summary.mtime
+
+
+def shortened_home(path: str, home: str) -> str:
+    """A path as it is written on the screen: ``~/src/handy-cli``."""
+    return "~" + path[len(home) :] if home and f"{path}/".startswith(f"{home}/") else path
+
+
+def tagged(summary: SessionSummary) -> str:
+    """A session's tags: ``#demo #good``."""
+    return " ".join(f"#{safe_text.one_line(tag)}" for tag in summary.tags)
+
+
+def short_model(model: str) -> str:
+    """A model's id without maker and date: ``claude-sonnet-4-5-20250929`` -> ``sonnet-4-5``."""
+    name = model.rpartition("/")[2].removeprefix("claude-")
+    head, _, date = name.rpartition("-")
+    return head if len(date) == _DATED and date.isdigit() and head else name
+
+
+def read_share(part: float | None) -> Span:
+    """The share read from the cache: good above 90 %, poor under 80 %, ``–`` where the question does not apply."""
+    if part is None:
+        return Span(numbers.NOT_APPLICABLE, "dim")
+    shown = round(part, 2)
+    style = "ok" if shown > GOOD_READ else "warn" if shown < POOR_READ else "ink"
+    return Span(numbers.share(part, 0), style)
+
+
+def _title(row: HomeRow, room: int) -> list[Span]:
+    s = row.summary
+    mark = [Span("● ", "ok bold")] if s.live else [Span("✗ ", "crit")] if s.refused else []
+    room -= 2 * len(mark)
+    words = cells.fit(safe_text.one_line(s.title) or numbers.NONE, room)
+    tags = cells.fit(tagged(s), room - cells.width(words) - 2) if s.tags else ""
+    gap = " " * (room - cells.width(words) - cells.width(tags))
+    return [
+        *mark,
+        Span(words, "ink bold" if row.cursor else "ink" if s.known else "dim"),
+        Span(gap),
+        Span(tags, "accent"),
+    ]
+
+
+def _words(text: str) -> Span:
+    return Span(safe_text.one_line(text) or numbers.NONE, "dim" if text else "faint")
+
+
+def _peak(row: HomeRow, room: int) -> Span:
+    style = bars.budget_style(row.summary.peak_tokens, row.summary.usable)
+    return Span(numbers.tokens(row.summary.peak_tokens), "ink" if style == "readtx" else f"{style} bold")
+
+
+def _share_of_window(row: HomeRow, room: int) -> list[Span]:
+    s = row.summary
+    if not s.known:
+        return [Span(numbers.NONE * room, "faint")]
+    if not s.window:
+        return [Span(numbers.NOT_YET, "faint")]
+    return bars.level(s.peak_tokens, s.window, room, bars.budget_style(s.peak_tokens, s.usable))
+
+
+def _cost(row: HomeRow, room: int) -> Span:
+    """What a session cost; `≥` where some of its calls have no price, so that a part does not look like the whole.
+
+    Where a subscription paid, its tokens stand here: they are what it used up.
+    """
+    s = row.summary
+    if s.subscription:
+        return Span(numbers.tokens(s.total_tokens), "ink bold")
+    if s.cost_usd is None and (part := sum(call.cost or 0.0 for call in s.spent)):
+        return Span(f"≥{numbers.money(part)}", "dim")
+    bold = s.cost_usd is not None and s.cost_usd >= DEAR
+    return Span(numbers.money(s.cost_usd), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")
+
+
+def _age(row: HomeRow, room: int) -> Span:
+    return Span("" if row.summary.group == SAMPLES else age(row.now - row.summary.mtime), "dim")
+
+
+def _or_least(value: float | None) -> float:
+    return -1.0 if value is None else value
+
+
+TITLE: Final = HomeColumn(
+    "title", 0, _title, "left", sort=lambda row: row.summary.title.casefold(), falling=False, figure=False
+)
+SOURCE: Final = HomeColumn(
+    "source", 11, lambda row, _: _words(row.summary.source), "left", gap=1, from_width=MEDIUM, figure=False
+)
+TABLE: Table[HomeRow] = Table(
+    (
+        TITLE,
+        SOURCE,
+        HomeColumn(
+            "model", 11, lambda row, _: Span(safe_text.one_line(short_model(row.summary.model)) or numbers.NONE, "ink"),
+            "left", gap=1, from_width=NARROW, wider=((MEDIUM, 14), (WIDE, 18)),
+            field="model", value=lambda s: s.model,
+        ),
+        HomeColumn(
+            "where", 30, lambda row, _: _words(shortened_home(row.summary.cwd, row.home)),
+            "left", gap=1, from_width=WIDE, figure=False,
+        ),
+        HomeColumn("turns", 5, lambda row, _: Span(f"{row.summary.turns:,}", "ink"), gap=2, from_width=WIDE),
+        HomeColumn(
+            "calls", 5, lambda row, _: Span(f"{row.summary.calls:,}", "ink"),
+            gap=1, from_width=NARROW, wider=((WIDE, 6),), sort=lambda row: row.summary.calls,
+            field="calls", value=lambda s: s.calls,
+        ),
+        HomeColumn(
+            "peak", 6, _peak, gap=1, wider=((MEDIUM, 7),), sort=lambda row: row.summary.peak_tokens,
+            field="peak_tokens", value=lambda s: s.peak_tokens, printed=7, text=lambda s: numbers.tokens(s.peak_tokens),
+        ),
+        HomeColumn("", 6, _share_of_window, "left", gap=2, from_width=MEDIUM, figure=False),
+        HomeColumn(
+            "total", 7, lambda row, _: Span(numbers.tokens(row.summary.total_tokens), "dim"),
+            gap=2, from_width=ROOMY, wider=((WIDE, 8),), sort=lambda row: row.summary.total_tokens,
+            field="total_tokens", value=lambda s: s.total_tokens,
+        ),
+        HomeColumn(
+            "misses", 6, lambda row, _: Span(str(row.summary.misses), "crit") if row.summary.misses else _DOT,
+            gap=1, from_width=WIDE,
+        ),
+        HomeColumn(
+            "cost", 8, _cost, gap=1, sort=lambda row: _or_least(row.summary.cost_usd),
+            field="cost_usd", value=lambda s: s.cost_usd, printed=9, text=lambda s: numbers.money(s.cost_usd),
+        ),
+        HomeColumn(
+            "read", 5, lambda row, _: read_share(row.summary.read_share),
+            gap=1, from_width=NARROW, sort=lambda row: _or_least(row.summary.read_share),
+            field="read_share", value=lambda s: s.read_share,
+        ),
+        HomeColumn("age", 4, _age, gap=1, sort=lambda row: when(row.summary), figure=False),
+    ),
+    mark=2,
+    style="faint",
+    ordered_by="",
 )  # fmt: skip
+"""The columns from left to right."""
+
+_FIRST_SORTS: Final = ("age", "cost", "peak", "total", "calls", "read", "title")
+"""The order in which the sort key walks; columns that are not named come after these, from left to right."""
 
 
-def columns(width: int) -> tuple[Column, ...]:
-    """The columns at `width` cells; the first is the title, which takes what is left."""
-    steps = ((WIDE, _WIDE), (ROOMY, _ROOMY), (MEDIUM, _MEDIUM), (NARROW, _NARROW), (0, _TINY))
-    rest = next(columns for least, columns in steps if width >= least)
-    fixed = sum(column.room + gap(column) for column in rest)
-    return (Column("title", max(4, width - LEAD - fixed - 1), "left"), *rest)
+def home_columns() -> list[HomeColumn]:
+    """The columns from left to right."""
+    return [one for one in TABLE.columns if isinstance(one, HomeColumn)]
 
 
-def gap(column: Column) -> int:
-    """Blanks before a column."""
-    return 2 if column is BAR or column.head in ("turns", "total") else 1
+def sorts() -> list[HomeColumn]:
+    """The columns that can be sorted by, in the order in which the sort key walks."""
+    able = [one for one in home_columns() if one.sort is not None]
+    rank = {name: number for number, name in enumerate(_FIRST_SORTS)}
+    return sorted(able, key=lambda one: rank.get(one.name, len(rank)))
+
+
+# Rows
 
 
 def heads(width: int, sort: str) -> list[Span]:
     """The line of column heads; the one that is sorted by is not faint."""
-    spans = [Span(" " * LEAD)]
-    for number, column in enumerate(columns(width)):
-        spans.append(Span(" " * (gap(column) if number else 0)))
-        spans.append(aligned(Span(column.head, "ink" if column.head == sort else "faint"), column))
-    return merged(spans)
+    return merged(TABLE.heads(width, sort))
 
 
-def head_at(width: int, x: int) -> str:
-    """The head that stands at cell `x` of a line of `width` cells, "" where there is none."""
-    at = LEAD
-    for number, column in enumerate(columns(width)):
-        at += gap(column) if number else 0
-        if at <= x < at + column.room:
-            return column.head
-        at += column.room
-    return ""
+def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False, home: str = "") -> list[Span]:
+    """One session in `width` cells; `now` in Unix seconds, `home` the folder that is written ``~``."""
+    if summary.known and summary.error:
+        return merged([Span("▸ " if cursor else "  ", "accent"), *_unreadable(summary, width, now)])
+    return merged(TABLE.draw(HomeRow(summary, now, cursor, home), width, here=cursor))
 
 
-def aligned(span: Span, column: Column) -> Span:
-    """`span` in its column."""
-    text, style = span
-    fitted = cells.right(text, column.room) if column.align == "right" else cells.left(text, column.room)
-    return Span(fitted, style)
+def trouble(summary: SessionSummary) -> str:
+    """Why a session has no figures: it cannot be read, or there is nothing in it that a model read."""
+    error = safe_text.one_line(summary.error)
+    return error if is_empty(summary) else f"not readable: {error}"
+
+
+def is_empty(summary: SessionSummary) -> bool:
+    """Whether the session could be read, but there is nothing in it that a model read."""
+    return summary.error.startswith("no model context")
+
+
+def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:
+    widths = {column.name: wide for column, wide in TABLE.shown(width)}
+    spans = [TITLE.aligned(Span(safe_text.one_line(summary.title), "dim"), widths[TITLE.name]), Span(" ")]
+    if SOURCE.name in widths:
+        spans += [SOURCE.aligned(Span(summary.source or "?", "dim"), widths[SOURCE.name]), Span(" ")]
+    taken = TABLE.mark + sum(cells.width(span.text) for span in spans)
+    spans.append(Span(cells.left(f"▲ {trouble(summary)}", max(0, width - taken - 6)), "warn"))
+    return [*spans, Span(f" {age(now - summary.mtime):>4}", "dim")]

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from ctxtui.views.home.row import short_model, shortened_home, tagged, trouble
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.home.columns import short_model, shortened_home, tagged, trouble
 from ctxtui.views.inspector import strip_columns
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, category
 from ctxtui.views.text.span import Span, Spans, merged, padded
 
+LOW: Final = 30
+"""Lines of the screen under which the preview is as low as it can be."""
+TALL: Final = 50
+LEAST: Final = 16
+"""Lines of the screen under which there is no preview."""
+NARROW: Final = 100
+WIDE: Final = 160
 AXIS: Final = 5
 """Cells of the growth strip's axis, its blank not counted."""
 _NAME: Final = 12
@@ -23,6 +30,19 @@ _BOLD_SHARE: Final = 0.2
 _REST: Final = ("not recorded", "residual")
 _ROOMY: Final = 8
 """Lines from which the residual has one."""
+
+
+class PreviewSize(NamedTuple):
+    """`height` of the preview with its rule in lines, 0 for none; cells of its left pane."""
+
+    height: int
+    composition: int
+
+
+def size(width: int, height: int) -> PreviewSize:
+    """The preview on a screen of `width` x `height` (look book, layout)."""
+    lines = 0 if height < LEAST or width < 60 else 7 if height < LOW else 11 if height < TALL else 16
+    return PreviewSize(lines, 30 if width < NARROW else 45 if width < WIDE else width * 44 // 100)
 
 
 def composition_notes(s: SessionSummary) -> list[Span]:

@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from ctxtui.views.home.summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
-
-
-class Sort(NamedTuple):
-    """A column to sort by; `falling` is the direction it starts with."""
-
-    name: str
-    key: Callable[[SessionSummary], float | str]
-    falling: bool = True
-
-
-def when(summary: SessionSummary) -> float:
-    """The time it is sorted by: running sessions are all of now, so that they do not change places as they write;
-    samples have none and keep their order."""
-    return math.inf if summary.live else 0.0 if summary.group == SAMPLES else summary.mtime
-
-
-SORTS: Final = (
-    Sort("age", when),
-    Sort("cost", lambda s: -1.0 if s.cost_usd is None else s.cost_usd),
-    Sort("peak", lambda s: s.peak_tokens),
-    Sort("total", lambda s: s.total_tokens),
-    Sort("calls", lambda s: s.calls),
-    Sort("read", lambda s: -1.0 if s.read_share is None else s.read_share),
-    Sort("title", lambda s: s.title.casefold(), falling=False),
-)
-"""The order in which the sort key walks."""
+from ctxtui.views.home.columns import HomeRow, sorts, when
+from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 
 
 class Group(NamedTuple):
@@ -48,7 +22,7 @@ Entry = Group | SessionSummary
 
 @dataclass(frozen=True, slots=True)
 class ListOrder:
-    """What the reader asked for: a sort (index into `SORTS`), its direction, words that must occur."""
+    """What the reader asked for: a sort (index into `columns.sorts`), its direction, words that must occur."""
 
     sort: int = 0
     falling: bool = True
@@ -91,11 +65,12 @@ def arrange(summaries: Iterable[SessionSummary], wanted: ListOrder, directory: s
     out. Sessions that cannot be read, or are not read yet, stand last where the sort key needs figures."""
     words = wanted.words.casefold().split()
     found = [s for s in summaries if not words or matches(s, words)]
-    sort = SORTS[wanted.sort]
+    sort = sorts()[wanted.sort]
+    key = sort.sort or (lambda row: 0.0)
     found.sort(key=lambda s: s.key)
     found.sort(key=when, reverse=True)
-    found.sort(key=sort.key, reverse=wanted.falling)
-    if sort.name not in ("age", "title"):
+    found.sort(key=lambda s: key(HomeRow(s)), reverse=wanted.falling)
+    if sort.figure:
         found.sort(key=lambda s: not s.known or bool(s.error))
     groups: dict[str, list[SessionSummary]] = {HERE: [], ELSEWHERE: [], SAMPLES: []}
     for s in found:

@@ -1,20 +1,18 @@
-"""Home's filter line: progress of reading and the order at its right; what an empty list says.
-
-What Home says once, at the first run: three lines, five keys.
-"""
+"""Home's filter line: progress of reading and the order at its right; what an empty list and the first run say."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.views.home.session_list import SORTS, ListOrder
+from ctxtui.views.home.columns import sorts
+from ctxtui.views.home.session_list import ListOrder
 from ctxtui.views.text import bars, cells
 from ctxtui.views.text.span import Span, Spans
 
 
 def status(done: int, total: int, reading: bool, wanted: ListOrder) -> list[Span]:
     """``reading 41 of 61 ━━━───   s sort: age ↓``."""
-    sort = SORTS[wanted.sort]
+    sort = sorts()[wanted.sort]
     order = f" sort: {sort.name} {'↓' if wanted.falling else '↑'} "
     right = [Span("s", "accent bold"), Span(order, "dim")]
     if not reading or done >= total:

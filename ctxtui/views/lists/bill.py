@@ -1,7 +1,4 @@
-"""The bill on a screen and as text, section by section: parts, rewrites, dearest blocks and tools, cures, times.
-
-The bill in words: the sum in one sentence, what a cure would have saved, whose price it is.
-"""
+"""The bill on a screen and as text: its sum in words, parts, rewrites, dearest blocks and tools, savings, times."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.latency import Latency
-from ctxtui.analysis.money import savings as kinds
+from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.bill import (
     CARRY,
     FIRST,
@@ -294,14 +291,14 @@ def cure_words(cure: Cure) -> str:
     at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
     tokens, saves = thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
     match cure.kind:
-        case kinds.CLEAR:
+        case savings.CLEAR:
             what = f"clear {many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
             return f"{what}, {saves} net of the rewrite"
-        case kinds.HOUR:
+        case savings.HOUR:
             return f"cache entries of 1 hour in place of 5 minutes{at}, {saves} ({many(cure.count, 'rewrite')} less)"
-        case kinds.MINUTES:
+        case savings.MINUTES:
             return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
-        case kinds.TOOLS:
+        case savings.TOOLS:
             return f"leave out {many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
     return f"switch the prompt cache on{at}, {saves}"
 

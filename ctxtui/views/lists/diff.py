@@ -10,8 +10,8 @@ from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, DiffS
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.word_diff import DiffSpan, word_diff
-from ctxtui.views.blocks import word_diff as shown
 from ctxtui.views.blocks.body import Body
+from ctxtui.views.blocks.word_diff import drawn
 from ctxtui.views.lists import diff_rows
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -77,11 +77,11 @@ class DiffList:
     def _made(self, row: Row, room: int) -> Body:
         if isinstance(row, Unsteady):
             side = self.found.b
-            return Body(shown.drawn(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
+            return Body(drawn(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
         assert isinstance(row, Change)
         if row.before is not None and row.after is not None:
             pieces = _words(self.found.a, self.found.b, row.before, row.after, raw=row.kind == RESPELLED)
-            return Body(shown.drawn(pieces, room, whole=self.whole), room)
+            return Body(drawn(pieces, room, whole=self.whole), room)
         side, node = (self.found.a, row.before) if row.after is None else (self.found.b, row.after)
         assert node is not None
         style = "del" if row.after is None else "add"

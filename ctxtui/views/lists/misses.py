@@ -21,7 +21,7 @@ from ctxtui.analysis.cache.misses import (
 )
 from ctxtui.analysis.short_names import short_model
 from ctxtui.core.word_diff import word_diff
-from ctxtui.views.blocks import word_diff as words
+from ctxtui.views.blocks.word_diff import counted, drawn
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK, category
 from ctxtui.views.text.span import Span, Spans, width
@@ -263,10 +263,10 @@ def _lanes(one: Missed, room: int) -> Iterator[Spans]:
 def _diff(one: Missed, room: int, height: int) -> Iterator[Spans]:
     assert one.old is not None and one.new is not None
     pieces = list(word_diff(one.old.words, one.new.words))
-    gone, come = words.counted(pieces)
+    gone, come = counted(pieces)
     sign = category(one.new.category)
     lead = [Span(" "), sign.span, Span(f" {safe_text.one_line(one.new.label, 40)} ", "ink bold")]
     note = [Span(f" word diff  −{gone} ", "del"), Span(f"+{come} words ", "add")]
     yield []
     yield [*lead, Span("─" * max(0, room - width(lead) - width(note) - 1), "hair"), *note]
-    yield from islice(words.drawn(pieces, room), max(0, height - 2))
+    yield from islice(drawn(pieces, room), max(0, height - 2))

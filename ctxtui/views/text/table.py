@@ -84,13 +84,14 @@ class Table(Generic[Row]):
         return any(one.name for one in self.columns)
 
     def heads(self, room: int, order: str = "") -> list[Span]:
-        """The line of heads; a name that is longer than its column reaches into the blanks before it."""
+        """The line of heads; one at the right that is longer than its column reaches into the blanks before it."""
         line = [Span(" " * self.mark, self.style)]
         for column, wide in self.shown(room):
             here = bool(order) and column.name == order
             name = column.name + self.ordered_by * here
             line.append(Span(" " * column.gap, self.style))
-            reach = max(0, min(cells.width(name) - wide, column.gap + _blanks(line[-2].text)))
+            lacks = cells.width(name) - wide if column.align == "right" else 0
+            reach = max(0, min(lacks, column.gap + _blanks(line[-2].text)))
             kept = (line[-2].text + line[-1].text)[: -reach or None]
             line[-2:] = [
                 Span(kept, line[-2].style),

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ctxtui.core.edit import ANNOTATE, APPLY, BREAKPOINT, REVERT, Edit, Target
+from ctxtui.core.edit import APPLY, REVERT, Edit, Target
+from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
 from ctxtui.core.edit_log import standing
-from ctxtui.views.model.staging import MARK_OF
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-_WORDS = {APPLY: "applied", REVERT: "taken back", "compact_json": "compact JSON"}
+_WORDS = {APPLY: "applied", REVERT: "taken back"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,14 @@ def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -
 
 
 def _word(edit: Edit) -> str:
-    return _WORDS.get(edit.kind, edit.kind)
+    return _WORDS.get(edit.kind, edit.does.shown)
 
 
 def table(zone: Callable[[float], datetime]) -> Table[EditRow]:
     """The table of the log; `zone` tells the local time of Unix seconds."""
 
     def mark(row: EditRow, room: int) -> Span:
-        edit = row.edit
-        sign = MARK["breakpoint"] if edit.kind == BREAKPOINT else MARK[MARK_OF.get(edit.kind, "edit")]
+        sign = MARK[row.edit.does.mark]
         return Span(sign.glyph, "faint" if _gone(row) or not row.state else sign.style)
 
     def state(row: EditRow, room: int) -> Span:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.core.edit import PIN, make
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import PIN
 from ctxtui.core.errors import Malformed
 from ctxtui.curation.context import Context
 from ctxtui.services.config.config import load

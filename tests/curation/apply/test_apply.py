@@ -10,24 +10,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import (
-    DROP,
-    EXTERNALIZE,
-    HOIST,
-    KINDS,
-    MOVE,
-    NOTE,
-    PIN,
-    REPLACE,
-    REVERT,
-    STRIP,
-    SUMMARIZE,
-    TRUNCATE,
-    USER,
-    Edit,
-    Target,
-    make,
-)
+from ctxtui.core.edit import REVERT, USER, Edit, Target, make
+from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, STRIP, SUMMARIZE, TRUNCATE
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from tests.curation.conversations import context_of, logs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from ctxtui.core.edit import EXTERNALIZE, make
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import expand, expand_value, externalized_content
 from ctxtui.curation.policies.policy import run

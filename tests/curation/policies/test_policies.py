@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.edit import DROP, PIN, REVERT, TRUNCATE, USER, Edit, make
+from ctxtui.core.edit import REVERT, USER, Edit, make
+from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context

@@ -18,7 +18,8 @@ from ctxtui.cache.prompt_facts import PromptFacts
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.edit import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE, make
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
-from ctxtui.core.edit import BREAKPOINT, REPLACE
+from ctxtui.core.edit_kinds import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.core.edit import DROP, make
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.curation.apply.applied import Applied

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from ctxtui.core.edit import DROP
+from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES

@@ -13,7 +13,7 @@ import pytest
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, following
 from ctxtui.analysis.call_choice import choose
-from ctxtui.core.edit import DROP, PIN, TRUNCATE
+from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from ctxtui.core.edit import DROP, SUMMARIZE, TRUNCATE
+from ctxtui.core.edit_kinds import DROP, SUMMARIZE, TRUNCATE
 from ctxtui.core.errors import NoContext
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.settings import Settings

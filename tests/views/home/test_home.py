@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.home import collection, columns, layout, preview, row, session_list, status, totals
+from ctxtui.views.home import collection, columns, preview, session_list, status, totals
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.session_list import SORTS, Group, ListOrder, arrange
+from ctxtui.views.home.session_list import Group, ListOrder, arrange
 from ctxtui.views.home.status import KEYS, LINES, SHORT, welcome
-from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.home.totals import CallOwners, Totals
+from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.text.span import plain, width
 
 NOW = 1_770_000_000.0
@@ -36,8 +36,8 @@ def keys(entries: tuple[session_list.Entry, ...]) -> list[str]:
 
 def sorted_by(name: str, *sessions: SessionSummary, falling: bool | None = None) -> list[str]:
     """Keys in the order of a column."""
-    number = next(i for i, sort in enumerate(SORTS) if sort.name == name)
-    wanted = ListOrder(number, SORTS[number].falling if falling is None else falling)
+    number = next(i for i, sort in enumerate(columns.sorts()) if sort.name == name)
+    wanted = ListOrder(number, columns.sorts()[number].falling if falling is None else falling)
     return [key for key in keys(arrange(sessions, wanted, HERE, "~")) if not key.startswith("[")]
 
 
@@ -107,51 +107,51 @@ def test_every_word_of_the_filter_must_occur_somewhere() -> None:
 )
 def test_a_row_never_outgrows_its_line(size: int, session: SessionSummary) -> None:
     for cursor in (False, True):
-        assert width(row.row(session, size, NOW, cursor=cursor)) <= size
+        assert width(columns.row(session, size, NOW, cursor=cursor)) <= size
     assert width(columns.heads(size, "age")) <= size
 
 
 def test_columns_stand_under_their_heads() -> None:
     for size in (80, 120, 200):
-        line, heads = plain(row.row(one("t"), size, NOW)), plain(columns.heads(size, "age"))
+        line, heads = plain(columns.row(one("t"), size, NOW)), plain(columns.heads(size, "age"))
         for head, figure in (("peak", "100.0k"), ("cost", "$0.500"), ("read", "95 %")):
             assert heads.index(head) + len(head) == line.index(figure) + len(figure), (size, head)
 
 
 def test_a_row_says_what_is_unusual_by_style() -> None:
-    styles = {s.text.strip(): s.style for s in row.row(one("x", peak_tokens=155_000, cost_usd=5.0), 120, NOW)}
+    styles = {s.text.strip(): s.style for s in columns.row(one("x", peak_tokens=155_000, cost_usd=5.0), 120, NOW)}
     assert styles["155.0k"] == "crit bold"
     assert styles["$5.00"] == "ink bold"
-    near = {s.text.strip(): s.style for s in row.row(one("x", peak_tokens=140_000, read_share=0.5), 120, NOW)}
+    near = {s.text.strip(): s.style for s in columns.row(one("x", peak_tokens=140_000, read_share=0.5), 120, NOW)}
     assert near["140.0k"] == "warn bold"
     assert near["50 %"] == "warn"
-    calm = row.row(one("x"), 120, NOW)
+    calm = columns.row(one("x"), 120, NOW)
     assert next(s.style for s in calm if "100.0k" in s.text) == "ink"
     assert next(s.style for s in calm if "95 %" in s.text) == "ok"
 
 
 def test_tags_stand_behind_a_title_that_leaves_room() -> None:
-    assert "#demo #good sonnet-4-5" in plain(row.row(one("t", tags=("demo", "good")), 80, NOW))
-    assert "#" not in plain(row.row(one("long title " * 9, tags=("demo",)), 80, NOW))
+    assert "#demo #good sonnet-4-5" in plain(columns.row(one("t", tags=("demo", "good")), 80, NOW))
+    assert "#" not in plain(columns.row(one("long title " * 9, tags=("demo",)), 80, NOW))
     assert "#demo" in "".join(plain(line) for line in preview.growth(one("t", tags=("demo",)), 74, 10))
 
 
 def test_an_unread_row_has_a_dot_in_every_cell_of_a_figure() -> None:
-    line = plain(row.row(one("named", known=False), 120, NOW))
+    line = plain(columns.row(one("named", known=False), 120, NOW))
     assert "named" in line and "······" in line and line.count("·") == 6 + 6
     assert "1 m" in line
 
 
 def test_an_unreadable_row_says_why_and_nothing_else() -> None:
-    line = plain(row.row(one("build.tmp", source="", error="binary data at byte 0"), 120, NOW))
+    line = plain(columns.row(one("build.tmp", source="", error="binary data at byte 0"), 120, NOW))
     assert "?           ▲ not readable: binary data at byte 0" in line
     assert "$" not in line
     empty = one("e", error="no model context: this is a HAR file")
-    assert "▲ no model context: this is a HAR file" in plain(row.row(empty, 120, NOW))
+    assert "▲ no model context: this is a HAR file" in plain(columns.row(empty, 120, NOW))
 
 
 def test_unknown_is_a_word_and_one_call_has_no_share() -> None:
-    line = plain(row.row(one("x", cost_usd=None, read_share=None), 120, NOW))
+    line = plain(columns.row(one("x", cost_usd=None, read_share=None), 120, NOW))
     assert "unknown" in line and "–" in line and "$0" not in line
 
 
@@ -160,22 +160,22 @@ def test_unknown_is_a_word_and_one_call_has_no_share() -> None:
     [(-5, "now"), (0, "now"), (59, "now"), (60, "1 m"), (3599, "59 m"), (3600, "1 h"), (86400, "1 d"), (1e8, "3 y")],
 )
 def test_ages_take_four_cells(seconds: float, text: str) -> None:
-    assert row.age(seconds) == text
+    assert columns.age(seconds) == text
     assert len(text) <= 4
 
 
 def test_a_head_is_found_by_a_click_on_it() -> None:
     heads = plain(columns.heads(120, ""))
-    assert columns.head_at(120, heads.index("peak") + 1) == "peak"
-    assert columns.head_at(120, heads.index("title") + 2) == "title"
-    assert columns.head_at(120, 119) == ""
+    assert columns.TABLE.head_at(120, heads.index("peak") + 1) == "peak"
+    assert columns.TABLE.head_at(120, heads.index("title") + 2) == "title"
+    assert columns.TABLE.head_at(120, 119) == ""
 
 
 def test_model_names_lose_maker_and_date() -> None:
-    assert row.short_model("claude-sonnet-4-5-20250929") == "sonnet-4-5"
-    assert row.short_model("anthropic/claude-opus-4-6") == "opus-4-6"
-    assert row.short_model("gpt-5.5") == "gpt-5.5"
-    assert row.short_model("qwen2.5-coder:32b") == "qwen2.5-coder:32b"
+    assert columns.short_model("claude-sonnet-4-5-20250929") == "sonnet-4-5"
+    assert columns.short_model("anthropic/claude-opus-4-6") == "opus-4-6"
+    assert columns.short_model("gpt-5.5") == "gpt-5.5"
+    assert columns.short_model("qwen2.5-coder:32b") == "qwen2.5-coder:32b"
 
 
 # Totals
@@ -290,7 +290,7 @@ def test_a_preview_without_figures_shows_what_is_known() -> None:
 
 def test_recorded_text_cannot_draw_outside_its_cells() -> None:
     evil = one("\x1b[2J\u202eevil\nline", first_user_text="\x1b]0;x\x07[bold]", sentence="\u202e", growth=())
-    for line in [row.row(evil, 120, NOW), *preview.growth(evil, 74, 10)]:
+    for line in [columns.row(evil, 120, NOW), *preview.growth(evil, 74, 10)]:
         assert "\x1b" not in plain(line) and "\n" not in plain(line) and "\u202e" not in plain(line)
 
 
@@ -394,17 +394,17 @@ def test_the_welcome_has_three_lines_and_five_keys() -> None:
     ("size", "height"), [((80, 24), 7), ((120, 40), 11), ((200, 60), 16), ((59, 40), 0), ((80, 15), 0)]
 )
 def test_the_preview_folds_away_on_small_screens(size: tuple[int, int], height: int) -> None:
-    assert layout.preview(*size).height == height
+    assert preview.size(*size).height == height
 
 
 def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:
     spent = (CallSpent("a", 10, cost=2.0), CallSpent("b", 10, cost=None))
-    assert "≥$2.00" in plain(row.row(one("x", cost_usd=None, spent=spent), 120, NOW))
-    assert "unknown" in plain(row.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))
+    assert "≥$2.00" in plain(columns.row(one("x", cost_usd=None, spent=spent), 120, NOW))
+    assert "unknown" in plain(columns.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))
 
 
 def test_a_session_paid_by_a_subscription_shows_its_tokens_where_its_cost_would_stand() -> None:
     paid = one("x", cost_usd=12.5, total_tokens=28_780_000, subscription=True)
-    drawn = plain(row.row(paid, 100, NOW))
+    drawn = plain(columns.row(paid, 100, NOW))
     assert "28.78M" in drawn and "$" not in drawn
     assert "subscription, $12.50 list price" in "".join(map(plain, preview.growth(paid, 100, 10)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.views.lists import heaviest_blocks, misses
+from ctxtui.views.lists import misses
 from ctxtui.views.text.span import Span, plain, width
 from ctxtui.views.text.table import Column, Table
 from tests.tui.lists.test_misses import FOUND
@@ -60,7 +60,3 @@ def test_the_heads_of_the_misses_stand_over_their_figures(room: int) -> None:
     for head, figure in (("again", "87.5k"), ("lost", "$1.86")):
         assert heads.index(head) + len(head) == line.index(figure) + len(figure)
     assert room < misses.NARROW or heads.index("foreseen") == line.index("✓")
-
-
-def test_the_widest_column_keeps_its_head_on_a_narrow_screen() -> None:
-    assert "block" in plain(heaviest_blocks.table(lambda node: None).heads(30))  # type: ignore[arg-type,return-value]

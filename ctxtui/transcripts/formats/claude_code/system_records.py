@@ -1,7 +1,4 @@
-"""Records of Claude Code beside the messages: boundaries, attachments, progress, queued texts, unreadable lines.
-
-What a progress record of Claude Code reports: a hook, a command's output, or a subagent's message.
-"""
+"""Records of Claude Code beside the messages: boundaries, attachments, progress, queued texts, unreadable lines."""
 
 from __future__ import annotations
 
@@ -19,8 +16,7 @@ from ctxtui.core.session import Event, Happened
 from ctxtui.transcripts.formats.claude_code import messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
-from ctxtui.transcripts.formats.claude_code.message import client_text, error_text
-from ctxtui.transcripts.formats.claude_code.message import said as message_of
+from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, said
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, of_value
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
@@ -86,8 +82,8 @@ def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
     if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
-    said = message_of(nested, found.clean) if nested is not None else None
-    if nested is None or said is None or not said.parts:
+    spoken = said(nested, found.clean) if nested is not None else None
+    if nested is None or spoken is None or not spoken.parts:
         state.silent[f"progress {data.type}"] += 1
         return events
     if nested.uuid in state.threads.points:
@@ -96,7 +92,7 @@ def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
     nested.is_sidechain, nested.agent_id = True, data.agent_id or record.agent_id or f"of {data.tool_use}"
     nested.session_id, nested.version = record.session_id, record.version
     nested.parent_uuid = UNSET
-    return events + messages.message(state, nested, said, found, nested.agent_id)
+    return events + messages.message(state, nested, spoken, found, nested.agent_id)
 
 
 def queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:

@@ -257,7 +257,7 @@ class NotesController(Controller):
             found = costs.get(call.id)
             return (found.usd if found is not None else None), call.id in costs
 
-        return phases(calls, begun(study.session, calls, self.state.source.phase_rule, self._kept), tokens, cost)
+        return phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
 
 
 class _Notes(Command):

@@ -69,7 +69,7 @@ class RewritingController(EditController):
         """Another text for the summary or the note that `edit` puts in."""
         again = edits_from_selection.put_in_again(edit, text)
         if again is not None and self.edits.overlay is not None:
-            if edit.kind == "note":
+            if not edit.does.stands_for:
                 # Summaries of the same blocks replace each other, notes stand side by side.
                 self.edits.overlay.revert([edit.id])
             self.edits.stage([again])

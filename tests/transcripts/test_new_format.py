@@ -1,0 +1,105 @@
+"""Another format is a module and a line of the registry; nothing else of the house names one that there is."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import ctxtui
+from ctxtui.services.recordings.open import load
+from ctxtui.transcripts import formats, registry
+from ctxtui.transcripts.registry import FORMATS, _format, what_is
+from tests.transcripts.reading import as_bytes, law_2, read, survives_cuts, survives_depth, survives_values
+
+PACKAGE = Path(ctxtui.__file__).parent
+
+PARROT = '''"""A made-up agent's runs: one object with what was said."""
+
+from ctxtui.transcripts.kit.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+
+def sniff(head: bytes, name: str) -> float:
+    return 0.9 if "parrot" in first_task(head) else 0.0
+
+
+reader = json_reader(tasks_of("parrot"))
+'''
+
+RUN = {
+    "parrot": 1,
+    "task_id": 7,
+    "messages": [
+        {"role": "user", "content": "say it"},
+        {"role": "assistant", "content": "it", "usage": {"prompt_tokens": 9, "completion_tokens": 1}},
+        {"role": "user", "content": "again"},
+        {"role": "assistant", "content": "it again"},
+    ],
+}
+
+NAMED = {
+    # What is known of a client, whichever file tells of its session.
+    "analysis/content/tool_definitions.py": {"claude code", "codex"},
+    "analysis/growth/projection.py": {"claude code", "codex"},
+    # Where clients keep their sessions, and what they go on with.
+    "services/recordings/discover.py": {"claude code", "codex"},
+    "services/doctor.py": {"claude code", "codex"},
+    "services/editing/edited_context.py": {"claude_code", "codex", "ctxtui"},
+    "services/editing/exporting.py": {"codex", "ctxtui"},
+    # A name of models, not of files.
+    "offline/openai/models.py": {"codex"},
+}
+"""Modules that may name a format, each with those that it names."""
+OTHERS = {"anthropic", "openai chat", "openai responses", "ctxtui", "lm studio", "llm"}
+"""Names of formats that are those of a dialect, a provider or this program as well: a word of them says nothing."""
+
+
+def test_another_format_is_a_module_and_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parrot.py").write_text(PARROT, encoding="utf-8")
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "ctxtui.transcripts.formats.parrot", raising=False)
+    line = _format("parrot", "parrot", bare="a parrot that said nothing")
+    monkeypatch.setattr(registry, "FORMATS", (*FORMATS, line))
+
+    data = as_bytes(RUN)
+    found = read(data, "run.json")
+    assert found.about.source == "parrot" and len(found.calls) == 2
+    law_2(data, "run.json")
+    survives_cuts(data, "run.json")
+    survives_values(RUN, "run.json")
+    survives_depth(data, "run.json")
+    assert what_is(as_bytes({"parrot": 1})) == "a parrot that said nothing"
+
+    (tmp_path / "run.json").write_bytes(data)
+    loaded = load(tmp_path / "run.json")
+    assert loaded.source == "parrot"
+    assert [call.id for call in loaded.session.calls.values()] == list(found.calls)
+
+
+def test_no_other_module_names_a_format() -> None:
+    words = {form.name for form in FORMATS} - OTHERS
+    modules = {path.stem for path in (PACKAGE / "transcripts" / "formats").glob("[!_]*")}
+    found: dict[str, set[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        where = path.relative_to(PACKAGE)
+        if where.parts[:2] == ("transcripts", "formats") or where.parts == ("transcripts", "registry.py"):
+            continue
+        named = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named |= {node.value} & words | imported(node.value, modules)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                named |= imported(node.module, modules)
+                named |= {m for one in node.names for m in imported(f"{node.module}.{one.name}", modules)}
+        if named:
+            found[str(where)] = named
+    assert found == NAMED
+
+
+def imported(path: str, modules: set[str]) -> set[str]:
+    """The formats of which `path` names a module (``ctxtui.transcripts.formats.har``)."""
+    room, _, rest = path.partition("ctxtui.transcripts.formats.")
+    return {rest.split(".")[0].split(":")[0]} & modules if rest and not room else set()
