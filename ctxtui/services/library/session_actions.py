@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.paths import data_dir, database
 from ctxtui.services.config.settings import Settings
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session

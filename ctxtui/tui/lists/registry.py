@@ -1,6 +1,6 @@
 """The lists that the Inspector opens over itself: one command each. Its class is imported when it is first opened.
 
-What `ctxtui show` prints of a list too has the name of its option here: see `cli.inspect.show_lists`.
+What `ctxtui show` prints too is listed in `cli.inspect.lists`, from the same tables.
 """
 
 from __future__ import annotations
