@@ -16,7 +16,7 @@ from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.auditing import Audit, audit
+from ctxtui.services.counting.books import Audit, audit
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.tokens.estimators import ESTIMATORS
