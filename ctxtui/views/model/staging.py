@@ -121,11 +121,6 @@ class Staging:
             if item.block.kind != HEADER
         ]
 
-    @property
-    def active(self) -> bool:
-        """Whether anything is staged or applied, so that the screen shows what comes of it."""
-        return bool(self.edits) or self.applied.touched
-
     @cached_property
     def counted(self) -> bool:
         """Whether every figure is known."""

@@ -23,7 +23,7 @@ class ClaudeState:
 
     `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
     person typed while the agent worked. `silent` and `other` count records that put nothing before the model:
-    understood ones, and unknown types. `copies` counts records seen before.
+    understood ones, and unknown types.
     """
 
     tree: Tree
@@ -34,7 +34,6 @@ class ClaudeState:
     queued: list[str] = field(default_factory=list)
     silent: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
-    copies: int = 0
     order: int = 0
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
