@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,7 @@ _ANYWHERE: Final = ("fates", "news", "counted", "before", "gone", "cached", "by_
 """What of a `Staging` does not depend on where the prompt parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fate:
     """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
     of its row, whether it is `out`, whether only a `repair` took it, and who did it."""
@@ -62,6 +62,7 @@ class Staging:
     scene: Scene
     applied: Applied
     tokens_of: Tokens
+    _: KW_ONLY
     edits: tuple[Edit, ...] = ()
     marked: frozenset[int] = frozenset()
     head: int = ROOT
@@ -101,7 +102,15 @@ class Staging:
         sign = MARK[change.edit.does.mark].span
         if change.repaired:
             sign = Span(MARK["dropped"].glyph, "dim")
-        return Fate(tokens, after, sign, change.after is None, change.repaired, change.edit.kind, change.edit.author)
+        return Fate(
+            tokens=tokens,
+            after=after,
+            mark=sign,
+            out=change.after is None,
+            repair=change.repaired,
+            kind=change.edit.kind,
+            author=change.edit.author,
+        )
 
     def _header_before(self, position: int) -> int:
         """Tokens of the message's header that count with the block at `position` and stay when that changes."""

@@ -6,7 +6,7 @@ One line of context in a Claude Code session: where it stands, and the epoch of 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.call import Epoch, EpochStart
@@ -107,6 +107,7 @@ class ClaudeThread:
     """
 
     id: str = MAIN
+    _: KW_ONLY
     tip: Point | None = None
     head: int = ROOT
     last: Anchor | None = None
