@@ -1,4 +1,5 @@
-"""An inspection: what was named, opened slice by slice, studied, followed; what it counted is remembered."""
+"""Where a screen has its session from: what was named, opened slice by slice, studied, followed; what it counted is
+remembered."""
 
 from __future__ import annotations
 
@@ -7,22 +8,23 @@ import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Misses
-    from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.session import Session
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
     from ctxtui.services.study.study import Study
+    from ctxtui.services.workers.session_report import Report
+
+T = TypeVar("T")
 
 
-class Inspection:
+class SessionSource:
     """Everything behind one open session. `glimpse`, `open` and `keep` are for a worker thread, `close` for when the
     screen goes. What reading and counting need is imported by the worker: the first frame does not wait for it."""
 
@@ -62,17 +64,14 @@ class Inspection:
         made.subscription = self._subscribed
         return made
 
-    def statement(self, loaded: Loaded) -> Statement:
-        """The session's bill; worked out in a process of its own, but for what was read from a stream."""
-        from ctxtui.services.workers.session_report import stated
+    def report(self, kind: Report[T], loaded: Loaded) -> T:
+        """A report on the session; worked out in a process of its own, but for what cannot be read a second time."""
+        from ctxtui.services.workers.session_report import report
 
-        return stated(self.name, loaded.session if self.name == "-" else None, self.settings)
+        return report(kind, self.name, loaded.session if self._read_once() else None, self.settings)
 
-    def misses(self, loaded: Loaded) -> Misses:
-        """What the cache missed, and why; worked out in a process of its own, but for what was read from a stream."""
-        from ctxtui.services.workers.session_report import missed_apart
-
-        return missed_apart(self.name, loaded.session if self.name == "-" else None, self.settings)
+    def _read_once(self) -> bool:
+        return self.name == "-"
 
     def desk(self, study: Study, loaded: Loaded) -> StagingArea:
         """Where edits of the session are staged."""
@@ -86,11 +85,6 @@ class Inspection:
         from ctxtui.services.library.notebook import Notebook
 
         return Notebook(loaded, self.settings)
-
-    @property
-    def phase_rule(self) -> str:
-        """What phases begin by."""
-        return self.settings.phases
 
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately, or a running client owns it."""

@@ -1,4 +1,4 @@
-"""Making the app: what its screens need from below. The one place where screens and runtime meet."""
+"""Making the app: what its screens need from below. The one place where screens and services meet."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Sc
         return home_screen(settings, cwd)
 
     def inspector(target: str) -> Screen[Any]:
-        from ctxtui.services.session_source import Inspection
+        from ctxtui.services.session_source import SessionSource
         from ctxtui.tui.inspector.screen import InspectorScreen
 
-        return InspectorScreen(Inspection(target, settings), pager=settings.pager, follow=settings.follow)
+        return InspectorScreen(SessionSource(target, settings), pager=settings.pager, follow=settings.follow)
 
     def filler() -> Background:
         from ctxtui.services.workers.index_worker import Filler

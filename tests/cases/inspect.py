@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TypeVar
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import price_table
@@ -15,9 +17,12 @@ from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.study.study import Study
+from ctxtui.services.workers.session_report import Report
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import book_of
+
+T = TypeVar("T")
 
 
 class InMemory:
@@ -60,9 +65,8 @@ class HandMade:
     def notebook(self, loaded: Loaded) -> Notebook:
         return Notebook(loaded, self.settings)
 
-    @property
-    def phase_rule(self) -> str:
-        return self.settings.phases
+    def report(self, kind: Report[T], loaded: Loaded) -> T:
+        raise CtxtuiError(f"no {kind.name}")
 
     def is_live(self, loaded: Loaded) -> bool:
         return self.live

@@ -40,7 +40,12 @@ async def main():
     app = make_chat(ModelChoice("offline"), load(), Path.cwd())
     async with app.run_test(size=(120, 40)) as pilot:
         first = set(sys.modules)
-        await pilot.pause(4)
+        # The provider is met behind the first frame; what counts and prices would come at once after it.
+        for _ in range(300):
+            await pilot.pause(0.1)
+            if "anthropic" in sys.modules:
+                break
+        await pilot.pause(1.5)
         print(json.dumps([sorted(first), sorted(set(sys.modules))]))
 
 asyncio.run(main())

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from ctxtui.services.chat.host import Host
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.services.session_source import Inspection
+from ctxtui.services.session_source import SessionSource
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Misses
-    from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.call import Call
     from ctxtui.core.session import Session
     from ctxtui.pricing.price import Cost
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from ctxtui.services.study.study import Study
 
 
-class ChatSource(Inspection):
+class ChatSource(SessionSource):
     """Opens what `host` hosts, and is otherwise as the source of a recording."""
 
     def __init__(self, host: Host) -> None:
@@ -38,22 +36,8 @@ class ChatSource(Inspection):
         """Nothing to glimpse."""
         return None
 
-    def misses(self, loaded: Loaded) -> Misses:
-        """What the cache missed, and why."""
-        from ctxtui.services.workers.session_report import missed_apart
-
-        return missed_apart("-", loaded.session, self.settings)
-
-    def statement(self, loaded: Loaded) -> Statement:
-        """The session's bill."""
-        from ctxtui.services.workers.session_report import stated
-
-        return stated("-", loaded.session, self.settings)
-
-    @property
-    def phase_rule(self) -> str:
-        """What phases begin by."""
-        return self.settings.phases
+    def _read_once(self) -> bool:
+        return True
 
     def is_live(self, loaded: Loaded) -> bool:
         """A chat is."""

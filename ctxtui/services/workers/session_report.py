@@ -1,12 +1,13 @@
-"""One question about a whole session, answered in a process of its own: reading, counting and the price library take
-longer than a frame may. The reports: a session's misses, and its statement (the bill).
+"""Reports on a whole session, each worked out in a process of its own: reading, counting and the price library take
+longer than a frame may. A further report is a row of `REPORTS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, Generic, TypeVar
 
 from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.money.statement import Statement
@@ -14,50 +15,31 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named, stored_ids
 
 T = TypeVar("T")
-Asked = tuple[str, str, Settings]
-"""What the session is called, the folder in which that is meant, the settings."""
+Made = TypeVar("Made", covariant=True)
 
 
-def ask(child: str, name: str, settings: Settings, *, does: str, way_out: str) -> object:
-    """What the child made by `child` (``module:function``) answers about the session that `name` stands for. `does` and
-    `way_out` are said where it ends before it answers.
+@dataclass(frozen=True)
+class Report(Generic[Made]):
+    """One kind of report. `work` makes it of a session that is read, under the name that stands for it. Where the
+    process ends before it answers, `does` says what it was about and `way_out` what to do instead."""
 
-    Raises `CtxtuiError` where the session cannot be read.
-    """
-    process = ChildProcess(child)
-    try:
-        found = process.ask((name, str(Path.cwd()), settings))
-    except ChildGone as error:
-        raise CtxtuiError(f"the process that {does} ended", way_out=way_out) from error
-    finally:
-        process.close()
-    if isinstance(found, CtxtuiError):
-        raise found
-    return found
-
-
-def answering(work: Callable[[Session, Named, Settings], T]) -> Callable[[Asked], T | CtxtuiError]:
-    """What such a child does: `work` on the session, or why that cannot be read."""
-
-    def answer(asked: Asked) -> T | CtxtuiError:
-        name, cwd, settings = asked
-        try:
-            found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings))
-            return work(open_named(found, settings).session, found, settings)
-        except CtxtuiError as error:
-            return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
-
-    return answer
+    name: str
+    work: Callable[[Session, Named, Settings], Made]
+    does: str
+    way_out: str
 
 
 def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
-    """The misses of `session`, worked out here."""
+    """The misses of `session`."""
     from ctxtui.pricing.price import call_rates, price_call
 
     book = book_for(session, counter, settings)
@@ -67,59 +49,52 @@ def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
     return misses_of(book, cached_by(book), costs, lambda call: call_rates(call, table))
 
 
-def missed_apart(name: str, session: Session | None, settings: Settings) -> Misses:
-    """The misses of the session that `name` stands for, or of `session` where it is read already.
-
-    Raises `CtxtuiError` where it cannot be read.
-    """
-    if session is not None:
-        return _misses_here(session, settings)
-    does, way_out = "looks for misses", "ctxtui cache says them without one"
-    found = ask("ctxtui.services.workers.session_report:answer_misses", name, settings, does=does, way_out=way_out)
-    assert isinstance(found, Misses)
-    return found
-
-
-def _misses_here(session: Session, settings: Settings) -> Misses:
-    from ctxtui.services.counting.count_cache import counter_with_memory
-
+def _misses(session: Session, _: Named, settings: Settings) -> Misses:
     with counter_with_memory(settings) as counter:
         return missed(session, counter, settings)
 
 
-def answer_misses() -> Callable[[Asked], Misses | CtxtuiError]:
-    """What the child answers with: the misses, or why there are none."""
-    return answering(lambda session, _, settings: _misses_here(session, settings))
+def _statement(session: Session, named: Named, settings: Settings) -> Statement:
+    with counter_with_memory(settings) as counter:
+        made = account(session, counter, settings).statement()
+    made.subscription = subscribed(named, settings)
+    return made
 
 
-def stated(name: str, session: Session | None, settings: Settings) -> Statement:
-    """The statement of the session that `name` stands for, or of `session` where it is read already.
+MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
+"""What the cache missed, and why."""
+STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui why says it without one")
+"""The session's bill."""
+REPORTS: Final[dict[str, Report[object]]] = {one.name: one for one in (MISSES, STATEMENT)}
 
-    Raises `CtxtuiError` where it cannot be read.
-    """
+
+def report(kind: Report[T], name: str, session: Session | None, settings: Settings) -> T:
+    """The report on the session that `name` stands for, or on `session` where it is read already: that is worked out
+    here. Raises `CtxtuiError` where it cannot be read."""
     if session is not None:
-        return _statement_here(session, settings)
-    does, way_out = "adds up the bill", "ctxtui why says it without one"
-    found = ask("ctxtui.services.workers.session_report:answer_statement", name, settings, does=does, way_out=way_out)
-    assert isinstance(found, Statement)
+        return kind.work(session, Named(), settings)
+    process = ChildProcess("ctxtui.services.workers.session_report:make")
+    try:
+        found: T | CtxtuiError = process.ask((kind.name, name, str(Path.cwd()), settings))
+    except ChildGone as error:
+        raise CtxtuiError(f"the process that {kind.does} ended", way_out=kind.way_out) from error
+    finally:
+        process.close()
+    if isinstance(found, CtxtuiError):
+        raise found
     return found
 
 
-def _statement_here(session: Session, settings: Settings) -> Statement:
-    from ctxtui.services.counting.accounts import account
-    from ctxtui.services.counting.count_cache import counter_with_memory
+def make() -> Callable[[tuple[str, str, str, Settings]], object]:
+    """What the child answers with: the report of that name on the session called so, as meant in a folder; or why it
+    cannot be read."""
 
-    with counter_with_memory(settings) as counter:
-        return account(session, counter, settings).statement()
+    def answer(asked: tuple[str, str, str, Settings]) -> object:
+        kind, name, cwd, settings = asked
+        try:
+            found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings))
+            return REPORTS[kind].work(open_named(found, settings).session, found, settings)
+        except CtxtuiError as error:
+            return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
 
-
-def answer_statement() -> Callable[[Asked], Statement | CtxtuiError]:
-    """What the child answers with: the statement, or why there is none."""
-    from ctxtui.services.library.session_actions import subscribed
-
-    def state(session: Session, named: Named, settings: Settings) -> Statement:
-        made = _statement_here(session, settings)
-        made.subscription = subscribed(named, settings)
-        return made
-
-    return answering(state)
+    return answer

@@ -43,12 +43,16 @@ class Lists(Commanded, Travel, OpensLists):
     def statement(self) -> Statement:
         """The session's bill."""
         assert self.loaded is not None
-        return self.source.statement(self.loaded)
+        from ctxtui.services.workers.session_report import STATEMENT
+
+        return self.source.report(STATEMENT, self.loaded)
 
     def misses(self) -> Misses:
         """What the cache missed."""
         assert self.loaded is not None
-        return self.source.misses(self.loaded)
+        from ctxtui.services.workers.session_report import MISSES
+
+        return self.source.report(MISSES, self.loaded)
 
     def to_call(self, thread: str, number: int) -> None:
         """Show a call by its number in its thread, from 1."""

@@ -6,20 +6,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Misses
-    from ctxtui.analysis.money.statement import Statement
     from ctxtui.core.session import Session
+    from ctxtui.services.config.settings import Settings
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
+    from ctxtui.services.workers.session_report import Report
+
+T = TypeVar("T")
 
 TELL: Final = 0.1
 """Seconds between two posts about figures: often enough to see them come."""
@@ -31,9 +33,10 @@ _PAUSE: Final = 0.01
 
 
 class Source(Protocol):
-    """Where the Inspector has its session from (`services.session_source.Inspection`)."""
+    """Where the Inspector has its session from (`services.session_source.SessionSource`)."""
 
     name: str
+    settings: Settings
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The recording with nothing read yet, and its first reading."""
@@ -44,21 +47,14 @@ class Source(Protocol):
     def study(self, session: Session) -> Study:
         """The figures of a session."""
 
-    def statement(self, loaded: Loaded) -> Statement:
-        """The session's bill; takes its time."""
-
-    def misses(self, loaded: Loaded) -> Misses:
-        """What the cache missed, and why; takes its time."""
+    def report(self, kind: Report[T], loaded: Loaded) -> T:
+        """A report on the session; takes its time."""
 
     def desk(self, study: Study, loaded: Loaded) -> StagingArea:
         """Where edits of the session are staged."""
 
     def notebook(self, loaded: Loaded) -> Notebook:
         """Where notes on the recording are kept."""
-
-    @property
-    def phase_rule(self) -> str:
-        """What phases begin by (see `services.study.phase_rules.begun`)."""
 
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately."""

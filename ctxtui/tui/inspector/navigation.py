@@ -175,4 +175,4 @@ class Phasing(Noting):
             found = costs.get(call.id)
             return (found.usd if found is not None else None), call.id in costs
 
-        return phases(calls, begun(study.session, calls, self.source.phase_rule, self._kept), tokens, cost)
+        return phases(calls, begun(study.session, calls, self.source.settings.phases, self._kept), tokens, cost)

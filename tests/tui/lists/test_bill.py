@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import pytest
 
-from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import priced
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.workers.session_report import STATEMENT, Report
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.bill import BillPane, BillScreen
 from tests.analysis.money_cases import agent
@@ -18,18 +20,21 @@ from tests.cases.scenes import rows_of, study_of, text_of
 from tests.cases.sessions import book_of, compacted, long_session
 from tests.tui.inspector.test_inspector import settled, until
 
+T = TypeVar("T")
+
 
 class WithBill(HandMade):
     """A source that can add up, or says why it cannot."""
 
     trouble = ""
 
-    def statement(self, loaded: Loaded) -> Statement:
+    def report(self, kind: Report[T], loaded: Loaded) -> T:
+        assert kind is STATEMENT
         if self.trouble:
             raise CtxtuiError(self.trouble)
         book = book_of(self.session, counted=False)
         book.advance()
-        return priced(self.session, book, Settings()).statement()
+        return priced(self.session, book, Settings()).statement()  # type: ignore[return-value]
 
 
 def shown(screen: BillScreen) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import pytest
 
 from ctxtui.analysis.cache.misses import TTL, Missed, Misses, PartingBlock
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.workers.session_report import MISSES, Report
 from ctxtui.tui.lists.misses import MissesScreen
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import HOSTILE, long_session
 from tests.tui.inspector.test_inspector import until
+
+T = TypeVar("T")
 
 OLD = PartingBlock("memory", "CLAUDE.md", "line one\nuse npm run e2e\nline three")
 NEW = PartingBlock("memory", "CLAUDE.md", "line one\nuse npm test\nline three " + HOSTILE)
@@ -60,10 +66,11 @@ class Told(HandMade):
         super().__init__(long_session(40))
         self.what = what
 
-    def misses(self, loaded: object) -> Misses:
+    def report(self, kind: Report[T], loaded: Loaded) -> T:
+        assert kind is MISSES
         if isinstance(self.what, CtxtuiError):
             raise self.what
-        return self.what
+        return self.what  # type: ignore[return-value]
 
 
 def shown(screen: MissesScreen) -> str:

@@ -203,7 +203,9 @@ async def test_every_size_shows_what_is_staged(size: tuple[int, int]) -> None:
 
 
 async def test_ten_thousand_blocks_are_staged_at_once() -> None:
-    async with opened(long_session(5000)) as (screen, pilot):
+    long = long_session(2500)  # four blocks a round
+    assert len(long.tree) >= 10_000
+    async with opened(long) as (screen, pilot):
         await until(pilot, lambda: screen.desk is not None)
         await pilot.press("d")
         assert screen.panels.staging is not None

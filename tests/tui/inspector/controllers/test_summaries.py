@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.pilot import Pilot
 
 from ctxtui.core.edit_kinds import SUMMARIZE
+from ctxtui.services.chat import offline_provider
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.tui.inspector.controllers.test_export import said
 from tests.tui.inspector.controllers.test_staging import at, session
 from tests.tui.inspector.test_inspector import opened, until
+
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The offline provider answers at once: how long a summary takes to come is not the point."""
+    monkeypatch.setattr(offline_provider, "PACE", 0.0)
 
 
 async def asked(screen: InspectorScreen, pilot: Pilot[None], name: str) -> None:
