@@ -1,10 +1,11 @@
-"""docs/architecture.md and CONTRIBUTING.md against the house: every package, every module and name they mention."""
+"""The documents against the house: the tree of packages, and every module and class that they mention."""
 
 from __future__ import annotations
 
 import ast
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,10 @@ HOUSE = REPO / "ctxtui"
 DOCUMENT = (REPO / "docs" / "architecture.md").read_text()
 TREE = DOCUMENT.split("## The house", 1)[1].split("```")[1]
 LINE = re.compile(r"( *)(\w+) +(.+)")
+DOCUMENTS = [*sorted((REPO / "docs").glob("*.md")), REPO / "README.md", REPO / "CONTRIBUTING.md"]
 MEANT = re.compile(r"`((?:[a-z_]+/)+[a-z_]+)`")
+DOTTED = re.compile(r"`(ctxtui(?:\.[a-z_]+){2,})(?:\.[A-Z]\w+)?`")
+FILES = re.compile(r"`(ctxtui/[\w./]+)`")
 NAMED = re.compile(r"`([A-Z]\w*[a-z]\w*)(?:\.\w+)?`")
 
 
@@ -57,7 +61,7 @@ def test_the_floors_stand_in_the_order_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
-def test_every_module_and_class_that_is_mentioned_is_there(name: str) -> None:
+def test_every_module_and_class_of_the_house_that_is_mentioned_is_there(name: str) -> None:
     text = (REPO / name).read_text()
     for path in set(MEANT.findall(text)):
         places = [HOUSE / path, HOUSE / f"{path}.py", REPO / path, REPO / f"{path}.py"]
@@ -65,3 +69,10 @@ def test_every_module_and_class_that_is_mentioned_is_there(name: str) -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in HOUSE.rglob("*.py"))
     for word in set(NAMED.findall(text)):
         assert re.search(rf"\b{word}\b", source), f"{name}: {word}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_file_and_module_that_is_mentioned_is_there(document: Path) -> None:
+    text = document.read_text()
+    for path in [*FILES.findall(text), *(name.replace(".", "/") for name in DOTTED.findall(text))]:
+        assert (REPO / path).exists() or (REPO / f"{path}.py").exists(), path

@@ -1,8 +1,7 @@
-"""The turn machine at work: commands become requests, tools and pauses in an event loop, and what comes of them events.
+"""The runner: it carries out what the turn machine commands, as requests, pauses and tools of an event loop.
 
 Everything happens in one event loop; only tools run in threads. Nothing here knows a provider, a database or a screen.
-
-One request and its answer, without a turn: nothing is retried, nothing is recorded.
+`once` sends one request without a turn: nothing is tried again, nothing is recorded.
 """
 
 from __future__ import annotations

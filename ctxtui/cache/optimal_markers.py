@@ -2,9 +2,8 @@
 
 A search over the calls in order; what stays between two calls is the set of entries that are still of use. Behind the
 deepest hit there are three places worth marking: the first block (an entry there holds all that is in front of it),
-the end, and where a later call parts from this one. Two states with the same entries are one, the cheaper.
-
-What lies ahead of each call of a session: which later calls share its prefixes, which entries are still of use.
+the end, and where a later call parts from this one. Two states with the same entries are one, the cheaper. What lies
+ahead of each call is worked out first: which later calls share its prefixes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The one table of exit codes: what a script can rely on.
-
-How a broken screen reaches the outermost boundary.
-"""
+"""The one table of exit codes, which scripts can rely on, and how a broken screen reaches the outermost boundary."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the offline model says, before any dialect spells it.
-
-An answer cut to what the request allows: a stop sequence, a number of tokens.
-"""
+"""What the offline model says, before any dialect spells it, cut to what the request allows."""
 
 from __future__ import annotations
 

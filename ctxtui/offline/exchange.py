@@ -1,9 +1,4 @@
-"""One request and its reply, before HTTP: what every dialect's side takes and gives.
-
-Text as a stream delivers it: a few characters at a time.
-
-What a provider says instead of an answer.
-"""
+"""One request and its reply, before HTTP: what each API of the provider takes and gives; refusals too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Everything the offline provider remembers between requests.
-
-Ids of answers and calls, the same again for the same seed.
-"""
+"""Everything the offline provider remembers between requests. Ids are the same again for the same seed."""
 
 from __future__ import annotations
 

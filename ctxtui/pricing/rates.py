@@ -1,6 +1,6 @@
 """Rates: what one token of each kind costs, from the override table or the price library (facts §2, §4, §7).
 
-Names under which the price library may know a model that a recording spells in its client's way.
+The library is asked under every name that it may have for a model which a client spells in its own way.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The override table: prices that the price library lacks or has wrong, and the user's own, asked first.
 
-Which models of a provider the price library knows, newest families as it names them.
+Also which models of a provider the library knows.
 """
 
 from __future__ import annotations

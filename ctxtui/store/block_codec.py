@@ -1,9 +1,8 @@
 """How a block's JSON is packed: plain when small, else zstd with the dictionary that the package ships.
 
 The database holds every dictionary its rows were packed with, so that a backup, or a file written by an older
-ctxtui, is readable whatever the package ships by then.
-
-The first characters of what a block says: for people who open the file, and for lists.
+ctxtui, is readable whatever the package ships by then. Beside it stand the first characters of what a block says, for
+people who open the file and for lists.
 """
 
 from __future__ import annotations

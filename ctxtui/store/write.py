@@ -1,9 +1,7 @@
 """Writing a session: packed before the write lock is taken, inserted in one transaction.
 
-An order of rows in which they fill SQLite's pages: a sixth of a session's record would else be blank.
-
-Rows are inserted one after another, and a page ends where the next row does not fit. With bodies of a few hundred bytes
-to a page's size that wastes much; a small reordering puts rows together that fill a page.
+Rows are inserted one after another, and a page of SQLite ends where the next row does not fit: with bodies of a few
+hundred bytes a sixth of a session's record would be blank. A small reordering puts rows together that fill a page.
 """
 
 from __future__ import annotations

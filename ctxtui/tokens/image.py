@@ -1,7 +1,4 @@
-"""What an image costs: its size from its first bytes, and each provider's formula.
-
-What images and files inside a block cost.
-"""
+"""What images and files inside a block cost: their size from the first bytes, and each provider's formula."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The diff of two contexts: of two calls in one tree, or of two sessions.
 
 In one tree the contexts share a path; two sessions are compared by digest. What differs there is held against each
-other by what it says (`neutral`), so that another dialect or another id is told apart from other words.
-
-Blocks of two contexts held against each other: which are the same, and which are two versions of one.
+other by what it says (`normalized`), so that another dialect or another id is told apart from other words. Blocks that
+stand for each other are two versions of one.
 """
 
 from __future__ import annotations

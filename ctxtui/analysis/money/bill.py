@@ -1,6 +1,7 @@
-"""The bill: what a session cost as a sum of carrying, rewriting, writing for the first time, and answering.
+"""The bill: what a session cost, as a sum of carrying, rewriting, writing for the first time, and answering.
 
-One call's money split by what its input was: carried, rewritten, sent first; and parts rounded to add up.
+One call's money is split by what its input was: carried, rewritten, or sent for the first time. Parts are rounded so
+that they add up.
 """
 
 from __future__ import annotations

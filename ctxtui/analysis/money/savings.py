@@ -1,11 +1,8 @@
-"""Cures: what a session would have cost less, had one thing been done otherwise and the same calls been made.
+"""Savings: what a session would have cost less, had one thing been done otherwise and the same calls been made.
 
-Every figure is worked out from the recorded calls, pauses and rates, net of what the cure itself costs. None of them
-knows whether the model would have needed what was taken away.
-
-Clearing old tool results: the cure whose best moment and depth is looked for call by call.
-
-A cure: something that could have been done otherwise, and what it would have saved.
+Every figure is worked out from the recorded calls, pauses and rates, net of what the change itself costs. None of them
+knows whether the model would have needed what was taken away. For old tool results the best moment and depth of
+clearing is looked for call by call.
 """
 
 from __future__ import annotations

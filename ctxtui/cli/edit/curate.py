@@ -1,7 +1,4 @@
-"""`ctxtui curate`: a context under edits and policies, priced, as the request that leaves.
-
-What `ctxtui curate` says of a curation: the price tag in lines, and everything as JSON.
-"""
+"""`ctxtui curate`: a context under edits and policies, priced, as the request that leaves; in lines or as JSON."""
 
 from __future__ import annotations
 

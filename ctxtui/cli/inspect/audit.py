@@ -1,7 +1,4 @@
-"""`ctxtui audit`: forecasts held against reports, per call, per file and over all.
-
-The part of `ctxtui audit` about the prompt cache: what was foretold to be read, misses, what explains them.
-"""
+"""`ctxtui audit`: forecasts held against reports, per call, per file and over all; input, cache reads and misses."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.auditing import Audit, audit
+from ctxtui.services.counting.books import Audit, audit
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.tokens.estimators import ESTIMATORS

@@ -1,20 +1,15 @@
-"""The heaviest blocks and the repeats of `ctxtui show`, as data and as lines.
-
-The phases of `ctxtui show`, as data and as lines.
-
-The threads and the tools of `ctxtui show`, as data and as lines.
-"""
+"""The lists that `ctxtui show` adds when asked, as data and as lines: threads, tools, heavy blocks, repeats, phases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ctxtui.analysis.content.diff import DiffSide
 from ctxtui.analysis.content.tools import totals as tool_totals
 from ctxtui.analysis.growth.phases import typical
 from ctxtui.cli.inspect.list_inputs import ListInputs
-from ctxtui.cli.paint import rule, width
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
 from ctxtui.views.inspector import threads as thread_view
@@ -197,3 +192,34 @@ def tool_lines(asked: ListInputs) -> Iterator[list[Span]]:
     yield rule("tools", "".join(span.text for span in toolset.notes(what)))
     rows = toolset.rows(servers)
     yield from _lines(toolset.table(rows, source), rows)
+
+
+class Listing(NamedTuple):
+    """A list: its data for scripts, and its lines for people."""
+
+    fields: Callable[[ListInputs], Any]
+    lines: Callable[[ListInputs], Iterable[list[Span]]]
+
+
+def as_fields(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
+    """The members of ``show --json`` for the lists asked for."""
+    return {name: LISTINGS[name].fields(asked) for name in LISTINGS if name in names}
+
+
+def print_lists(asked: ListInputs, names: Collection[str]) -> None:
+    """Print the lists asked for."""
+    painter = Painter(asked.settings.glyphs)
+    for name, listing in LISTINGS.items():
+        if name in names:
+            for line in listing.lines(asked):
+                painter.line(line)
+
+
+LISTINGS: Final = {
+    "threads": Listing(threads, thread_lines),
+    "tools": Listing(tools, tool_lines),
+    "heaviest": Listing(heaviest, heaviest_lines),
+    "repeats": Listing(repeats, repeat_lines),
+    "phases": Listing(phases, phase_lines),
+}
+"""The lists by the name of their option and of their member."""

@@ -17,11 +17,13 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
-from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
-from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
+from ctxtui.views.text.table import Column, Table
 
 if TYPE_CHECKING:
     from ctxtui.services.search.library_search import Hit, Searcher
@@ -140,21 +142,33 @@ def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
         title = safe_text.one_line(hit.session.about.title or one.title)
         head = [Span(home_short(one.path) or one.stored, "bold"), Span(age, "dim"), Span(f"  {title}", "dim")]
         painter.line(cropped(head, width()) if sys.stdout.isatty() else head)
-    place = found.place
-    where = f"call {place.call:,}" if place.call is not None else "not sent"
-    thread = f" {safe_text.one_line(place.thread)}" if place.thread != "main" else ""
-    sign = CATEGORY[CATEGORIES.index(place.category)]
     at = found.at
     line = [
-        Span("  " + cells.left(where + thread, 12) + " "),
-        sign.span,
-        Span(" " + cells.left(safe_text.one_line(hit.label), 16) + "  ", "dim"),
+        *_HITS.draw(hit, 0),
         Span(safe_text.line(found.snippet[:at]), "ink"),
         Span(safe_text.line(found.snippet[at : found.end]), "warn bold"),
         Span(safe_text.line(found.snippet[found.end :]), "ink"),
         Span(f"  ({found.hits:,} hits)" if found.hits > 1 else "", "dim"),
     ]
     painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
+
+
+def _where(hit: Hit, room: int) -> Span:
+    place = hit.found.place
+    where = f"call {place.call:,}" if place.call is not None else "not sent"
+    return Span(where + (f" {safe_text.one_line(place.thread)}" if place.thread != MAIN else ""))
+
+
+_HITS: Final[Table[Hit]] = Table(
+    (
+        Column("", 12, _where, "left"),
+        Column("", 1, lambda hit, _: CATEGORY[CATEGORIES.index(hit.found.place.category)].span, gap=1),
+        Column("", 16, lambda hit, _: Span(safe_text.one_line(hit.label), "dim"), "left", gap=1),
+    ),
+    mark=2,
+    tail=2,
+)
+"""What stands before the snippet of a hit."""
 
 
 def _remarks(searcher: Searcher, more: bool, limit: int) -> None:

@@ -72,7 +72,8 @@ def show(
         fields["notes"] = _notes(chosen, loaded, config.settings)
         write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
     elif asked:
-        from ctxtui.cli.inspect.show_lists import ListInputs, print_lists
+        from ctxtui.cli.inspect.list_inputs import ListInputs
+        from ctxtui.cli.inspect.lists import print_lists
 
         print_lists(ListInputs(book, chosen, loaded, config.settings, rule), asked)
     else:
@@ -91,6 +92,7 @@ def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[
 def _lists(
     book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
 ) -> dict[str, Any]:
-    from ctxtui.cli.inspect.show_lists import ListInputs, as_fields
+    from ctxtui.cli.inspect.list_inputs import ListInputs
+    from ctxtui.cli.inspect.lists import as_fields
 
     return as_fields(ListInputs(book, chosen, loaded, settings, rule), asked)

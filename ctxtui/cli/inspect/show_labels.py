@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure, CallFigures
@@ -11,6 +12,7 @@ from ctxtui.cli.paint import rule, width
 from ctxtui.core.call import Call
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 _NAME = 24
 
@@ -30,22 +32,15 @@ def table(book: Book, call: Call, got: CallFigures, blocks: Sequence[BlockFigure
     labelled = sum(one.tokens for one in found)
     rest = sum(got.categories.values()) - labelled
     yield rule("labels", f"{sum(one.count for one in found):,} found")
-    top = max([rest, got.not_recorded or 0, *(one.tokens for one in found), 1])
-    room = max(8, width() - _NAME - 31)
-    for one in found:
-        sign = signs.category(one.category)
-        yield [
-            Span(f" {sign.glyph} ", sign.style),
-            Span(cells.left(safe_text.one_line(one.label), _NAME), sign.style),
-            Span(cells.right(numbers.exact(one.count), 7)),
-            *_figures(one.tokens, got.context_tokens, top, room, sign.style),
-        ]
+    rows = [
+        LabelRow(signs.category(one.category).span, safe_text.one_line(one.label), one.count, one.tokens)
+        for one in found
+    ]
     for name, tokens in (("no label", rest), ("not recorded", got.not_recorded or 0)):
-        if tokens:
-            yield [
-                Span(f"   {cells.left(name, _NAME)}       ", "dim"),
-                *_figures(tokens, got.context_tokens, top, room, "dim"),
-            ]
+        rows += [LabelRow(Span(" ", "dim"), name, None, tokens)] if tokens else []
+    drawn = _label_table(got.context_tokens, max([rest, got.not_recorded or 0, *(one.tokens for one in found), 1]))
+    for row in rows:
+        yield drawn.draw(row, 0)
     if got.residual:
         yield [
             Span(f"   {cells.left('residual', _NAME)}       ", "dim"),
@@ -53,10 +48,34 @@ def table(book: Book, call: Call, got: CallFigures, blocks: Sequence[BlockFigure
         ]
 
 
-def _figures(tokens: int, total: int, top: int, room: int, style: str) -> list[Span]:
-    share = numbers.share(tokens / total) if total else ""
-    return [
-        Span(cells.right(numbers.tokens(tokens), 9)),
-        Span(cells.right(share, 9) + "  ", "dim"),
-        Span(bars.line(tokens, top, room), style),
-    ]
+class LabelRow(NamedTuple):
+    """A label: its category's sign, its name, how often it was found (None: it is none), the tokens."""
+
+    sign: Span
+    name: str
+    found: int | None
+    tokens: int
+
+
+def _label_table(total: int, top: int) -> Table[LabelRow]:
+    def share(row: LabelRow, room: int) -> Span:
+        return Span(numbers.share(row.tokens / total) if total else "", "dim")
+
+    return Table(
+        (
+            Column("", 1, lambda row, _: row.sign, gap=1),
+            Column("", _NAME, lambda row, _: Span(row.name, row.sign.style), "left", gap=1),
+            Column("", 7, lambda row, _: Span(numbers.exact(row.found) if row.found is not None else "")),
+            Column("", 9, lambda row, _: Span(numbers.tokens(row.tokens))),
+            Column("", 9, share),
+            Column(
+                "",
+                max(8, width() - _NAME - 31),
+                lambda row, room: Span(bars.line(row.tokens, top, room), row.sign.style),
+                "left",
+                gap=2,
+            ),
+        ),
+        mark=0,
+        tail=0,
+    )

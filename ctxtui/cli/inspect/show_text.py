@@ -18,6 +18,7 @@ from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 HEAVIEST = 12
 _SKIPPED = 8
@@ -79,22 +80,39 @@ def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings)
 
 def _composition(got: CallFigures) -> Iterator[list[Span]]:
     yield rule("context")
-    top = max([*got.categories.values(), got.not_recorded or 0, 1])
-    room = max(10, width() - 45)
     rows = list(got.categories.items()) + ([(NOT_RECORDED, got.not_recorded)] if got.not_recorded else [])
-    for name, tokens in rows:
-        sign = signs.category(name)
-        figure = numbers.guessed(tokens) if name == NOT_RECORDED else numbers.tokens(tokens)
-        share = numbers.share(tokens / got.context_tokens) if got.context_tokens else ""
-        yield [
-            Span(f" {sign.glyph} ", sign.style),
-            Span(cells.left(sign.name, 14), sign.style),
-            Span(cells.right(figure, 8)),
-            Span(cells.right(share, 9) + "  ", "dim"),
-            Span(bars.line(tokens, top, room), sign.style),
-        ]
+    table = _category_table(got)
+    for row in rows:
+        yield table.draw(row, 0)
     if got.residual:
         yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(got.residual), 8), "dim")]
+
+
+def _category_table(got: CallFigures) -> Table[tuple[str, int]]:
+    top = max([*got.categories.values(), got.not_recorded or 0, 1])
+
+    def figure(row: tuple[str, int], room: int) -> Span:
+        return Span(numbers.guessed(row[1]) if row[0] == NOT_RECORDED else numbers.tokens(row[1]))
+
+    def share(row: tuple[str, int], room: int) -> Span:
+        return Span(numbers.share(row[1] / got.context_tokens) if got.context_tokens else "", "dim")
+
+    def bar(row: tuple[str, int], room: int) -> Span:
+        return Span(bars.line(row[1], top, room), signs.category(row[0]).style)
+
+    return Table(
+        (
+            Column("", 1, lambda row, _: signs.category(row[0]).span, gap=1),
+            Column(
+                "", 14, lambda row, _: Span(signs.category(row[0]).name, signs.category(row[0]).style), "left", gap=1
+            ),
+            Column("", 8, figure),
+            Column("", 9, share),
+            Column("", max(10, width() - 45), bar, "left", gap=2),
+        ),
+        mark=0,
+        tail=0,
+    )
 
 
 def _blocks(book: Book, blocks: list[BlockFigure], total: int, every: bool) -> Iterator[list[Span]]:
@@ -103,28 +121,36 @@ def _blocks(book: Book, blocks: list[BlockFigure], total: int, every: bool) -> I
     shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:HEAVIEST]
     title = "blocks" if every else "heaviest blocks"
     yield rule(title, f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else "")
+    table = _block_table(book)
     for figure in shown:
-        yield _row(book, figure)
+        yield table.draw(figure, width())
 
 
-def _row(book: Book, figure: BlockFigure) -> list[Span]:
-    sign = signs.category(figure.category)
-    node = book.session.tree[figure.node]
-    room = width() - 18
-    if figure.node == 0:
-        text = "system prompt and tools: not in the recording"
-    else:
-        text = _words(book, figure)
+def _block_table(book: Book) -> Table[BlockFigure]:
+    def turn(figure: BlockFigure, room: int) -> Span:
+        node = book.session.tree[figure.node]
+        return Span(str(node.turn) if node.opens_turn and figure.node else "", "dim")
+
+    def words(figure: BlockFigure, room: int) -> Span:
+        none = "system prompt and tools: not in the recording"
+        return Span(_words(book, figure) if figure.node else none, "ink" if figure.read else "faint")
+
+    return Table(
+        (
+            Column("", 4, turn),
+            Column("", 1, lambda figure, _: signs.category(figure.category).span, gap=1),
+            Column("", 0, words, "left", gap=1),
+            Column("", 9, _tokens),
+        ),
+        mark=0,
+        tail=2,
+    )
+
+
+def _tokens(figure: BlockFigure, room: int) -> Span:
     weight = "bold" if figure.tokens >= 1000 else "dim" if figure.tokens < 100 else "ink"
     tokens = numbers.tokens(figure.tokens) if figure.read else numbers.unread(figure.tokens)
-    tokens = numbers.guessed(figure.tokens) if figure.method == "inferred" else tokens
-    turn = str(node.turn) if node.opens_turn and figure.node else ""
-    return [
-        Span(cells.right(turn, 4) + " ", "dim"),
-        Span(sign.glyph + " ", sign.style),
-        Span(cells.left(text, room), "ink" if figure.read else "faint"),
-        Span(cells.right(tokens, 9), weight),
-    ]
+    return Span(numbers.guessed(figure.tokens) if figure.method == "inferred" else tokens, weight)
 
 
 def _words(book: Book, figure: BlockFigure) -> str:

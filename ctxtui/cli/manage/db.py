@@ -1,7 +1,4 @@
-"""`ctxtui db`: looking after ctxtui's own database.
-
-Filling the full-text index from the command line.
-"""
+"""`ctxtui db`: looking after ctxtui's own database and its full-text index."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.discover import id_of
 from ctxtui.views.home.columns import HomeColumn, home_columns
-from ctxtui.views.home.summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table

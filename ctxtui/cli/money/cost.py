@@ -1,7 +1,4 @@
-"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project.
-
-What `ctxtui cost` prints: rows and their sum, as text or JSON.
-"""
+"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project."""
 
 from __future__ import annotations
 
@@ -25,10 +22,11 @@ from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.home.summary import SAMPLES
 from ctxtui.views.lists.bill import LABEL
-from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.model.session_summary import SAMPLES
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
 
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
@@ -153,9 +151,6 @@ def _all(settings: Settings, by: str) -> Spent:
     return Spent(rows_of(known, by) if by else [], total, versions=(library_version(),), failed=failed)
 
 
-_NAME = 44
-
-
 class Spent(NamedTuple):
     """What was asked for: `rows` that add up to `total`; USD `recorded` and `listed` over the calls that have both; the
     `versions` of the price tables; recordings that could not be read."""
@@ -203,13 +198,24 @@ def print_text(painter: Painter, found: Spent) -> None:
 
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
-    more = "≥ " if row.unpriced and row.usd is not None else ""
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
-    note = f"  {LABEL}" if bold else ""
-    return [
-        Span(f"{more + numbers.money(row.usd):>12}  ", "ink bold" if bold else "ink"),
-        Span(cells.left(safe_text.one_line(row.name), _NAME), "ink bold" if bold else "ink"),
-        Span(f"{f'{row.calls:,} calls' if row.calls else '':>14}", "dim"),
-        Span(f"{numbers.tokens(row.tokens) if row.tokens else '':>9}", "dim"),
-        Span(note + unknown, "dim"),
-    ]
+    return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}", "dim")]
+
+
+def _table(style: str) -> Table[SpendingRow]:
+    def usd(row: SpendingRow, room: int) -> Span:
+        return Span(("≥ " if row.unpriced and row.usd is not None else "") + numbers.money(row.usd), style)
+
+    return Table(
+        (
+            Column("", 12, usd),
+            Column("", 44, lambda row, _: Span(safe_text.one_line(row.name), style), "left", gap=2),
+            Column("", 14, lambda row, _: Span(f"{row.calls:,} calls" if row.calls else "", "dim")),
+            Column("", 9, lambda row, _: Span(numbers.tokens(row.tokens) if row.tokens else "", "dim")),
+        ),
+        mark=0,
+        tail=0,
+    )
+
+
+_ROWS, _SUM = _table("ink"), _table("ink bold")

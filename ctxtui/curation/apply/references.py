@@ -1,7 +1,4 @@
-"""References: content that stands outside the context under a name, ``{{REF:name}}`` in its place.
-
-The content that stands outside a context: what ``externalize`` edits took out of it, by name.
-"""
+"""References: content that stands outside the context under a name, with ``{{REF:name}}`` in its place."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Whether a request body would be taken by its provider, as far as its own JSON tells (facts §1, §4).
 
-Text that no provider takes: NUL characters and lone surrogates.
+No provider takes NUL characters and lone surrogates.
 """
 
 from __future__ import annotations

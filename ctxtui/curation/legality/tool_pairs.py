@@ -1,9 +1,4 @@
-"""Calls and their results in Anthropic's messages (facts §1).
-
-What Anthropic's tool results may hold (facts §1).
-
-Neighbouring messages of one role, which Anthropic's API merges (facts §1).
-"""
+"""Calls and their results in Anthropic's messages, of which neighbours with one role count as one (facts §1)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The content and the usage of a message (facts §1).
-
-A message as the stream of named events that builds it (facts §1).
-"""
+"""A message of the Messages API: its content and usage, whole or as the stream of events that builds it (facts §1)."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 A signature of ours says which model thought, what it thought, which thinking came directly before, and everything
 else that stood before it. It carries no state: whoever has the request can check it. One that we did not issue (from a
 recording of the real provider) cannot be checked and is taken at its word.
-
-Anthropic: the signatures of an answer's thinking, and of a body whose thinking is taken as issued here.
 """
 
 from __future__ import annotations

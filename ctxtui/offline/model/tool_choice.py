@@ -1,6 +1,6 @@
 """Which of the offered tools does what is asked for, and with which arguments.
 
-Answers taken out of what was returned or said before: nothing is known but what stands in the context.
+Arguments are taken out of what stands in the context: nothing else is known.
 """
 
 from __future__ import annotations

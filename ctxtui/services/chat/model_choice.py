@@ -1,7 +1,4 @@
-"""How a chat's model is chosen: from flags, settings, keys and running servers.
-
-The models that a chat may go on with: those that the provider lists, and those that the price list knows of it.
-"""
+"""How a chat's model is chosen: from flags, settings, keys and running servers; and which others it may go on with."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The embedded offline provider of a chat without a key: started on loopback, ended with the chat.
-
-A recorded session's answers, as the offline provider plays them.
-"""
+"""The offline provider of a chat without a key: started on loopback, ended with the chat; it can play a recording."""
 
 from __future__ import annotations
 

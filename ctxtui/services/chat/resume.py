@@ -1,6 +1,6 @@
-"""A chat that ended in the middle, put together again: what its calls hold, and what was in flight after them.
+"""A chat that ended in the middle: found, so that it can be offered, and put together again.
 
-Chats that ended in the middle of a turn: found, so that they can be offered.
+Its calls are in the record; what happened after the last of them was in flight.
 """
 
 from __future__ import annotations

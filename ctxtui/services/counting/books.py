@@ -1,19 +1,22 @@
-"""Books for sessions: figures with the packaged model table, the user's overrides and a counter; and how each call is
-cached."""
+"""Books for sessions: figures with the packaged model table, the user's overrides and a counter; how each call is
+cached, and what an audit makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
+from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.services.config.package_data import DATA, model_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.models import ModelRule, ModelTable, plain_id
 
@@ -43,3 +46,17 @@ def cached_by(book: Book) -> Callable[[Call], CacheRules]:
     """How each call of a session is cached."""
     table = cache_rules()
     return lambda call: table.rules(book.card(call.model), call.provider)
+
+
+class Audit(NamedTuple):
+    """What was foretold of one recording beside what was reported: inputs, and what was read from the cache."""
+
+    inputs: list[Audited]
+    reads: list[CacheAudited]
+
+
+def audit(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
+    """Every call of a session, foretold by the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
+    book = book_for(session, counter, settings, estimator)
+    count_all(book, counter)
+    return Audit(audited(book), cache_audited(book, cached_by(book)))

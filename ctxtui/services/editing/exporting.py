@@ -1,8 +1,6 @@
-"""Exports: one call's context as a request body, or a whole session in ctxtui's own format; what is lost is named.
+"""Exports: a call's context as a request body or shell command, a whole session in ctxtui's own format.
 
-A call as a shell command that sends it again; the key comes from the environment, never from here.
-
-Writing the context of an open session as the applied edits leave it: what it can be written as, and where.
+What the target's dialect has no place for is named. A command takes the key from the environment, never from here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A text in the user's editor: written to a file only its owner can read, and read back.
-
-A text in the user's pager: as a file only its owner can read, with every control character made visible.
-"""
+"""A text in the user's editor or pager, as a file that only its owner can read."""
 
 from __future__ import annotations
 

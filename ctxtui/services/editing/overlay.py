@@ -1,9 +1,7 @@
-"""The edits of one thread of an open session: staged, applied, undone, and kept in the database.
+"""The edits of an open session, thread by thread: staged, applied, undone, and kept in the database.
 
-Everything happens in memory at once; `save` writes what is new and may be called in a worker thread. A session that
-was only opened is imported by the first save: reading writes nothing, the first staged edit does.
-
-The overlays of an open session: read when they are first asked for, kept in the database in the background.
+Everything happens in memory at once; `save` writes what is new and may be called in a worker thread. A session that was
+only opened is imported by the first save: reading writes nothing, the first staged edit does.
 """
 
 from __future__ import annotations

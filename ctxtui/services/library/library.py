@@ -17,7 +17,7 @@ from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import FoundRecording, claude_root, codex_root, find, placed, seen_at
 from ctxtui.services.recordings.live_clients import clients, owned
-from ctxtui.views.home.summary import SAMPLES, SessionSummary
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess

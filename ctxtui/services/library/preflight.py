@@ -1,8 +1,6 @@
-"""Before a long run: where the context is heading, what that costs, and what a compaction would eat.
+"""Before a long run: where the context is heading, what that costs, what a compaction would eat.
 
-A session under other cache markers, for the command line.
-
-The smallest set of edits that keeps a long run below the usable window.
+Also the smallest set of edits that keeps the run below the usable window, and the session under other cache markers.
 """
 
 from __future__ import annotations

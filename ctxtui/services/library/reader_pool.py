@@ -10,7 +10,7 @@ from threading import Event
 
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 WORKERS = max(1, min(3, (os.cpu_count() or 2) - 1))
 """Processes that read; one processor is left to the screen."""

@@ -1,6 +1,6 @@
-"""What Home does to sessions: import, title, tags, archive, delete, export. A recording is only ever read.
+"""What Home does to sessions: import, title, tags, archive, delete, export, whether a subscription pays for them.
 
-Whether the user marked a session as paid by a subscription: then tokens lead, and money is what the list says.
+A recording is only ever read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.paths import data_dir, database
 from ctxtui.services.config.settings import Settings
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session

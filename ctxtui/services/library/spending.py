@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from ctxtui.analysis.money.spending import SpendingRow, merged
-from ctxtui.views.home.summary import CallSpent, SessionSummary
+from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)

@@ -21,7 +21,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.home.summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.model.session_summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
 Price = Callable[[Call], Cost | None]
 

@@ -1,6 +1,6 @@
 """Finding recorded sessions by names and file times alone: nothing is opened, thousands of files take milliseconds.
 
-Where a session ran, where its name does not say so: Codex writes it on the first line of the file.
+Where a session ran is asked later: Codex writes it on the first line of the file.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.fulltext import Unit
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store

@@ -18,7 +18,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import CLAUDE_CODE, CODEX
 from ctxtui.services.search.index import unit_of
 from ctxtui.services.search.pattern import Pattern
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.store.store import Store

@@ -60,7 +60,7 @@ def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[Sea
     from ctxtui.services.library.library import SessionLibrary
     from ctxtui.services.search.library_search import BlockFilter, Searcher
     from ctxtui.services.search.pattern import Pattern
-    from ctxtui.views.home.summary import SAMPLES
+    from ctxtui.views.model.session_summary import SAMPLES
 
     shelf = SessionLibrary(settings, Path(cwd))
     sessions = [one for one in shelf.stored(shelf.placed()) if not one.archived]

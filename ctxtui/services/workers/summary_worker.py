@@ -20,7 +20,7 @@ from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
-from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
 VERSION: Final = 4
 """Raised when a summary holds something else: older ones are then made anew."""

@@ -1,7 +1,4 @@
-"""Copilot CLI's event files: JSON lines of everything that happened; usage only in sum, at the session's end.
-
-What Copilot CLI says of tokens: figures of a call in some versions, sums at a session's end in all.
-"""
+"""Copilot CLI's event files: JSON lines of everything that happened; usage by call in some versions, else in sum."""
 
 from __future__ import annotations
 

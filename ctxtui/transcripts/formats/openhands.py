@@ -1,7 +1,4 @@
-"""OpenHands' conversations: a state file with a folder of event files, or the events as JSON lines (facts §11).
-
-OpenHands' events, one by one: what each puts into the context, and which calls they tell of.
-"""
+"""OpenHands' conversations: a state file with a folder of event files, or the events as JSON lines (facts §11)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Members of JSON that others wrote: whatever stands there, a value of the asked type comes out.
-
-Titles out of what people write.
-"""
+"""Members of JSON that others wrote: whatever stands there, a value of the asked type comes out; titles of texts."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ctxtui.views.home.columns import sorts
 from ctxtui.views.home.preview import size
 from ctxtui.views.home.session_list import Entry, ListOrder
 from ctxtui.views.home.status import HEIGHT, empty, status
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span
 
 

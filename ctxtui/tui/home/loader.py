@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from textual.message import Message
 from textual.screen import Screen
 
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 BATCH: Final = 0.15
 """Seconds between two batches."""

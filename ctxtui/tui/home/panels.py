@@ -14,8 +14,8 @@ from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
 from ctxtui.views.home import columns, preview, totals
 from ctxtui.views.home.status import welcome
-from ctxtui.views.home.summary import SessionSummary
 from ctxtui.views.home.totals import Totals
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span, Spans
 
 

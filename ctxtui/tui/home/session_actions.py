@@ -12,7 +12,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.session_actions import SessionActions
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.prompt_line import PromptLine, Question
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 

@@ -8,7 +8,7 @@ from ctxtui.tui.theme.rule import rule
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.home.columns import age, row
 from ctxtui.views.home.session_list import Entry, Group
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span, Spans
 
 

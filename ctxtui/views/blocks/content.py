@@ -1,7 +1,4 @@
-"""What an opened block shows: Markdown, code, a diff, a call's arguments, JSON, an image's facts, or the raw JSON.
-
-What is known of an image or file inside a block: kind, size, dimensions, cost.
-"""
+"""What an opened block shows: Markdown, code, a diff, a call's arguments, JSON, an image's facts, or the raw JSON."""
 
 from __future__ import annotations
 

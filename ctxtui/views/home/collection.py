@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.views.home.session_list import Entry, ListOrder, arrange
-from ctxtui.views.home.summary import SAMPLES, CallSpent, SessionSummary
 from ctxtui.views.home.totals import CallOwners, Totals
+from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
 AGAIN: Final = 20.0
 """Seconds between two readings of a session that grows."""

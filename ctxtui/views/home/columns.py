@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ctxtui.views.home.summary import SAMPLES, SessionSummary
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, merged
 from ctxtui.views.text.table import Column, Table

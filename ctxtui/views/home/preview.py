@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.views.home.columns import short_model, shortened_home, tagged, trouble
-from ctxtui.views.home.summary import SessionSummary
 from ctxtui.views.inspector import strip_columns
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, category
 from ctxtui.views.text.span import Span, Spans, merged, padded

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ctxtui.views.home.columns import HomeRow, sorts, when
-from ctxtui.views.home.summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
+from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 
 
 class Group(NamedTuple):

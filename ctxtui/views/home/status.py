@@ -1,7 +1,4 @@
-"""Home's filter line: progress of reading and the order at its right; what an empty list says.
-
-What Home says once, at the first run: three lines, five keys.
-"""
+"""Home's filter line: progress of reading and the order at its right; what an empty list and the first run say."""
 
 from __future__ import annotations
 

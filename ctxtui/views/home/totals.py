@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from ctxtui.views.home.columns import read_share
-from ctxtui.views.home.summary import CallSpent
+from ctxtui.views.model.session_summary import CallSpent
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans, merged, width
 

@@ -1,7 +1,4 @@
-"""The bill on a screen and as text, section by section: parts, rewrites, dearest blocks and tools, cures, times.
-
-The bill in words: the sum in one sentence, what a cure would have saved, whose price it is.
-"""
+"""The bill on a screen and as text: its sum in words, parts, rewrites, dearest blocks and tools, savings, times."""
 
 from __future__ import annotations
 

@@ -13,8 +13,6 @@ from ctxtui.core.edit import USER, Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
@@ -29,11 +27,11 @@ _ANYWHERE: Final = ("fates", "news", "counted", "before", "gone", "cached", "by_
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fate:
     """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
-    of its row, whether it is `out`, whether only a `repair` took it, and who did it."""
+    of its row by name, whether it is `out`, whether only a `repair` took it, and who did it."""
 
     tokens: int
     after: int | None
-    mark: Span
+    mark: str
     out: bool
     repair: bool
     kind: str
@@ -99,13 +97,11 @@ class Staging:
         elif tokens:
             tokens -= self._header_before(change.position)
         after = 0 if change.after is None else tokens if not tokens else self.tokens_of(change.after)
-        sign = MARK[change.edit.does.mark].span
-        if change.repaired:
-            sign = Span(MARK["dropped"].glyph, "dim")
+        mark = "dropped" if change.repaired else change.edit.does.mark
         return Fate(
             tokens=tokens,
             after=after,
-            mark=sign,
+            mark=mark,
             out=change.after is None,
             repair=change.repaired,
             kind=change.edit.kind,
@@ -267,14 +263,14 @@ class Staging:
         told[home] = told.get(home, 0) + left
         return told
 
-    def sign(self, node: int) -> Span | None:
-        """The mark of a block that stays as it is: marked, pinned, behind a breakpoint."""
+    def mark(self, node: int) -> str:
+        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""."""
         if node in self.marked:
-            return MARK["marked"].span
+            return "marked"
         at = self.scene.session.tree[node].depth - 1
         if at in self.applied.marks and self.applied.marks[at].given.get("on", True):
-            return MARK["breakpoint"].span
-        return MARK["pinned"].span if at in self.applied.pinned else None
+            return "breakpoint"
+        return "pinned" if at in self.applied.pinned else ""
 
     def behind(self, node: int) -> bool:
         """Whether `node` lies where the cached prefix cannot be read any more."""

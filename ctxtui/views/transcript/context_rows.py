@@ -270,7 +270,7 @@ class ContextRows:
 
         node = self.entry(index)
         return staged_row.draw(
-            row, grid, cursor, self.staging.fate(node), self.staging.sign(node), broken=self.staging.behind(node)
+            row, grid, cursor, self.staging.fate(node), self.staging.mark(node), broken=self.staging.behind(node)
         )
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:

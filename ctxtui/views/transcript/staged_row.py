@@ -25,18 +25,19 @@ def draw(
     grid: Grid,
     cursor: str,
     fate: Fate | None,
-    sign: Span | None,
+    mark: str,
     *,
     broken: bool,
     author: str = USER,
 ) -> list[Span]:
-    """A block's row. `fate` is what becomes of it, `sign` another mark where nothing does (pinned, marked, a
-    breakpoint); `broken`: it lies behind the place where the cached prefix ends. `author` is who put it in."""
+    """A block's row. `fate` is what becomes of it, `mark` the name of another mark where nothing does (``pinned``,
+    ``marked``, ``breakpoint``, ""); `broken`: it lies behind the place where the cached prefix ends. `author` is who
+    put it in."""
     gutter = GUTTER["write"].span if broken and row.gutter.text.strip() and not (fate and fate.out) else row.gutter
     words = _struck(row.words, fate) if fate is not None and fate.out else row.words
-    if sign is not None and sign.text == MARK["breakpoint"].glyph:
-        gutter, sign = sign, None
-    mark = fate.mark if fate is not None else sign
+    if mark == "breakpoint":
+        gutter, mark = MARK[mark].span, ""
+    sign = _mark(fate) if fate is not None else MARK[mark].span if mark else Span(" ")
     before, after, bar = _figures(row, fate, grid)
     line = [
         gutter,
@@ -46,12 +47,18 @@ def draw(
         Span(" "),
         *_signed(words, grid.text, fate.author if fate is not None else author),
         Span(" "),
-        mark or Span(" "),
+        sign,
     ]
     if grid.before:
         line.append(figure(before, "dim", grid.before))
     line += [figure(after.text, after.style, 7), Span(" ")]
     return [*line, *bar, Span(" ")] if grid.bar else line
+
+
+def _mark(fate: Fate) -> Span:
+    """The mark of a block that changes; dim where only a repair took it."""
+    sign = MARK[fate.mark]
+    return Span(sign.glyph, "dim") if fate.repair else sign.span
 
 
 def _signed(words: Spans, room: int, author: str) -> list[Span]:
@@ -86,7 +93,7 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
         return "", Span(numbers.signed(-fate.tokens) if fate.tokens else "0", style), bar_spans
     if fate.after is None:
         return f"{numbers.tokens(fate.tokens)}→", Span(numbers.NONE, "faint"), bar_spans
-    style = f"{fate.mark.style} bold" if fate.after != fate.tokens else "dim"
+    style = f"{_mark(fate).style} bold" if fate.after != fate.tokens else "dim"
     return f"{numbers.tokens(fate.tokens)}→", Span(numbers.tokens(fate.after), style), bar_spans
 
 
@@ -112,8 +119,7 @@ def new_row(new: New) -> TranscriptRow:
 
 def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
     """The line of a block that an edit puts in."""
-    mark = MARK[new.edit.does.mark].span
-    return draw(new_row(new), grid, cursor, None, mark, broken=True, author=new.edit.author)
+    return draw(new_row(new), grid, cursor, None, new.edit.does.mark, broken=True, author=new.edit.author)
 
 
 def draw_rule(rule: RuleRow, grid: Grid, rewritten: int | None) -> list[Span]:

@@ -1,7 +1,4 @@
-"""A skeleton for other blocks: what an edit leaves alone keeps its spelling, markers and place.
-
-Which items of an edited request were in the one before it.
-"""
+"""A skeleton for other blocks: what an edit leaves alone keeps its spelling, markers and place."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.summary_worker import _from_json, _to_json, make, summarise
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
 
 

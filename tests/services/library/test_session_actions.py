@@ -11,7 +11,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 from tests.services.lookalike import ClaudeCode, lines
 
 

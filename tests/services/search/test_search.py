@@ -19,7 +19,7 @@ from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.services.workers.index_worker import make
 from ctxtui.store.store import Store
-from ctxtui.views.home.summary import SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 CALL = {
     "type": "tool_use",

@@ -19,7 +19,7 @@ from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open
 from ctxtui.tui.theme.theme import dress
 from ctxtui.tui.widgets.keyline import KeyLine
-from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
 HERE = "/home/u/src/handy"
 

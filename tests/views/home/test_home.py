@@ -10,8 +10,8 @@ from ctxtui.views.home import collection, columns, preview, session_list, status
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.session_list import Group, ListOrder, arrange
 from ctxtui.views.home.status import KEYS, LINES, SHORT, welcome
-from ctxtui.views.home.summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.home.totals import CallOwners, Totals
+from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.text.span import plain, width
 
 NOW = 1_770_000_000.0

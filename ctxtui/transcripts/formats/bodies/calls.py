@@ -1,6 +1,6 @@
 """Calls out of bodies: the request's context on the tree, the answer behind it, what is known of both.
 
-Answers in whatever form a record keeps them: a body, an event stream, a bare message, an error.
+An answer may be a body, an event stream, a bare message or an error.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bytes in any chunking -> the JSON values in them, each with its own text, byte for byte.
 
-White space around the one body of a file, which then is part of it: an export gives the file back byte for byte.
+Where a file is one body, the white space around it is part of it: an export gives the file back byte for byte.
 """
 
 from __future__ import annotations

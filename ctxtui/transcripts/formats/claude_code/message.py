@@ -1,7 +1,4 @@
-"""What a record of Claude Code says: the message inside it, part by part.
-
-The blocks that records of Claude Code put into a context, other than the model's answers.
-"""
+"""What a record of Claude Code says: the message inside it, and the blocks that it puts into a context."""
 
 from __future__ import annotations
 

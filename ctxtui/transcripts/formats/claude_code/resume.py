@@ -1,9 +1,7 @@
 """A Claude Code session file that the client can resume, with an edited context (facts §11).
 
-The client rebuilds the context from the chain of records (`parentUuid`): what is dropped is taken out of the chain,
-and what followed it hangs on what stood before it. The new session's id is the file's name.
-
-The chain of records in a resumed Claude Code session: unbroken, whatever was taken out of it or put in.
+The client rebuilds the context from the chain of records (`parentUuid`), which stays unbroken: what is dropped is taken
+out of it, and what followed hangs on what stood before. The new session's id is the file's name.
 """
 
 from __future__ import annotations

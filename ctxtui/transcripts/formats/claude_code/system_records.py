@@ -1,7 +1,4 @@
-"""Records of Claude Code beside the messages: boundaries, attachments, progress, queued texts, unreadable lines.
-
-What a progress record of Claude Code reports: a hook, a command's output, or a subagent's message.
-"""
+"""Records of Claude Code beside the messages: boundaries, attachments, progress, queued texts, unreadable lines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Which thread a record of a Claude Code session belongs to, and which record it follows there.
-
-One line of context in a Claude Code session: where it stands, and the epoch of its next call.
-"""
+"""The threads of a Claude Code session: which of them a record belongs to, which record it follows, the next epoch."""
 
 from __future__ import annotations
 
