@@ -221,16 +221,19 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 class ListHost(Protocol):
     """What a list may ask of the Inspector that it is opened over, and what it may do there.
 
-    Call `index` (from 0) of `thread` is shown there, `came_from` was the thread before. `complete` says that the first
+    Call `index` (from 0) of `thread` is shown there. `complete` says that the first
     reading is done.
     """
 
     index: int
     thread: str
-    came_from: str
     complete: bool
     loaded: Loaded | None
     study: Study | None
+
+    @property
+    def came_from(self) -> str:
+        """The thread that was shown before."""
 
     @property
     def scene(self) -> Scene | None:
