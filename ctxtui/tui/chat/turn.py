@@ -10,7 +10,7 @@ from textual.timer import Timer
 from ctxtui.core.errors import ProviderError
 from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.chat.state import ChatController, ChatState
-from ctxtui.tui.commands.facts import RESTING, RUNNING
+from ctxtui.tui.commands.situation import RESTING, RUNNING
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.lazy import later

@@ -13,7 +13,7 @@ from textual.worker import get_current_worker
 from ctxtui.core.block import TOOL
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.facts import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
+from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState

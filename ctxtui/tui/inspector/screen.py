@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
-from ctxtui.tui.commands.facts import ASKING, BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SKIPPED, THREADS
+from ctxtui.tui.commands.situation import ASKING, BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SKIPPED, THREADS
 from ctxtui.tui.inspector.boards import ContextBoard
 from ctxtui.tui.inspector.calls_board import CallsBoard
 from ctxtui.tui.inspector.commands import INSPECTOR

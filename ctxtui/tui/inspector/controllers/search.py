@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadPattern
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import ASKING, SEARCHING, SEEKING
+from ctxtui.tui.commands.situation import ASKING, SEARCHING, SEEKING
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import LEAVE, SessionPrompt
