@@ -18,8 +18,10 @@ from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import Seen
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.chat.model import ModelController
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
+from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.start import make_chat
 from ctxtui.views.text.span import Spans
 from tests.providers.served import Served, served, streaming
@@ -40,7 +42,7 @@ async def chatting(
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, ChatScreen)
-        await until(pilot, lambda: screen.host.runner is not None or bool(screen.alarm.words))
+        await until(pilot, lambda: screen.state.host.runner is not None or bool(screen.alarm.words))
         yield screen, pilot
 
 
@@ -57,7 +59,7 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool 
     screen.prompt.set_text(words)
     await pilot.press("enter")
     if wait:
-        await until(pilot, lambda: not screen.running)
+        await until(pilot, lambda: not screen.state.running)
 
 
 def shown(screen: ChatScreen) -> str:
@@ -79,7 +81,7 @@ async def test_without_a_key_the_offline_provider_answers_and_says_so(tmp_path: 
     async with chatting(tmp_path, None) as (screen, pilot):
         assert "offline provider, no model" in shown(screen)
         await say(screen, pilot, "read notes.txt")
-        await until(pilot, lambda: len(screen.host.session.calls) == 2)
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 2)
         await until(pilot, lambda: "forty-two" in shown(screen))
         assert "call 2" in shown(screen) and "● live" in shown(screen)
 
@@ -89,7 +91,7 @@ async def test_an_answer_comes_in_and_stays_open(tmp_path: Path) -> None:
     async with provider([answer("m1", text(words))]) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "tell me")
         await until(pilot, lambda: "line 5 of" in shown(screen) and "end turn" in shown(screen))
-        assert screen.rows is not None and screen.rows.answer is None
+        assert screen.state.rows is not None and screen.state.rows.answer is None
         assert "A head" in shown(screen)
 
 
@@ -101,11 +103,11 @@ async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:
         await say(screen, pilot, "tell", wait=False)
         await until(pilot, lambda: "▍" in shown(screen) and "≈" in shown(screen))
         assert "┊" in shown(screen) and "a long story" in shown(screen)
-        await until(pilot, lambda: sum(screen.coming.values()) > 3)
+        await until(pilot, lambda: sum(screen.figures.coming.values()) > 3)
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.running)
+        await until(pilot, lambda: not screen.state.running)
         assert "interrupted" in shown(screen)
-        assert screen.host.session.calls["m1"].error == "interrupted"
+        assert screen.state.host.session.calls["m1"].error == "interrupted"
 
 
 async def test_hold_and_release(tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ async def test_hold_and_release(tmp_path: Path) -> None:
         await until(pilot, lambda: "‖ held" in shown(screen))
         assert not asked(server) and "held: asked for" in shown(screen)
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: "m1" in screen.host.session.calls and not screen.running)
+        await until(pilot, lambda: "m1" in screen.state.host.session.calls and not screen.state.running)
         assert len(asked(server)) == 1
 
 
@@ -132,10 +134,10 @@ async def test_a_tool_that_writes_asks(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "write", wait=False)
-        await until(pilot, lambda: screen.waiting_for_leave is not None)
+        await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
         assert "write_file new.txt" in shown(screen) and "once" in shown(screen)
         await pilot.press("o")
-        await until(pilot, lambda: not screen.running)
+        await until(pilot, lambda: not screen.state.running)
         assert (tmp_path / "work" / "new.txt").read_text() == "x"
 
 
@@ -159,16 +161,16 @@ async def test_an_earlier_message_is_edited_and_sent_anew(tmp_path: Path) -> Non
 async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) -> None:
     async with provider([hanging(PART[:600])]) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "tell", wait=False)
-        await until(pilot, lambda: screen.running and bool(server.bodies))
+        await until(pilot, lambda: screen.state.running and bool(server.bodies))
         screen.prompt.set_text("half a thou")
         await pilot.press("ctrl+q")
         assert "end it and leave?" in shown(screen)
         await pilot.press("n")
-        assert screen.running and screen.prompt.text == "half a thou"
+        assert screen.state.running and screen.prompt.text == "half a thou"
         await pilot.press("ctrl+q", "y")
         await asyncio.sleep(0.3)
-    app_id = screen.host.session.about.id
-    host = screen.host
+    app_id = screen.state.host.session.about.id
+    host = screen.state.host
     assert host.writer is not None and not host.writer.pending
     from ctxtui.store.in_flight import in_flight
 
@@ -207,19 +209,19 @@ async def test_another_model_from_now_on(tmp_path: Path) -> None:
     script = [answer("m1", text("one")), answer("m2", text("two"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "hi")
-        screen.use_model("claude-haiku-5-5")
+        screen.owner(ModelController).use_model("claude-haiku-5-5")
         await say(screen, pilot, "again")
         assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, "claude-haiku-5-5"]
-        assert [call.epoch.number for call in screen.host.session.calls.values()] == [1, 2]
+        assert [call.epoch.number for call in screen.state.host.session.calls.values()] == [1, 2]
 
 
 async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(tmp_path: Path) -> None:
     async with provider([]) as server, chatting(tmp_path, server) as (screen, pilot):
-        partner = screen.host.partner
+        partner = screen.state.host.partner
         assert partner is not None
         hosted = replace(partner, endpoint=replace(partner.endpoint, local=False), models=("mystery-1", MODEL))
-        screen.host.partner = hosted
-        await screen.action_choose_model()
+        screen.state.host.partner = hosted
+        await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
         rows = {each.name: each.help() for each in screen.app.screen.found.every}
         assert next(iter(rows)) == MODEL, "the present one comes first"
@@ -227,7 +229,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         other = rows["claude-haiku-4-5"]
         assert "200.0k window" in other and "$1.00 in, $5.00 out" in other and "from the price list" in other
         await pilot.press(*"haiku-4-5", "enter")
-        assert screen.host.partner.model == "claude-haiku-4-5" and screen.host.partner.window == 200_000
+        assert screen.state.host.partner.model == "claude-haiku-4-5" and screen.state.host.partner.window == 200_000
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
@@ -250,15 +252,15 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
         async with app.run_test(size=(120, 40)) as pilot:
             screen = app.screen
             assert isinstance(screen, ChatScreen)
-            await until(pilot, lambda: screen.host.runner is not None)
-            partner = screen.host.partner
+            await until(pilot, lambda: screen.state.host.runner is not None)
+            partner = screen.state.host.partner
             assert partner is not None and (partner.model, partner.window) == ("tiny", 16384)
             await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 60)
             await until(pilot, lambda: "the rest was cut" in shown(screen))
             assert "llama-server with -c" in screen.alarm.words
-            assert screen.rows is not None and screen.rows.unseen
+            assert screen.state.rows is not None and screen.state.rows.unseen
             await pilot.press("escape")
-            await screen.run_action("dismiss_alarm")
+            await screen.run_action("command('DismissAlarm')")
             await pilot.pause(0.1)
             assert "the rest was cut" not in shown(screen)
 
@@ -276,7 +278,7 @@ async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
 async def test_a_search_in_a_chat_finds_what_was_said_and_says_how_often(tmp_path: Path) -> None:
     async with chatting(tmp_path, None) as (screen, pilot):
         await say(screen, pilot, "the quokka and the other quokka")
-        await until(pilot, lambda: len(screen.host.session.calls) == 1 and "quokka" in shown(screen))
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 1 and "quokka" in shown(screen))
         await pilot.press("escape", "slash", *"quokka")
         await until(pilot, lambda: "hit" in words(screen.prompt.right) or " of " in words(screen.prompt.right))
         found = re.match(r"1 of (\d+) ", words(screen.prompt.right))
@@ -294,7 +296,7 @@ async def talking(tmp_path: Path) -> AsyncIterator[tuple[ChatScreen, Pilot[None]
         server.root = running.url
         async with chatting(tmp_path, server) as (screen, pilot):
             await say(screen, pilot, "hello")
-            await until(pilot, lambda: screen.editable() and on_user_row(screen))
+            await until(pilot, lambda: screen.edits.editable() and on_user_row(screen))
             assert screen.panels.transcript.node and screen.prompt.has_focus
             yield screen, pilot, running.server.seen
 
@@ -315,8 +317,8 @@ def received(seen: list[Seen]) -> list[str]:
 
 
 def notes(screen: ChatScreen) -> list[object]:
-    assert screen.overlay is not None
-    return [edit.given.get("text") for edit in screen.overlay.staged if edit.kind == "note"]
+    assert screen.edits.overlay is not None
+    return [edit.given.get("text") for edit in screen.edits.overlay.staged if edit.kind == "note"]
 
 
 async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_back(tmp_path: Path) -> None:
@@ -330,25 +332,25 @@ async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_b
         await pilot.press("ctrl+n", *"no", "escape")
         assert notes(screen) == ["mine"]
         assert screen.prompt.text == "half a" and screen.prompt.has_focus
-        assert received(seen) == ["hello"] and not screen.running
+        assert received(seen) == ["hello"] and not screen.state.running
         await pilot.press(*" thought", "enter")
-        await until(pilot, lambda: len(received(seen)) == 2 and not screen.running)
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.running)
         assert received(seen) == ["hello", "half a thought"], "no note was applied, none was said"
 
 
-@pytest.mark.parametrize("action", ["write_note", "write_on_call", "name_phase"])
-async def test_other_questions_while_typing_leave_the_draft_alone(tmp_path: Path, action: str) -> None:
+@pytest.mark.parametrize("command", ["WriteNote", "WriteOnCall", "NamePhase"])
+async def test_other_questions_while_typing_leave_the_draft_alone(tmp_path: Path, command: str) -> None:
     async with talking(tmp_path) as (screen, pilot, seen):
         await pilot.press(*"half a")
-        await screen.run_action(action)
+        await screen.run_action(f"command('{command}')")
         assert "✎" in words(screen.prompt.lead)
         await pilot.press(*"mine")
-        await screen.run_action("note")
+        await screen.run_action("command('PutNote')")
         assert screen.prompt.text.endswith("mine"), "one question at a time"
         await pilot.press("enter")
-        await until(pilot, lambda: screen.has_notes)
+        await until(pilot, lambda: screen.owner(NotesController).facts())
         assert screen.prompt.text == "half a" and screen.prompt.has_focus and not notes(screen)
-        assert received(seen) == ["hello"] and not screen.running
+        assert received(seen) == ["hello"] and not screen.state.running
 
 
 async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
@@ -358,7 +360,7 @@ async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
         await pilot.press(*"half a", "ctrl+n", *"nev", "ctrl+q")
         assert "leave?" in shown(screen)
         await pilot.press("n")
-        assert screen.prompt.text == "half a" and screen.talking
+        assert screen.prompt.text == "half a" and screen.talk.talking
         await pilot.press("escape")
         await pilot.press("g", "1", "enter")
         await pilot.pause(0.1)
@@ -375,7 +377,7 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         assert screen.prompt.text == "hello there"
         await pilot.press("enter")
         assert screen.prompt.text == "half a"
-        await until(pilot, lambda: len(received(seen)) == 2 and not screen.running)
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.running)
         assert received(seen) == ["hello", "hello there"]
         assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"
 
@@ -385,12 +387,12 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await pilot.press("ctrl+o")
         await say(screen, pilot, "write", wait=False)
-        await until(pilot, lambda: "‖ held" in shown(screen) and screen.editable() and on_user_row(screen))
+        await until(pilot, lambda: "‖ held" in shown(screen) and screen.edits.editable() and on_user_row(screen))
         await pilot.press("ctrl+n", *"so", "ctrl+o")
-        await until(pilot, lambda: screen.waiting_for_leave is not None)
+        await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
         assert screen.prompt.text == "so"
         await pilot.press("enter")
-        assert "once" in shown(screen) and screen.waiting_for_leave is not None
+        assert "once" in shown(screen) and screen.talk.waiting_for_leave is not None
         await pilot.press("n")
-        await until(pilot, lambda: not screen.running)
+        await until(pilot, lambda: not screen.state.running)
         assert not (tmp_path / "work" / "new.txt").exists()

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
+from ctxtui.tui.chat.model import ModelController
+from ctxtui.tui.chat.prompt import TalkController
+from ctxtui.tui.chat.turn import TurnController
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import ASKING, QUESTION, RESTING, RUNNING, USER_ROW
+from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt, LeaveOpen
+from ctxtui.tui.inspector.controllers.fork import TalkHere
 
 
 class EnterTalk(Command):
     """Enter the prompt and talk. Enter sends; what is sent while a turn runs waits for the next request."""
 
-    name, action, keys, label, group, first = "talk", "prompt", ("i",), "talk", "chat", True
+    name, keys, label, group, first = "talk", ("i",), "talk", "chat", True
+    run = Act(TalkController, TalkController.talk)
+    key_unless = frozenset({ASKING})
 
 
 class HoldNext(Command):
     """Hold the next request before it is sent, so that it can be looked at; again: let it go."""
 
-    name, action, keys, label, short, group = "hold or release the request", "hold", ("ctrl+o",), "hold", "hold", "chat"
+    name, keys, label, short, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
+    run = Act(TalkController, TalkController.hold)
 
 
 class Interrupt(Command):
     """End the turn: what the model said so far stays, calls without a result are answered for it."""
 
-    name, action, group = "interrupt the turn", "interrupt", "chat"
+    name, group = "interrupt the turn", "chat"
+    run = Act(TalkController, TalkController.interrupt)
     needs = frozenset({RUNNING})
 
 
 class Resend(Command):
     """Send the context as it stands, once more: after an error, say."""
 
-    name, action, group = "send the context again", "resend", "chat"
+    name, group = "send the context again", "chat"
+    run = Act(TalkController, TalkController.resend)
     needs = frozenset({RESTING})
 
 
 class EditMessage(Command):
     """Edit the user's message under the cursor and send it anew: a branch begins there, the old one stays on record."""
 
-    name, action, keys, label, short, group = "edit and resend message", "edit_message", ("U",), "edit", "edit", "chat"
+    name, keys, label, short, group = "edit and resend message", ("U",), "edit", "edit", "chat"
+    run = Act(TalkController, TalkController.edit_message)
+    key_unless = frozenset({QUESTION})
     panes = ("transcript",)
     needs = frozenset({USER_ROW, RESTING})
 
@@ -43,29 +55,56 @@ class EditMessage(Command):
 class ChooseModel(Command):
     """Go on with another model of the same provider."""
 
-    name, action, group = "choose model", "choose_model", "chat"
+    name, group = "choose model", "chat"
+    run = Act(ModelController, ModelController.choose_model)
     needs = frozenset({RESTING})
 
 
 class ShowRequest(Command):
     """The next request, exactly as it would be sent, byte for byte."""
 
-    name, action, group = "show the next request", "show_request", "chat"
+    name, group = "show the next request", "chat"
+    run = Act(ModelController, ModelController.show_request)
 
 
 class Rendered(Command):
     """The next request as a local server's template renders it: the text that the model reads (Ollama, llama.cpp,
     vLLM tell it)."""
 
-    name, action, group = "show the rendered prompt", "show_rendered", "chat"
+    name, group = "show the rendered prompt", "chat"
+    run = Act(ModelController, ModelController.show_rendered)
 
 
 class DismissAlarm(Command):
     """Take the alarm under the header away."""
 
-    name, action, group = "dismiss the alarm", "dismiss_alarm", "chat"
+    name, group = "dismiss the alarm", "chat"
+    run = Act(TurnController, TurnController.dismiss_alarm)
 
+
+class BranchHere(Command):
+    """Go on from the call shown: a chat whose context is what the model had read and answered there. The recording
+    stays as it is; a chat of ctxtui's own goes on itself when the view is at its end."""
+
+    name, keys, label, short, group = "talk from here", ("f",), "talk here", "talk", "chat"
+    run = Act(TalkController, TalkController.branch_here)
+    key_unless = frozenset({QUESTION})
+
+
+class LeaveOrInterrupt(Command):
+    """Close what is open: the prompt's message, then back to the transcript."""
+
+    name, keys, group = "leave", ("escape",), "general"
+    run = Act(TalkController, TalkController.leave)
+
+
+_INSTEAD: dict[type[Command], type[Command]] = {TalkHere: BranchHere, LeaveOpen: LeaveOrInterrupt}
+"""What a chat does in place of what a recording's screen does."""
 
 CHAT: tuple[type[Command], ...] = (
     EnterTalk, HoldNext, EditMessage, Interrupt, Resend, ChooseModel, ShowRequest, Rendered, DismissAlarm,
 )  # fmt: skip
+CHAT_KEYS: tuple[type[Command], ...] = (
+    *CHAT, *(_INSTEAD.get(command, command) for command in INSPECTOR if command is not EnterPrompt),
+)  # fmt: skip
+"""All commands of a chat's screen but those of every screen."""

@@ -7,7 +7,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.chat.turn import TurnSeen
+from ctxtui.tui.chat.state import ChatController, ChatState
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 
@@ -28,45 +30,54 @@ _LEAST_SLACK = 0.1
 """The share by which a count may be off before a report below it means anything."""
 
 
-class ChatFigures(TurnSeen):
+class FiguresController(ChatController):
     """Shows composition and fill of what would be sent now, the answer that comes in included."""
 
-    foretold: RequestForecast | None = None
-    """What the drafted request was foretold to be."""
-    _next: Scene | None = None
-    _teller: Foreteller | None = None
-    _level = 0
-    _checked = ""
-    _alarmed = False
+    def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
+        super().__init__(state, prompt, access)
+        self.foretold: RequestForecast | None = None
+        """What the drafted request was foretold to be."""
+        self._next: Scene | None = None
+        self._teller: Foreteller | None = None
+        self._level = 0
+        self._checked = ""
+        self._alarmed = False
+        state.on.shown.subscribe(self._shown)
+        state.tells.grown.subscribe(self._grown)
+        state.tells.began.subscribe(self._call_began)
 
     @property
     def coming(self) -> dict[int, int]:
         """Tokens by category of the answer that comes in, as far as counted."""
         found: dict[int, int] = {}
-        for block in self.rows.live if self.rows is not None else ():
+        for block in self.state.rows.live if self.state.rows is not None else ():
             found[block.category] = found.get(block.category, 0) + (block.tokens or 0)
         return found
 
-    def show_next(self) -> None:
+    def _shown(self) -> None:
+        self._show_next()
+        self._check_cut()
+
+    def _show_next(self) -> None:
         """Show the figures of the next request, once they are known."""
         scene, partner = self.panels.scene, self.host.partner
-        if scene is None or not scene.last or getattr(self.panels, "staging", None) is not None:
+        if scene is None or not scene.last or self.panels.staging is not None:
             self._next = None
             return
         self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
-        self.moved()
+        self._grown()
 
-    def moved(self) -> None:
+    def _grown(self) -> None:
         """The answer that comes in has grown."""
-        now, scene, study = self._next, self.panels.scene, self.study
+        now, scene, study = self._next, self.panels.scene, self.state.study
         if now is None or scene is None or study is None or not scene.last:
             return
-        known = study.thread(self.thread)
+        known = study.thread(self.state.thread)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         before = scene.figures if scene.call.id else None
-        what = composition.composition(now, before, None, self.shown)
+        what = composition.composition(now, before, None, self.state.shown)
         self.panels.context.show(next_request.with_answer(what, self.coming))
-        shown = header.header(now, self.header_state, spent, scene.number < len(known.spent))
+        shown = header.header(now, self.state.word, spent, scene.number < len(known.spent))
         used = None if shown.used is None else shown.used + sum(self.coming.values())
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         number = scene.number if scene.call.id else 0
@@ -81,14 +92,14 @@ class ChatFigures(TurnSeen):
         if level > self._level:
             told = f"the context is at {100 * share:.0f} % of the {usable:,} tokens that are meant to be used"
             if level > 1:
-                self.alarmed(f"{told}: drop, truncate or summarize something (`?` lists the keys)")
+                self.state.tells.alarm.emit(f"{told}: drop, truncate or summarize something (`?` lists the keys)")
             else:
                 self.say([Span("▲ ", "warn"), Span(told, "warn")])
         self._level = level
 
-    def check_cut(self) -> None:
+    def _check_cut(self) -> None:
         """Whether a local server read all of the last call's prompt; the first time it did not, an alarm says so."""
-        scene, partner, rows = self.panels.scene, self.host.partner, self.rows
+        scene, partner, rows = self.panels.scene, self.host.partner, self.state.rows
         if scene is None or partner is None or rows is None or not partner.endpoint.local or partner.is_offline:
             return
         call, usage = scene.call, scene.call.usage
@@ -104,12 +115,9 @@ class ChatFigures(TurnSeen):
             self._alarmed = True
             fix = truncated_prompt.fix_for(partner.endpoint.kind, found.sent)
             told = f"{partner.endpoint.name} read {found.read:,} of about {found.sent:,} tokens: the rest was cut. Fix:"
-            self.alarmed(f"{told} {fix}")
+            self.state.tells.alarm.emit(f"{told} {fix}")
         if found is not None:
             self.panels.transcript.redraw()
-
-    def alarmed(self, words: str) -> None:
-        """Something that must not be overlooked."""
 
     async def judge(self, draft: Draft) -> str:
         """Foretell the drafted request; why a rule wants it held."""
@@ -117,27 +125,22 @@ class ChatFigures(TurnSeen):
 
         settings = self.host.config.settings
         if not has_rules(settings):
-            self.run_worker(self._foretell(draft), group="foretelling")
+            self.access.run(self._foretell(draft), "foretelling")
             return ""
         return await self._foretell(draft)
 
     async def _foretell(self, draft: Draft) -> str:
         from ctxtui.services.chat.request_forecast import held_because
 
-        study, partner = self.study, self.host.partner
+        study, partner = self.state.study, self.host.partner
         if study is None or partner is None:
             return ""
         if self._teller is None or self._teller.partner != partner:
-            self._teller = self.chat.foreteller(study, partner)
+            self._teller = self.state.chat.foreteller(study, partner)
         self.foretold = await asyncio.to_thread(self._teller.foretell, draft, time.time())
         return held_because(self.foretold, self.host.config.settings)
 
-    def call_began(self, draft: Draft, at: float) -> None:
+    def _call_began(self, draft: Draft, at: float) -> None:
         """The answer to `draft` begins: the cache holds it from now on."""
         if self._teller is not None:
             self._teller.began(draft, at)
-
-    @property
-    def header_state(self) -> str:
-        """The header's word."""
-        return "held" if self.status == "held" else "live"

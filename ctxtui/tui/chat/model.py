@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.external_editor import NoPager, page
-from ctxtui.tui.chat.turn import TurnSeen
+from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
+    from ctxtui.services.chat.host import Host
     from ctxtui.services.chat.model_choice import Offer
     from ctxtui.services.config.config import Config
     from ctxtui.views.model.scene import Scene
@@ -33,10 +36,46 @@ def _entry(one: Offer) -> type[Command]:
     return type("Model", (Command,), named)
 
 
-class Partnered(TurnSeen):
-    """Acts on the partner of the chat."""
+class ChatAsker:
+    """Asks the chat's own model for summaries, too."""
 
-    async def action_choose_model(self) -> None:
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def own_model(self, scene: Scene) -> ModelChoice | None:
+        """The model that is talked to; that of the call shown before there is one."""
+        from ctxtui.services.chat.model_summary import wish_for
+
+        partner = self._host.partner
+        if partner is not None:
+            return replace(self._host.wish, model=partner.model, name="")
+        return wish_for(scene.call.model) if scene.call.model else None
+
+    @property
+    def config(self) -> Config:
+        """That of the chat."""
+        return self._host.config
+
+
+def headroom(host: Host) -> Spans:
+    """What the provider's rate limits leave, where that is little; cache reads do not count against them."""
+    tight = [room for room in host.headroom if room.share < _TIGHT]
+    if not tight:
+        return []
+    room = tight[0]
+    left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
+    until = f", whole in {max(0, room.reset - time.time()):.0f} s" if room.reset is not None else ""
+    return [Span(f"{left}{until}  ", "warn" if room.share < 0.2 else "dim")]
+
+
+class ModelController(ChatController):
+    """Acts on the partner of the chat. `pager` is the user's setting."""
+
+    def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pager: str) -> None:
+        super().__init__(state, prompt, access)
+        self._pager = pager
+
+    async def choose_model(self) -> None:
         """All models that the provider has, to go on with."""
         from ctxtui.services.chat.model_choice import offers
         from ctxtui.services.counting.pricing import prices_for
@@ -48,46 +87,36 @@ class Partnered(TurnSeen):
         # The price library takes a moment to load.
         found = await asyncio.to_thread(offers, partner, prices_for(self.host.config.settings))
 
-        async def run(command: type[Command] | None) -> None:
+        def run(command: type[Command] | None) -> None:
             if command is not None:
                 self.use_model(command.action)
 
-        self.app.push_screen(PaletteScreen([_entry(one) for one in found], title="models"), run)
-
-    def own_wish(self, scene: Scene) -> ModelChoice | None:
-        """The chat's own model writes summaries too."""
-        partner = self.host.partner
-        return replace(self.host.wish, model=partner.model, name="") if partner is not None else super().own_wish(scene)
-
-    @property
-    def summary_config(self) -> Config:
-        """That of the chat."""
-        return self.host.config
+        self.access.push(PaletteScreen([_entry(one) for one in found], title="models"), run)
 
     def use_model(self, name: str) -> None:
         """Go on with the model `name`."""
         try:
             self.host.change_model(name)
         except CtxtuiError as error:
-            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            self.prompt.refuse(safe_text.one_line(str(error), 300))
             return
         self.say([Span("◊ ", "cat-document"), Span(f"from now on {safe_text.one_line(name, 60)}", "dim")])
-        self._look_again()
+        self.state.grow_soon()
 
-    def action_show_request(self) -> None:
+    def show_request(self) -> None:
         """The next request in the pager, byte for byte."""
         runner = self.host.runner
         if runner is None:
             return
         try:
             body = runner.conversation.draft().body.decode("utf-8", "replace")
-            with self.app.suspend():
-                page(safe_text.lines(body), self.pager)
+            with self.access.suspended():
+                page(safe_text.lines(body), self._pager)
         except (CtxtuiError, NoPager) as error:
-            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
-        self.app.refresh()
+            self.prompt.refuse(safe_text.one_line(str(error), 300))
+        self.access.repaint()
 
-    async def action_show_rendered(self) -> None:
+    async def show_rendered(self) -> None:
         """The next request as the server's template renders it, in the pager."""
         from ctxtui.providers.chat_template import rendered
 
@@ -96,18 +125,8 @@ class Partnered(TurnSeen):
             return
         try:
             text = await rendered(partner.endpoint, runner.conversation.draft().body)
-            with self.app.suspend():
-                page(safe_text.lines(text), self.pager)
+            with self.access.suspended():
+                page(safe_text.lines(text), self._pager)
         except (CtxtuiError, NoPager) as error:
-            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
-        self.app.refresh()
-
-    def headroom(self) -> Spans:
-        """What the provider's rate limits leave, where that is little; cache reads do not count against them."""
-        tight = [room for room in self.host.headroom if room.share < _TIGHT]
-        if not tight:
-            return []
-        room = tight[0]
-        left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
-        until = f", whole in {max(0, room.reset - time.time()):.0f} s" if room.reset is not None else ""
-        return [Span(f"{left}{until}  ", "warn" if room.share < 0.2 else "dim")]
+            self.prompt.refuse(safe_text.one_line(str(error), 300))
+        self.access.repaint()

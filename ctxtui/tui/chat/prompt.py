@@ -9,7 +9,12 @@ from textual.timer import Timer
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.tui.chat.turn import TurnSeen
+from ctxtui.tui.chat.model import headroom
+from ctxtui.tui.chat.state import ChatController, ChatState
+from ctxtui.tui.commands.facts import QUESTION, USER_ROW
+from ctxtui.tui.inspector.context_edits import ContextEdits
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -23,32 +28,36 @@ else:
     ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
-_HINT: Spans = [Span("say something", "faint")]
+HINT: Spans = [Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
 _LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
-_QUESTIONS = ("note", "compact", "write_note", "write_on_call", "name_phase", "phases", "talk_here", "edit_message")
-"""Actions that ask something on the prompt's line."""
 
 
-class Talking(TurnSeen):
-    """Takes what the user says."""
+class TalkController(ChatController):
+    """Takes what the user says. `edits` are those of the context, which stay when the chat is left."""
 
-    _talk: Question | None = None
-    _own: Question | None = None
-    """What this part asked last: to talk, for leave, whether to quit."""
-    _early: tuple[str, ...] = ()
-    _edited: int | None = None
-    _draft_timer: Timer | None = None
-    _draft = ""
-    _aside = ""
-    """The draft that waits while an earlier message is edited."""
+    def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
+        super().__init__(state, prompt, access)
+        self._edits = edits
+        self._talk: Question | None = None
+        self._own: Question | None = None
+        """What was asked here last: to talk, for leave, whether to quit."""
+        self._early: tuple[str, ...] = ()
+        self._edited: int | None = None
+        self._draft_timer: Timer | None = None
+        self._draft = ""
+        self._aside = ""
+        """The draft that waits while an earlier message is edited."""
+        state.on.complete.subscribe(self.talk)
+        state.tells.leave.subscribe(self._leave_wanted)
 
-    @property
-    def running(self) -> bool:
-        """Whether a turn is under way."""
-        runner = self.host.runner
-        return runner is not None and runner.state.running
+    def facts(self) -> set[str]:
+        """One question at a time: the answer to the one is never taken for that to another."""
+        found = {QUESTION} if self.prompt.asking and self.prompt.question is not self._own else set()
+        transcript = self.panels.transcript
+        on_user_row = transcript.data is not None and transcript.row_count and transcript.data.asks(transcript.cursor)
+        return found | ({USER_ROW} if on_user_row else set())
 
     @property
     def waiting_for_leave(self) -> ToolCall | None:
@@ -58,62 +67,43 @@ class Talking(TurnSeen):
             return None
         return next(call for call in runner.state.calls if call.id == runner.state.asked[0])
 
-    def action_prompt(self, text: str = "") -> None:
+    def talk(self, text: str = "") -> None:
         """Talk; or answer for a tool that waits."""
         if self.waiting_for_leave is not None:
-            self.ask_leave()
+            self._ask_leave()
             return
         self._keep_draft()
         self._talk_on(text or self._draft)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """One question at a time: the answer to the one is never taken for that to another."""
-        if self.asking and self.line.question is not self._own and action in _QUESTIONS:
-            return False
-        return super().check_action(action, parameters)
-
     @property
     def talking(self) -> bool:
         """Whether the prompt takes what is said."""
-        return self.line.question is not None and self.line.question is self._talk
+        return self.prompt.question is not None and self.prompt.question is self._talk
 
     def _ask_own(self, question: Question) -> None:
         """One of the questions that wait while another part of the screen asks something, and are asked again."""
         self._own = question
-        self.line.ask(question)
+        self.prompt.ask(question)
 
     def _back_to_talk(self) -> None:
         self._talk_on(self._draft)
-        self.leave_wanted()
+        self._leave_wanted()
 
     def _back_to_leave(self) -> None:
         self._talk_on(self._draft)
-        self.ask_leave()
-
-    def say(self, words: Spans) -> None:
-        """What happened, or that something may be said."""
-        super().say(words)
-        self.prompt.hint = words or _HINT
-
-    def action_go(self) -> None:
-        """Ask for a call's number."""
-        self.ask([Span(" call › ", "accent bold")], self.travel)
+        self._ask_leave()
 
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
         held = [Span("^o ", "accent bold"), Span("held next" if hold else "hold", "warn" if hold else "dim")]
-        return [*self.headroom(), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
+        return [*headroom(self.host), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
 
-    def headroom(self) -> Spans:
-        """What the provider's rate limits leave."""
-        return []
-
-    def leave_wanted(self) -> None:
+    def _leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
-        if not self.asking or (self.talking and not self.prompt.text):
-            self.ask_leave()
+        if not self.prompt.asking or (self.talking and not self.prompt.edit.text):
+            self._ask_leave()
 
-    def ask_leave(self) -> None:
+    def _ask_leave(self) -> None:
         """Ask for leave to run the first tool that waits."""
         call = self.waiting_for_leave
         if call is None:
@@ -146,19 +136,19 @@ class Talking(TurnSeen):
         self._talk_on(self._draft)
         if call is not None:
             self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[key]]))
-        self.ask_leave()
+        self._ask_leave()
 
     def _answer_quit(self, key: str) -> None:
         self._talk_on(self._draft)
         if key == "y":
-            self.run_worker(self._leave_for_good(), group="leaving")
+            self.access.run(self._leave_for_good(), "leaving")
         else:
-            self.leave_wanted()
+            self._leave_wanted()
 
     def _said(self, text: str) -> None:
         """What was typed is said."""
         self._draft, self._aside = self._aside, ""
-        self.prompt.set_text(self._draft)
+        self.prompt.edit.set_text(self._draft)
         self._keep_now(self._draft)
         self.tell(text)
 
@@ -174,8 +164,7 @@ class Talking(TurnSeen):
         if self.host.runner is None:
             self._early = (*self._early, words)
             return
-        self.go(self.count - 1, to_end=True)
-        self.along = True
+        self.state.go_along()
         self.host.feed(ev.UserSaid(words))
 
     def _talk_on(self, text: str) -> None:
@@ -200,12 +189,18 @@ class Talking(TurnSeen):
             self._keep_now(self._draft)
         self._edited = None
 
+    def tell_early(self) -> None:
+        """Say what was said before there was anyone to hear it."""
+        early, self._early = self._early, ()
+        for words in early:
+            self.tell(words)
+
     def recover_draft(self, text: str) -> None:
         """Offer what stood in the prompt when the chat ended, unless something was typed already."""
-        if self._draft or (self.talking and self.prompt.text):
+        if self._draft or (self.talking and self.prompt.edit.text):
             return
         self._draft = text
-        if self.talking or not self.asking:
+        if self.talking or not self.prompt.asking:
             self._talk_on(text)
 
     def _keep_draft(self) -> None:
@@ -213,7 +208,7 @@ class Talking(TurnSeen):
             self._keep_text()
 
     def _keep_text(self) -> None:
-        self._draft = self.prompt.text
+        self._draft = self.prompt.edit.text
         self._keep_now(self._draft)
 
     def _keep_now(self, text: str) -> None:
@@ -227,49 +222,49 @@ class Talking(TurnSeen):
         self._draft = text
         if self._draft_timer is not None:
             self._draft_timer.stop()
-        self._draft_timer = self.set_timer(_DRAFT, lambda: self._keep_now(self._draft))
+        self._draft_timer = self.access.timer(_DRAFT, lambda: self._keep_now(self._draft))
 
     # The turn
 
-    def action_hold(self) -> None:
+    def hold(self) -> None:
         """Hold the next request, or release the one that is held."""
         runner = self.host.runner
         if runner is None:
             return
-        self.host.feed(ev.Released() if self.status == "held" else ev.HoldNext())
-        if self.status == "held" or not runner.state.hold:
+        self.host.feed(ev.Released() if self.state.status == "held" else ev.HoldNext())
+        if self.state.status == "held" or not runner.state.hold:
             self.say(())
         elif not self.talking:
             self.say([Span("‖ ", "warn"), Span("the next request is held before it is sent", "dim")])
         if self.talking:
-            self.prompt.right = self._prompt_keys()
-            self.prompt.refresh()
+            self.prompt.edit.right = self._prompt_keys()
+            self.prompt.edit.refresh()
 
-    def action_interrupt(self) -> None:
+    def interrupt(self) -> None:
         """End the turn."""
         self.host.feed(ev.Interrupted())
 
-    def action_resend(self) -> None:
+    def resend(self) -> None:
         """The context once more."""
         self.host.feed(ev.Released())
 
-    def action_leave(self) -> None:
+    def leave(self) -> None:
         """`esc` outside the prompt closes what is open: a search, marks; then what runs is interrupted. It never
         discards staged edits."""
-        if self.searching or not self.panels.transcript.has_focus:
-            super().action_leave()
-        elif self.marks:
-            self.marks.clear()
-            self.show()
-        elif self.running:
-            self.action_interrupt()
+        if self.state.on.closed.emit() or not self.panels.transcript.has_focus:
+            self.prompt.leave()
+        elif self.state.marks:
+            self.state.marks.clear()
+            self.state.show()
+        elif self.state.running:
+            self.interrupt()
         else:
-            super().action_leave()
+            self.prompt.leave()
 
-    def action_edit_message(self) -> None:
+    def edit_message(self) -> None:
         """The user's message under the cursor, to be sent anew."""
-        node, study = self.panels.transcript.node, self.study
-        if not node or study is None or self.running:
+        node, study = self.panels.transcript.node, self.state.study
+        if not node or study is None or self.state.running:
             return
         tree = study.session.tree
         before = tree[node].parent
@@ -281,32 +276,32 @@ class Talking(TurnSeen):
         self._keep_draft()
         if self._edited is None:
             self._aside = self._draft
-        self.action_prompt(read(tree[node].block).text)
+        self.talk(read(tree[node].block).text)
         self._edited = before
 
-    def action_talk_here(self) -> None:
+    def branch_here(self) -> None:
         """What is said next goes on from the call shown: a branch of this chat."""
-        if self.study is None or self.running:
+        if self.state.study is None or self.state.running:
             return
-        calls = self.study.thread(self.thread).calls
-        call = calls[min(self.index, len(calls) - 1)]
-        if not call.id or self.index >= self.count - 1:
-            self.action_prompt()
+        calls = self.state.study.thread(self.state.thread).calls
+        call = calls[min(self.state.index, len(calls) - 1)]
+        if not call.id or self.state.index >= self.state.count - 1:
+            self.talk()
             return
-        number = self.index + 1
-        self.action_prompt()
+        number = self.state.index + 1
+        self.talk()
         self._edited = call.response_head or call.raw_head
-        self.prompt.right = [Span(f"a branch after call {number} ", "warn"), *self._prompt_keys()]
+        self.prompt.edit.right = [Span(f"a branch after call {number} ", "warn"), *self._prompt_keys()]
 
     # Going away
 
     def may_quit(self) -> bool:
         """Whether the program may end at once; asks otherwise."""
         self._keep_draft()
-        staged = len(self.overlay.staged) if self.overlay is not None else 0
-        if not self.running and not staged:
+        staged = len(self._edits.overlay.staged) if self._edits.overlay is not None else 0
+        if not self.state.running and not staged:
             return True
-        what = "a turn runs: end it and leave?  " if self.running else ""
+        what = "a turn runs: end it and leave?  " if self.state.running else ""
         what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and stay: leave?  "
         lead = [Span(" ? ", "warn bold"), Span(what, "ink")]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
@@ -326,4 +321,4 @@ class Talking(TurnSeen):
         if self.host.runner is not None:
             await self.host.runner.close()
             await asyncio.sleep(0)
-        self.app.exit()
+        self.access.leave()

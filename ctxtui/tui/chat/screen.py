@@ -8,51 +8,58 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.chat_source import ChatSource
 from ctxtui.services.chat.context_window import UNTOLD
 from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.chat.commands import CHAT
-from ctxtui.tui.chat.figures import ChatFigures
+from ctxtui.tui.chat.commands import CHAT_KEYS
+from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.live_transcript import LiveTranscript
-from ctxtui.tui.chat.model import Partnered
-from ctxtui.tui.chat.prompt import Talking
+from ctxtui.tui.chat.model import ChatAsker, ModelController
+from ctxtui.tui.chat.prompt import HINT, TalkController
+from ctxtui.tui.chat.state import ChatState
 from ctxtui.tui.chat.talk_edit import TalkEdit
-from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings
-from ctxtui.tui.commands.facts import RESTING, RUNNING, USER_ROW
-from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt
-from ctxtui.tui.inspector.loader import Complete
+from ctxtui.tui.chat.turn import TurnController
+from ctxtui.tui.commands import EVERYWHERE, Command, bindings
+from ctxtui.tui.inspector.context_edits import ContextEdits
+from ctxtui.tui.inspector.controllers.fork import ForksController
+from ctxtui.tui.inspector.navigation import NavigationController
+from ctxtui.tui.inspector.panels import Panels
+from ctxtui.tui.inspector.screen import SessionScreen, session_controllers
 from ctxtui.tui.widgets.alarm_line import AlarmLine
-from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
-
-_COMMANDS = (*CHAT, *(command for command in INSPECTOR if command is not EnterPrompt))
-
-
-class RecordChanged(Message):
-    """The record can be written no longer, or again."""
+from ctxtui.views.transcript.live_rows import LiveRows
 
 
-class ChatScreen(ChatFigures, Partnered, Talking):
-    """Shows the chat that `source` hosts."""
+class ChatScreen(SessionScreen):
+    """Shows the chat that `source` hosts. `pager` is the user's setting."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (*_COMMANDS, *EVERYWHERE)
-    BINDINGS = bindings(_COMMANDS)
+    commands: ClassVar[tuple[type[Command], ...]] = (*CHAT_KEYS, *EVERYWHERE)
+    BINDINGS = bindings(CHAT_KEYS)
 
     def __init__(self, source: ChatSource, *, pager: str = "") -> None:
-        super().__init__(source, pager=pager, follow=True)
-        self.chat = source
-        self.panels.transcript = LiveTranscript()
+        super().__init__(Panels(LiveTranscript(), LiveRows), TalkEdit(id="prompt"), HINT)
         self.alarm = AlarmLine()
-
-    def make_prompt(self) -> LineEdit:
-        """The line in which one talks."""
-        return TalkEdit(id="prompt")
+        self.state: ChatState = ChatState(source, self.panels, self.access)
+        every = self.state, self.line, self.access
+        self.edits = ContextEdits(*every)
+        self.turn, self.talk = TurnController(*every), TalkController(*every, self.edits)
+        self.figures = FiguresController(*every)
+        self.controllers = (
+            *session_controllers(*every, self.edits, pager, ChatAsker(source.host)),
+            NavigationController(*every, [Span(" call › ", "accent bold")]),
+            ForksController(*every),
+            self.turn,
+            self.talk,
+            ModelController(*every, pager),
+            self.figures,
+        )
+        self.state.on.complete.subscribe(self._complete)
+        self.state.tells.alarm.subscribe(self._alarmed)
 
     def compose(self) -> ComposeResult:
         """The Inspector's panes, and the line for an alarm."""
@@ -68,23 +75,24 @@ class ChatScreen(ChatFigures, Partnered, Talking):
 
     # Beginning and ending
 
-    def on_complete(self, message: Complete) -> None:
+    def enter_prompt(self) -> None:
+        """Talk."""
+        self.talk.talk()
+
+    def _complete(self) -> None:
         """The session is open: now the partner is met."""
-        self.action_prompt()
         self.run_worker(self._begin(), group="host", exit_on_error=True)
 
     async def _begin(self) -> None:
-        host = self.host
+        host = self.state.host
         # Looked up before this chat is on record itself.
         left = await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.wish.name else ""
-        host.overlay = lambda: self.overlay
-        host.judge = self.judge
+        host.overlay = lambda: self.edits.overlay
+        host.judge = self.figures.judge
         try:
-            await host.begin(self.hear, self.chat.price, lambda: self.post_message(RecordChanged()))
+            await host.begin(self.turn.hear, self.state.chat.price, lambda: self.access.deliver(self._record_changed))
         except CtxtuiError as error:
-            self.refused = error
-            self.alarm.show(safe_text.one_line(str(error), 400))
-            self.replan()
+            self._alarmed(str(error))
             return
         # What the SDK brought along stays: collections need not look through it while an answer comes in.
         gc.freeze()
@@ -103,56 +111,31 @@ class ChatScreen(ChatFigures, Partnered, Talking):
             words.append(Span(f"; the last chat here ended in a turn: ctxtui chat --continue {left}", "warn"))
         if host.lost:
             words.append(Span(f"; not carried over: {', '.join(host.lost)}", "warn"))
-        self.say(words)
+        self.line.say(words)
         if host.recovered.draft:
-            self.recover_draft(host.recovered.draft)
-        for words_ in self._early:
-            self.tell(words_)
-        self._early = ()
+            self.talk.recover_draft(host.recovered.draft)
+        self.talk.tell_early()
 
-    def on_record_changed(self, message: RecordChanged) -> None:
+    def _record_changed(self) -> None:
         """The record can be written no longer, or again."""
-        writer = self.host.writer
+        writer = self.state.host.writer
         trouble = writer.trouble if writer is not None else None
-        self.alarm.show(f"not recorded: {safe_text.one_line(str(trouble), 300)}" if trouble is not None else "")
-        self.replan()
+        self._alarmed(f"not recorded: {trouble}" if trouble is not None else "")
 
-    def alarmed(self, words: str) -> None:
+    def _alarmed(self, words: str) -> None:
         """Say it under the header until it is dismissed."""
         self.alarm.show(safe_text.one_line(words, 400))
-        self.replan()
-
-    def action_dismiss_alarm(self) -> None:
-        """The alarm was seen."""
-        self.alarm.show("")
-        self.replan()
+        self.access.replan()
 
     @on(events.Unmount)
     async def part(self) -> None:
         """The turn ends, its record is written."""
-        if not await self.host.close() and isinstance(self.app, CtxtuiApp):
-            writer = self.host.writer
+        if not await self.state.host.close() and isinstance(self.app, CtxtuiApp):
+            writer = self.state.host.writer
             why = str(writer.trouble) if writer is not None and writer.trouble is not None else "it took too long"
             left = writer.pending if writer is not None else 0
             self.app.farewell = f"the end of the chat is not on record ({left:,} events): {why}"
 
-    # Showing
-
-    def show(self, *, to_end: bool = False) -> None:
-        """As for a recording; at its end the figures are those of the next request."""
-        super().show(to_end=to_end)
-        self.show_next()
-        self.check_cut()
-
-    @property
-    def state(self) -> str:
-        """The header's word."""
-        return self.header_state
-
-    def _situated(self) -> Situation:
-        there = super()._situated()
-        facts = set(there.facts) | {RUNNING if self.running else RESTING}
-        transcript = self.panels.transcript
-        if transcript.data is not None and transcript.row_count and transcript.data.asks(transcript.cursor):
-            facts.add(USER_ROW)
-        return Situation(there.pane, there.row, frozenset(facts))
+    def may_quit(self) -> bool:
+        """Whether the program may end at once; asks otherwise."""
+        return self.talk.may_quit()

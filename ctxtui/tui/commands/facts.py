@@ -29,6 +29,13 @@ UNDOABLE: Final = "undoable"
 TOOLS: Final = "tools"
 """A tool's definition is marked, or under the cursor."""
 
+ASKING: Final = "asking"
+"""Something is asked on the prompt's line."""
+SEEKING: Final = "seeking"
+"""What is searched for is being typed."""
+QUESTION: Final = "question"
+"""In a chat: the prompt's line asks something else than what to say."""
+
 RUNNING: Final = "running"
 """A turn of the chat runs."""
 HELD: Final = "held"

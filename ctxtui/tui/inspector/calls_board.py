@@ -27,10 +27,10 @@ class CallsBoard(Board, can_focus=True):
     """The strip of calls."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "screen.step_call(-1)", "previous call", show=False),
-        Binding("right", "screen.step_call(1)", "next call", show=False),
-        Binding("home", "screen.call_edge(-1)", "first call", show=False),
-        Binding("end", "screen.call_edge(1)", "last call", show=False),
+        Binding("left", "screen.command('PreviousCall')", "previous call", show=False),
+        Binding("right", "screen.command('NextCall')", "next call", show=False),
+        Binding("home", "screen.command('FirstCall')", "first call", show=False),
+        Binding("end", "screen.command('LastCall')", "last call", show=False),
     ]
 
     class Pointed(Message):

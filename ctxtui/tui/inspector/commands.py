@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 from ctxtui.core.category import CATEGORIES
-from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.facts import BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SEARCHING, THREADS
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import (
+    ASKING,
+    BLOCK,
+    CALLS,
+    FILTERED,
+    FOLLOWS,
+    PUT_IN,
+    QUESTION,
+    SEARCHING,
+    THREADS,
+)
+from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.diff import COMPARING
+from ctxtui.tui.inspector.controllers.edit_log import AllRows, Apply, Breaks, Discard, EditLog, Redo, Undo, When
+from ctxtui.tui.inspector.controllers.export import WriteContext
 from ctxtui.tui.inspector.controllers.fork import TALKING
-from ctxtui.tui.inspector.controllers.notes import NOTING
+from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
+from ctxtui.tui.inspector.controllers.notes import NOTING, NotesController
+from ctxtui.tui.inspector.controllers.policies import Policies
 from ctxtui.tui.inspector.controllers.rewriting import REWRITING
 from ctxtui.tui.inspector.controllers.search import SEARCH
 from ctxtui.tui.inspector.controllers.staging import (
-    AllRows,
-    Apply,
     Breakpoint,
-    Breaks,
-    Discard,
     Drop,
-    EditLog,
     Externalize,
     Foretell,
-    MarkBlock,
-    MarkRange,
     Pin,
-    Policies,
     PutNote,
-    RateGood,
-    RatePoor,
-    Redo,
     Strip,
     Summarize,
     TruncateBlock,
-    Undo,
-    When,
-    Widen,
-    WriteContext,
 )
-from ctxtui.tui.inspector.controllers.summaries import SUMMARIES
+from ctxtui.tui.inspector.controllers.summaries import SUMMARIES, RateGood, RatePoor
+from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.lists.registry import LISTS, REPORTS, SkippedLines
 from ctxtui.views.text.signs import CATEGORY
 
@@ -49,45 +50,53 @@ class _Calls(Command):
 class PreviousCall(_Calls):
     """The call before: the cursor stays on its block."""
 
-    name, action, keys = "previous call", "step_call(-1)", ("left_square_bracket", "comma")
+    name, keys = "previous call", ("left_square_bracket", "comma")
+    run = Act(NavigationController, lambda it: it.step_call(-1))
 
 
 class NextCall(_Calls):
     """The next call: the cursor stays on its block."""
 
-    name, action, keys = "next call", "step_call(1)", ("right_square_bracket", "full_stop")
+    name, keys = "next call", ("right_square_bracket", "full_stop")
+    run = Act(NavigationController, lambda it: it.step_call(1))
     shown, label, short = "[ ]", "calls", "call"
 
 
 class FirstCall(_Calls):
     """The first call of the thread."""
 
-    name, action, keys = "first call", "call_edge(-1)", ("home",)
+    name, keys = "first call", ("home",)
+    run = Act(NavigationController, lambda it: it.call_edge(-1))
 
 
 class LastCall(_Calls):
     """The last call of the thread, and its end."""
 
-    name, action, keys = "last call", "call_edge(1)", ("end",)
+    name, keys = "last call", ("end",)
+    run = Act(NavigationController, lambda it: it.call_edge(1))
 
 
 class GoToCall(_Calls):
     """Type a call's number; also an event (miss, -turn) or categories to show."""
 
-    name, action, keys, label, short, first = "go to call", "go", ("g",), "go to call", "go", True
+    name, keys, label, short, first = "go to call", ("g",), "go to call", "go", True
+    run = Act(NavigationController, NavigationController.go)
+    key_unless = frozenset({ASKING})
 
 
 class NextEvent(_Calls):
     """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
 
-    name, action, keys, shown, label, short = "next event", "seek('event', 1)", ("n",), "n N", "events", "event"
-    unless = frozenset({SEARCHING})
+    name, keys, shown, label, short = "next event", ("n",), "n N", "events", "event"
+    run = Act(NavigationController, lambda it: it.seek("event", 1))
+    unless = key_unless = frozenset({SEARCHING})
 
 
 class PreviousEvent(NextEvent):
     """The event before."""
 
-    name, action, keys, shown, label, short = "previous event", "seek('event', -1)", ("N",), "", "", ""
+    name, keys, shown, label, short = "previous event", ("N",), "", "", ""
+    run = Act(NavigationController, lambda it: it.seek("event", -1))
 
 
 def _seeker(kind: str, step: int, key: str) -> type[Command]:
@@ -99,7 +108,12 @@ def _seeker(kind: str, step: int, key: str) -> type[Command]:
     return type(
         f"{word.title()}{kind.title()}",
         (_Calls,),
-        {"__doc__": doc, "name": f"{word} {told}", "action": f"seek('{kind}', {step})", "keys": (key,) if key else ()},
+        {
+            "__doc__": doc,
+            "name": f"{word} {told}",
+            "run": Act(NavigationController, lambda it: it.seek(kind, step)),
+            "keys": (key,) if key else (),
+        },
     )
 
 
@@ -121,13 +135,17 @@ class Phases(Command):
     """Phases of this thread with their growth, tokens sent and cost: by your names, by the setting ``phases``, else by
     turn."""
 
-    name, action, keys, group = "phases: growth in each", "phases", ("G",), "lists"
+    name, keys, group = "phases: growth in each", ("G",), "lists"
+    run = Act(NotesController, NotesController.phases)
+    key_unless = frozenset({QUESTION})
 
 
 class NamePhase(Command):
     """Name the phase that begins with the call shown; it is kept as a note on the call, ``phase: name``."""
 
-    name, action, group = "name a phase at this call", "name_phase", "lists"
+    name, group = "name a phase at this call", "lists"
+    run = Act(NotesController, NotesController.name_phase)
+    key_unless = frozenset({QUESTION})
 
 
 class _OnBlock(Command):
@@ -139,19 +157,22 @@ class _OnBlock(Command):
 class OpenBlock(_OnBlock):
     """Open the block in place, or fold it: Markdown, code, arguments, JSON, an image's facts."""
 
-    name, action, keys, label = "open or fold block", "open_block", ("enter",), "open"
+    name, keys, label = "open or fold block", ("enter",), "open"
+    run = Act(BlocksController, BlocksController.open_block)
 
 
 class MoreLines(_OnBlock):
     """Show more lines of the open block, each time eight times as many."""
 
-    name, action, keys, label = "more lines of the open block", "more_lines", ("e", "plus"), "more"
+    name, keys, label = "more lines of the open block", ("e", "plus"), "more"
+    run = Act(BlocksController, BlocksController.more_lines)
 
 
 class RawJson(_OnBlock):
     """The provider's own JSON of the block, letter for letter, or the readable form again."""
 
-    name, action, keys, label, short = "raw JSON of block", "raw", ("r",), "raw JSON", "raw"
+    name, keys, label, short = "raw JSON of block", ("r",), "raw JSON", "raw"
+    run = Act(BlocksController, BlocksController.raw)
 
 
 class _OnText(_OnBlock):
@@ -161,39 +182,45 @@ class _OnText(_OnBlock):
 class CopyBlock(_OnText):
     """Copy the block's text to the clipboard (OSC 52: works over ssh, where the terminal allows it)."""
 
-    name, action, keys, label = "copy block", "copy", ("y",), "copy"
+    name, keys, label = "copy block", ("y",), "copy"
+    run = Act(BlocksController, BlocksController.copy)
 
 
 class PageBlock(_OnText):
     """Read the block in $PAGER. Terminal escapes in it are shown, not obeyed."""
 
-    name, action, keys, label = "open block in pager", "pager", ("o",), "pager"
+    name, keys, label = "open block in pager", ("o",), "pager"
+    run = Act(BlocksController, BlocksController.pager)
 
 
 class OpenTurn(_OnBlock):
     """Open every block of this turn, or fold them all."""
 
-    name, action, keys = "open or fold all blocks of the turn", "open_turn", ("O",)
+    name, keys = "open or fold all blocks of the turn", ("O",)
+    run = Act(BlocksController, BlocksController.open_turn)
 
 
 class NextThread(Command):
     """The next thread: the main line of context, then the agents it started."""
 
-    name, action, keys, label, group = "next thread", "step_thread(1)", ("ctrl+t",), "thread", "threads and following"
+    name, keys, label, group = "next thread", ("ctrl+t",), "thread", "threads and following"
+    run = Act(NavigationController, lambda it: it.step_thread(1))
     needs = frozenset({THREADS})
 
 
 class PreviousThread(Command):
     """The thread before."""
 
-    name, action, group = "previous thread", "step_thread(-1)", "threads and following"
+    name, group = "previous thread", "threads and following"
+    run = Act(NavigationController, lambda it: it.step_thread(-1))
     needs = frozenset({THREADS})
 
 
 class Follow(Command):
     """Follow the recording as it grows, or hold the view. Moving up holds it too; `end` lets it go on."""
 
-    name, action, keys, label, group = "follow", "follow", ("F",), "follow", "threads and following"
+    name, keys, label, group = "follow", ("F",), "follow", "threads and following"
+    run = Act(NavigationController, NavigationController.follow)
     needs = frozenset({FOLLOWS})
 
 
@@ -206,7 +233,7 @@ def _filter(category: int) -> type[Command]:
         {
             "__doc__": f"Blocks of {sign.name}: one line each, then open, then hidden.",
             "name": f"show {sign.name}: lines, full, hidden",
-            "action": f"filter({category})",
+            "run": Act(NavigationController, lambda it: it.next_filter(category)),
             "keys": (key,),
             "group": "what is shown",
         },
@@ -219,26 +246,31 @@ FILTERS: tuple[type[Command], ...] = tuple(_filter(category) for category in ran
 class ShowAll(Command):
     """Show all categories again, one line for each block."""
 
-    name, action, keys, label, group = "show all categories", "show_all", ("equals_sign",), "all", "what is shown"
+    name, keys, label, group = "show all categories", ("equals_sign",), "all", "what is shown"
+    run = Act(NavigationController, NavigationController.show_all)
     needs = frozenset({FILTERED})
 
 
 class EnterPrompt(Command):
     """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
 
-    name, action, keys, group, first = "enter the prompt", "prompt", ("i",), "general", True
+    name, keys, group, first = "enter the prompt", ("i",), "general", True
+    run = Act(NavigationController, NavigationController.go)
+    key_unless = frozenset({ASKING})
 
 
 class LeaveOpen(Command):
     """Close what is open: the prompt's message, then back to the transcript."""
 
-    name, action, keys, group = "leave", "leave", ("escape",), "general"
+    name, keys, group = "leave", ("escape",), "general"
+    run = Act(NavigationController, NavigationController.leave)
 
 
 class Home(Command):
     """Back to the list of sessions."""
 
-    name, action, keys, label, group = "home: list of sessions", "home", ("h", "backspace"), "home", "general"
+    name, keys, label, group = "home: list of sessions", ("h", "backspace"), "home", "general"
+    run = Act(NavigationController, NavigationController.home)
 
 
 STAGING: tuple[type[Command], ...] = (

@@ -40,11 +40,14 @@ if TYPE_CHECKING:
     from ctxtui.services.study.thread_study import ThreadStudy
     from ctxtui.tui.inspector import side_panels
     from ctxtui.tui.inspector.side_panels import Sides
+    from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.inspector import composition, context_map, staged_map, this_call, threads
     from ctxtui.views.inspector.strip_columns import Window
     from ctxtui.views.model.call_charge import Charge
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
+
+    MakeRows = Callable[[Readings, Highlight], ContextRows]
 else:
     side_panels = later("ctxtui.tui.inspector.side_panels")
     composition, context_map = later("ctxtui.views.inspector.composition"), later("ctxtui.views.inspector.context_map")
@@ -67,11 +70,13 @@ class View:
 
 
 class Panels:
-    """All panes of the screen, and what must be kept from one showing to the next."""
+    """All panes of the screen, and what must be kept from one showing to the next. `transcript` shows the rows that
+    `make_rows` makes."""
 
-    def __init__(self) -> None:
+    def __init__(self, transcript: Transcript | None = None, make_rows: MakeRows = ContextRows) -> None:
         self.header = HeaderLine()
-        self.transcript = Transcript()
+        self.transcript = transcript or Transcript()
+        self._make_rows = make_rows
         self.context = ContextBoard()
         self.map = MapBoard()
         self.call = call_board()
@@ -104,7 +109,7 @@ class Panels:
         """Show another session from now on; `want` reads large blocks in another thread."""
         self._sides = None
         self.window = None
-        self.transcript.data = ContextRows(Readings(study.session, study.book.names, want), highlight)
+        self.transcript.data = self._make_rows(Readings(study.session, study.book.names, want), highlight)
 
     def boxes(self, width: int, height: int) -> dict[str, Box]:
         """Where everything stands on a screen of this size; tells map and strip how high they are."""

@@ -2,51 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
+from textual.geometry import Size
 from textual.layout import Layout
+from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.timer import Timer
 
-from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
-from ctxtui.tui.commands.facts import BLOCK, CALLS, FILTERED, FOLLOWS, NOTES, PUT_IN, SEARCHING, SKIPPED, THREADS
+from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
+from ctxtui.tui.commands.facts import ASKING, BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SKIPPED, THREADS
+from ctxtui.tui.inspector.boards import ContextBoard
+from ctxtui.tui.inspector.calls_board import CallsBoard
 from ctxtui.tui.inspector.commands import INSPECTOR
-from ctxtui.tui.inspector.controllers.blocks import OnBlocks
-from ctxtui.tui.inspector.controllers.diff import Comparing
-from ctxtui.tui.inspector.controllers.fork import Forking
-from ctxtui.tui.inspector.controllers.opening import Opening
-from ctxtui.tui.inspector.controllers.summaries import Summarizing
-from ctxtui.tui.inspector.lists import Lists
+from ctxtui.tui.inspector.context_edits import ContextEdits
+from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
+from ctxtui.tui.inspector.controllers.blocks import BlocksController
+from ctxtui.tui.inspector.controllers.diff import DiffController
+from ctxtui.tui.inspector.controllers.edit_log import EditLogController
+from ctxtui.tui.inspector.controllers.export import ExportController
+from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
+from ctxtui.tui.inspector.controllers.lists import ListsController
+from ctxtui.tui.inspector.controllers.marking import MarkController
+from ctxtui.tui.inspector.controllers.notes import NotesController
+from ctxtui.tui.inspector.controllers.opening import OpeningController
+from ctxtui.tui.inspector.controllers.policies import PoliciesController
+from ctxtui.tui.inspector.controllers.rewriting import RewritingController
+from ctxtui.tui.inspector.controllers.search import SearchController
+from ctxtui.tui.inspector.controllers.staging import StagingController
+from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
 from ctxtui.tui.inspector.loader import Source
-from ctxtui.tui.inspector.navigation import Phasing
-from ctxtui.tui.inspector.panels import ALL_LINES, View
+from ctxtui.tui.inspector.map_board import MapBoard
+from ctxtui.tui.inspector.navigation import NavigationController
+from ctxtui.tui.inspector.panels import ALL_LINES, Panels
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.inspector.transcript import Transcript
-from ctxtui.tui.messages import GoHome
+from ctxtui.tui.messages import Aim
 from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.stage import Stage
 from ctxtui.views.inspector.layout import Box
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, Spans
 
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
+_HINT: Spans = (Span("call number, event or category", "faint"),)
 
 
-class InspectorScreen(Lists, Comparing, OnBlocks, Summarizing, Phasing, Forking, Opening):
-    """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
-    followed at once."""
+class SessionScreen(Commanded, Screen[None]):
+    """The panes of a session, its prompt and its keys. A subclass has the `state` of what is shown, the `edits` of its
+    context, and the `controllers` that do the commands."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (*INSPECTOR, *EVERYWHERE)
-    BINDINGS = bindings(INSPECTOR)
+    # The screen is as large as the terminal: see `tui.widgets.still`.
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
     AUTO_FOCUS = "#transcript"
     DEFAULT_CSS = """
-    InspectorScreen { background: $background; }
-    InspectorScreen KeyLine { dock: none; }
+    SessionScreen { background: $background; }
+    SessionScreen KeyLine { dock: none; }
     """
 
-    def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
-        super().__init__(source, follow)
-        self.pager = pager
+    state: InspectorState
+    edits: ContextEdits
+    controllers: tuple[Controller, ...] = ()
+
+    def __init__(self, panels: Panels, prompt: LineEdit, hint: Spans) -> None:
+        super().__init__()
+        self.panels = panels
+        self.prompt = prompt
+        self.access = ScreenAccess(self, prompt)
+        self.line = SessionPrompt(prompt, panels.transcript, hint, self.access.replan)
         self.keys = KeyLine(id="keys")
         self._stage = Stage(self._boxes)
         self._pointing: Timer | None = None
@@ -55,7 +84,8 @@ class InspectorScreen(Lists, Comparing, OnBlocks, Summarizing, Phasing, Forking,
     @property
     def session_name(self) -> str:
         """What is open, for a crash's message."""
-        return str(self.loaded.path or self.loaded.name) if self.loaded is not None else ""
+        loaded = self.state.loaded
+        return str(loaded.path or loaded.name) if loaded is not None else ""
 
     @property
     def layout(self) -> Layout:
@@ -72,10 +102,17 @@ class InspectorScreen(Lists, Comparing, OnBlocks, Summarizing, Phasing, Forking,
         """The empty screen is the first frame; a worker reads while it is painted."""
         self.prompt.can_focus = False
         self.prompt.lead = [Span(" › ", "accent")]
-        self.say(())
+        self.line.say(())
         self.offer_keys()
-        self.start()
+        self.state.on.shown.subscribe(self.offer_keys)
+        self.state.on.fitted.subscribe(self.offer_keys)
+        self.owner(OpeningController).start()
         self.set_interval(1.0, self._tick)
+
+    def on_unmount(self) -> None:
+        """What the controllers began ends with the screen."""
+        for one in self.controllers:
+            one.close()
 
     def _tick(self) -> None:
         """What is left of the cache's lifetime."""
@@ -84,93 +121,103 @@ class InspectorScreen(Lists, Comparing, OnBlocks, Summarizing, Phasing, Forking,
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
         boxes = dict(self.panels.boxes(width, height))
-        if boxes.get("prompt") == boxes.get("keys") and not (self.asking or self.said):
+        if boxes.get("prompt") == boxes.get("keys") and not (self.line.asking or self.line.said):
             boxes.pop("prompt", None)
         return boxes
 
-    # Showing
+    # What the widgets and the threads tell
 
-    @property
-    def view(self) -> View:
-        """What is wanted now."""
-        last = self.study.thread(self.thread).calls[-1:] if self.study is not None else ()
-        behind = self.count - 1 - self.index if self.live and last else 0
-        return View(self.thread, self.index, self.shown, self.state, behind, self.every or bool(self.marks))
-
-    @property
-    def state(self) -> str:
-        """The header's word."""
-        growing = self.loaded is not None and self.loaded.follows and self.complete
-        if growing and self.follows and self.was_asked and self.at_end:
-            return "following"
-        return "live" if self.live else "recorded"
-
-    def show(self, *, to_end: bool = False) -> None:
-        """Show the scene as it is known now; the cursor stays on its block unless the view goes to the end."""
-        study, transcript = self.study, self.panels.transcript
-        node, new = (None, None) if to_end else (transcript.node, transcript.new)
-        if self.glimpse is not None:
-            self.panels.glimpse(self.glimpse, self.thread)
-            transcript.changed(node, to_end=to_end)
-            return
-        if study is None or not study.session.threads:
-            return
-        if self.panels.show(study, self.view, self.edits_of, self.coming_of):
-            self.replan()
-            self.call_after_refresh(self.show)
-        transcript.changed(node, to_end=to_end, new=new)
-        self.refind()
-        self.panels.draw_map()
-        self.offer_keys()
-
-    def replan(self) -> None:
-        """The panes stand elsewhere now."""
-        # A child's change of layout makes Textual ask the stage again.
-        self.prompt.refresh(layout=True)
+    def on_delivery(self, message: Delivery) -> None:
+        """A thread has something for the screen's turn."""
+        message.do()
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes that were not there have nothing to show yet; a wider one may want more lines."""
-        self.call_after_refresh(self._fitted)
-
-    def _fitted(self) -> None:
-        study = self.study
-        if study is None or self.glimpse is not None or not study.session.threads:
-            return
-        if self.panels.show(study, self.view, self.edits_of, self.coming_of):
-            self.replan()
-            self.call_after_refresh(self.show)
-        self.panels.draw_map()
-        self.offer_keys()
+        self.call_after_refresh(self.state.fit)
 
     def on_pane_moved(self, message: Transcript.Moved) -> None:
         """The cursor is on another block: the map's mark follows."""
         if message.pane is self.panels.transcript:
+            self.state.on.moved.emit()
             if self._pointing is not None:
                 self._pointing.stop()
             self._pointing = self.set_timer(_POINT, self.panels.point)
             self.offer_keys()
 
+    def on_pane_chosen(self, message: Pane.Chosen) -> None:
+        """Open a block, go to a heavy one, show a thread."""
+        if message.pane is self.panels.transcript:
+            self.call_later(self.owner(BlocksController).open_block)
+        elif message.pane is self.panels.heaviest:
+            self.owner(NavigationController).to_heavy()
+        elif message.pane is self.panels.threads:
+            self.owner(NavigationController).to_listed(message.index)
+
+    def on_map_board_pointed(self, message: MapBoard.Pointed) -> None:
+        """To the block at a token."""
+        self.owner(NavigationController).to_token(message.token)
+
+    def on_calls_board_pointed(self, message: CallsBoard.Pointed) -> None:
+        """To the call in a column."""
+        self.owner(NavigationController).to_column(message.column)
+
+    def on_context_board_picked(self, message: ContextBoard.Picked) -> None:
+        """Filter by a category that was clicked."""
+        self.owner(NavigationController).next_filter(message.category)
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""
         self.offer_keys()
 
+    def on_click(self, event: events.Click) -> None:
+        """A click on the prompt enters it."""
+        if event.widget is self.prompt and not self.line.asking:
+            self.enter_prompt()
+
+    def enter_prompt(self) -> None:
+        """Take words on the prompt's line."""
+        self.owner(NavigationController).go()
+
+    def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
+        """Another text."""
+        self.line.change(message.edit.text)
+
+    def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
+        """The question is answered."""
+        self.line.submit(message.edit.text)
+
+    def on_line_edit_left(self, message: LineEdit.Left) -> None:
+        """`esc` leaves the question."""
+        self.line.cancel()
+
     # Commands
+
+    def owners(self) -> Iterable[object]:
+        """The controllers do the commands."""
+        return self.controllers
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key is this command's now."""
+        command = self.command(str(parameters[0])) if action == "command" else None
+        if command is None or not (command.key_needs or command.key_unless):
+            return True
+        facts = self._situated().facts
+        return command.key_needs <= facts and not command.key_unless & facts
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""
         return list(offered(self.commands, self._situated()))
 
     def _situated(self) -> Situation:
-        study, facts = self.study, set[str]()
-        if study is not None:
-            facts |= {CALLS} if self.count > 1 else set()
-            facts |= {SKIPPED} if study.session.skipped else set()
-            facts |= {THREADS} if len(study.session.threads) > 1 else set()
-        facts |= {FILTERED} if self.shown != ALL_LINES else set()
-        facts |= {SEARCHING} if self.searching else set()
-        facts |= {NOTES} if self.has_notes else set()
-        facts |= self.edit_facts()
-        facts |= {FOLLOWS} if self.loaded is not None and self.loaded.follows else set()
+        state, facts = self.state, self.edits.facts()
+        if state.study is not None:
+            facts |= {CALLS} if state.count > 1 else set()
+            facts |= {SKIPPED} if state.study.session.skipped else set()
+            facts |= {THREADS} if len(state.study.session.threads) > 1 else set()
+        facts |= {FILTERED} if state.shown != ALL_LINES else set()
+        facts |= {FOLLOWS} if state.loaded is not None and state.loaded.follows else set()
+        facts |= {ASKING} if self.line.asking else set()
+        facts = facts.union(*(one.facts() for one in self.controllers))
         pane = (self.focused.id or "") if self.focused is not None else ""
         row = self._row_kind() if pane == "transcript" else ""
         return Situation(pane, row, frozenset(facts))
@@ -187,6 +234,57 @@ class InspectorScreen(Lists, Comparing, OnBlocks, Summarizing, Phasing, Forking,
             shown = [each for each in self.commands_now() if each.label and not each.always]
             self.keys.keys = [Key(each.key_shown(), each.label, each.short) for each in shown]
 
-    def action_home(self) -> None:
-        """Back to the list."""
-        self.post_message(GoHome())
+
+def session_controllers(
+    state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str, asker: Asker
+) -> tuple[Controller, ...]:
+    """The controllers that any session has, in the order in which they hear what happened."""
+    every = state, prompt, access
+    return (
+        OpeningController(*every),
+        BlocksController(*every, pager),
+        ListsController(*every),
+        DiffController(*every),
+        NotesController(*every),
+        SearchController(*every),
+        MarkController(*every, edits),
+        EditLogController(*every, edits),
+        StagingController(*every, edits),
+        RewritingController(*every, edits),
+        PoliciesController(*every, edits),
+        ExportController(*every, edits),
+        SummariesController(*every, edits, asker),
+    )
+
+
+class InspectorScreen(SessionScreen):
+    """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
+    followed at once."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = (*INSPECTOR, *EVERYWHERE)
+    BINDINGS = bindings(INSPECTOR)
+
+    def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
+        super().__init__(Panels(), LineEdit(id="prompt"), _HINT)
+        self.state = InspectorState(source, self.panels, self.access, follow=follow)
+        every = self.state, self.line, self.access
+        self.edits = ContextEdits(*every)
+        self.controllers = (
+            *session_controllers(*every, self.edits, pager, RecordedAsker(source)),
+            NavigationController(*every, [Span(" › ", "accent bold")]),
+            ForksController(*every),
+            ForkController(*every),
+        )
+
+    @property
+    def aim(self) -> Aim | None:
+        """Where to stand once all is read."""
+        return self.state.aim
+
+    @aim.setter
+    def aim(self, aim: Aim | None) -> None:
+        self.state.aim = aim
+
+    def may_quit(self) -> bool:
+        """Whether the program may end: with staged edits it says so once; the same key again leaves, they are kept."""
+        return self.owner(EditLogController).may_quit()

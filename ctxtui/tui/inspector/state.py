@@ -1,76 +1,99 @@
-"""The Inspector's desk: what the parts of its screen share."""
+"""What an Inspector shows: of which session, which call, in which way. Its methods are the only ones that change it;
+controllers subscribe to its signals, and hear them in the order in which the screen lists the controllers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol
 
-from textual.geometry import Size
-from textual.reactive import Reactive
-from textual.screen import Screen
+from textual.message import Message
 
-from ctxtui.core.session import MAIN
+from ctxtui.core.session import MAIN, Session
 from ctxtui.tui.inspector.loader import SessionLoader, Source
-from ctxtui.tui.inspector.panels import ALL_LINES, Panels
-from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.tui.widgets.prompt_line import PromptLine
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.tui.inspector.panels import ALL_LINES, Panels, View
+from ctxtui.tui.messages import Aim
 
 if TYPE_CHECKING:
-    from ctxtui.services.recordings.recording import Loaded
+    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.money.statement import Statement
+    from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
+    from ctxtui.views.model.preview import Preview
+    from ctxtui.views.model.scene import Scene
+    from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript.staged_pane import StagedPane
+
+P = ParamSpec("P")
 
 
-class InspectorState(Screen[None]):
-    """The state of an Inspector: call `index` (from 0) of `thread` is wanted, each category `shown` in its way.
+class Signal(Generic[P]):
+    """Something happened: all that subscribed are called, the first first."""
+
+    def __init__(self) -> None:
+        self._heard: list[Callable[P, object]] = []
+
+    def subscribe(self, do: Callable[P, object]) -> None:
+        """Call this, too."""
+        self._heard.append(do)
+
+    def emit(self, *args: P.args, **more: P.kwargs) -> bool:
+        """Call all of them; whether any said that it did something."""
+        done = [do(*args, **more) for do in self._heard]
+        return any(done)
+
+
+class Planner(Protocol):
+    """What showing needs of a screen (`controller.ScreenAccess`)."""
+
+    def replan(self) -> None:
+        """The panes stand elsewhere now."""
+
+    def after_frame(self, do: Callable[[], object]) -> None:
+        """Do this behind the next frame."""
+
+    def deliver(self, do: Callable[[], object]) -> None:
+        """From any thread: do this in the screen's turn."""
+
+
+class InspectorState:
+    """Call `index` (from 0) of `thread` is shown, each category `shown` in its way.
 
     `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
     says that the view goes along with a recording that grows, `live` that one is being written, `complete` that the
-    first reading is done. `places` is the call last shown of each thread,
-    `came_from` the thread that was shown before this one.
+    first reading is done. `came_from` is the thread that was shown before this one, `aim` where to stand once all is
+    read. `marks` are the nodes that the user marked, in the order of marking; `every` shows all rows while edits are
+    staged; `edits_of` and `coming_of` tell what edits make of a scene, and which call comes next.
     """
 
-    # The screen is as large as the terminal: see `tui.widgets.still`.
-    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
-
-    def __init__(self, source: Source, follow: bool) -> None:
-        super().__init__()
+    def __init__(self, source: Source, panels: Panels, planner: Planner, *, follow: bool) -> None:
         self.source = source
-        self.panels = Panels()
-        self.prompt = self.make_prompt()
-        self.line = PromptLine(self.prompt, self._prompt_opened, self._prompt_closed)
-        self.feed = SessionLoader(source, self.post_message)
+        self.panels = panels
+        self.feed = SessionLoader(source, self._posted)
         self.study: Study | None = None
         self.loaded: Loaded | None = None
         self.glimpse: Study | None = None
         self.thread = MAIN
         self.came_from = MAIN
-        self.places: dict[str, int] = {}
         self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
         self.follows = follow
         self.live = False
         self.complete = False
+        self.aim: Aim | None = None
+        self.marks: dict[int, None] = {}
+        self.every = False
+        self.edits_of: Callable[[Scene], tuple[Staging, StagedPane] | None] = lambda scene: None
+        self.coming_of: Callable[[Scene], Coming | None] = lambda scene: None
+        self.on = Signals()
+        self._planner = planner
+        self._places: dict[str, int] = {}
+        self._placed = False
+        self._known: tuple[object, ...] = ()
+        self._followed_by_hand = False
 
-    def make_prompt(self) -> LineEdit:
-        """The line that takes words."""
-        return LineEdit(id="prompt")
-
-    @property
-    def asking(self) -> bool:
-        """Whether the prompt is entered."""
-        return self.line.asking
-
-    def _prompt_opened(self) -> None:
-        self.prompt.can_focus = True
-        self.replan()
-        self.set_focus(self.prompt)
-
-    def _prompt_closed(self) -> None:
-        self.prompt.show([Span(" › ", "accent")])
-        self.set_focus(self.panels.transcript)
-        self.prompt.can_focus = False
-        self.say(())
-        self.replan()
+    def _posted(self, message: Message) -> None:
+        self._planner.deliver(lambda: self.on.loader.emit(message))
 
     @property
     def count(self) -> int:
@@ -82,14 +105,239 @@ class InspectorState(Screen[None]):
         """Whether the view stands at the end of the recording: then it goes along."""
         return self.study is None or (self.index >= self.count - 1 and self.panels.transcript.at_last)
 
+    @property
+    def word(self) -> str:
+        """The header's word for the recording."""
+        growing = self.loaded is not None and self.loaded.follows and self.complete
+        if growing and self.follows and self._followed_by_hand and self.at_end:
+            return "following"
+        return "live" if self.live else "recorded"
+
+    @property
+    def view(self) -> View:
+        """What is wanted now."""
+        last = self.study.thread(self.thread).calls[-1:] if self.study is not None else ()
+        behind = self.count - 1 - self.index if self.live and last else 0
+        return View(self.thread, self.index, self.shown, self.word, behind, self.every or bool(self.marks))
+
+    # Showing
+
     def show(self, *, to_end: bool = False) -> None:
-        """Show what is wanted, as far as it is known."""
-        raise NotImplementedError
+        """Show the scene as it is known now; the cursor stays on its block unless the view goes to the end."""
+        study, transcript = self.study, self.panels.transcript
+        node, new = (None, None) if to_end else (transcript.node, transcript.new)
+        if self.glimpse is not None:
+            self.panels.glimpse(self.glimpse, self.thread)
+            transcript.changed(node, to_end=to_end)
+            return
+        if study is None or not study.session.threads:
+            return
+        self._fill(study)
+        transcript.changed(node, to_end=to_end, new=new)
+        self.on.changed.emit()
+        self.panels.draw_map()
+        self.on.shown.emit()
 
-    def say(self, words: Spans) -> None:
-        """Say something on the prompt's line; nothing clears it."""
-        raise NotImplementedError
+    def fit(self) -> None:
+        """The screen has another size: panes that were not there have nothing to show yet."""
+        if self.study is None or self.glimpse is not None or not self.study.session.threads:
+            return
+        self._fill(self.study)
+        self.panels.draw_map()
+        self.on.fitted.emit()
 
-    def replan(self) -> None:
-        """The panes stand elsewhere now."""
-        raise NotImplementedError
+    def _fill(self, study: Study) -> None:
+        if self.panels.show(study, self.view, self.edits_of, self.coming_of):
+            self._planner.replan()
+            self._planner.after_frame(self.show)
+
+    def filter(self, shown: tuple[str, ...]) -> None:
+        """Show each category as told."""
+        if self.panels.transcript.data is not None:
+            self.panels.transcript.data.folded.clear()
+        self.shown = shown
+        self.show()
+
+    def show_every(self, every: bool) -> None:
+        """Show all rows while edits are staged, or only what they touch."""
+        self.every = every
+
+    # Going
+
+    def go(self, index: int, *, to_end: bool = False) -> None:
+        """Show call `index` of the thread, held at the ends."""
+        index = min(max(0, index), self.count - 1)
+        if self.study is not None and (index != self.index or to_end):
+            self.index = index
+            self.show(to_end=to_end)
+
+    def to_thread(self, thread: str) -> None:
+        """Show a thread: the call that was shown of it last, else its last one."""
+        if self.study is None or thread == self.thread:
+            return
+        self.came_from = self.thread
+        self._places[self.thread] = self.index
+        self.thread, self.panels.window = thread, None
+        known = self._places.get(thread)
+        self.index = self.count - 1 if known is None else min(known, self.count - 1)
+        self.show(to_end=known is None)
+        self.feed.work()
+
+    def to_call(self, thread: str, number: int) -> None:
+        """Show a call by its number in its thread, from 1."""
+        self.to_thread(thread)
+        self.go(number - 1)
+
+    def to_block(self, node: int | None) -> None:
+        """Put the cursor on a block of the context shown."""
+        if self.panels.transcript.data is not None and node is not None:
+            self.panels.transcript.move_to(self.panels.transcript.data.index_of(node))
+
+    def follow(self, follows: bool) -> None:
+        """Follow the recording, or hold the view: the user says so."""
+        self.follows, self._followed_by_hand = follows, True
+
+    # What lists ask (`tui.lists.list_screen.ListHost`)
+
+    @property
+    def scene(self) -> Scene | None:
+        """What is shown."""
+        return self.panels.scene
+
+    def preview(self, node: int) -> Preview:
+        """The block of a node of the context shown, in words."""
+        rows = self.panels.transcript.data
+        assert rows is not None
+        return rows.readings.preview(node)
+
+    def price_all(self) -> None:
+        """From now on the calls of every thread are priced."""
+        if self.study is not None:
+            for id_ in list(self.study.session.threads):
+                self.study.thread(id_)
+            self.feed.work()
+
+    def statement(self) -> Statement:
+        """The session's bill; takes its time."""
+        assert self.loaded is not None
+        from ctxtui.services.workers.session_report import STATEMENT
+
+        return self.source.report(STATEMENT, self.loaded)
+
+    def misses(self) -> Misses:
+        """What the cache missed, and why; takes its time."""
+        assert self.loaded is not None
+        from ctxtui.services.workers.session_report import MISSES
+
+        return self.source.report(MISSES, self.loaded)
+
+    # Opening, and growing
+
+    def open_glimpse(self, session: Session) -> None:
+        """The end of a long recording: something to read until the whole of it is."""
+        self.glimpse = self.source.study(session)
+        self.thread = _first_thread(session)
+        self.panels.open(self.glimpse, self.feed.want)
+        self.show(to_end=True)
+
+    def open(self, loaded: Loaded) -> None:
+        """The recording is open; nothing of it is read yet."""
+        self.loaded = loaded
+        self._placed = False
+        self.study = self.source.study(loaded.session)
+        if self.glimpse is None:
+            self.panels.open(self.study, self.feed.want)
+        self.feed.work_on(self.study)
+
+    def take(self, news: RecordingNews) -> None:
+        """There is more of the recording."""
+        if self.loaded is None:
+            return
+        at_end = self.at_end
+        self.loaded.take(news)
+        if news.reading is not None:
+            self.open(self.loaded)
+            self.on.reopened.emit()
+        self.live = self.live or self.complete
+        self.grow(at_end=at_end)
+
+    def grow(self, *, at_end: bool) -> None:
+        """The session has more than before; with `at_end` the view goes along while it follows."""
+        if self.study is None:
+            return
+        if self.glimpse is not None:
+            # Nothing of it is shown yet: its threads are gone through once, when all is read, not at every piece.
+            if self.loaded is not None and self.loaded.paths:
+                self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
+            self.feed.work()
+            return
+        self.study.grew()
+        first, self._placed = not self._placed, True
+        if self.thread not in self.study.session.threads and self.study.session.threads:
+            self.thread = _first_thread(self.study.session)
+        along = at_end and (self.follows or first or not self.complete)
+        if along:
+            self.index = self.count - 1
+        self.show(to_end=along)
+        self.feed.work()
+
+    def end_reading(self) -> None:
+        """All that is there now is read."""
+        self.complete = True
+        self.on.reopened.emit()
+        if self.glimpse is not None and self.study is not None:
+            self.glimpse = None
+            self.panels.open(self.study, self.feed.want)
+            self.index = self.count - 1
+            self.grow(at_end=True)
+        self.look_alive()
+        shown = self._placed and self.panels.transcript.row_count
+        if self.loaded is not None and self.study is not None and not shown:
+            # Figures may have been shown before: then the view stands at the first call still.
+            self.grow(at_end=True)
+        # A thread that was first shown since the last piece was taken is not worked out yet.
+        self.feed.work()
+        self.on.complete.emit()
+        self.aim = None
+
+    def take_figures(self, *, done: bool) -> None:
+        """More figures are known, with `done` all there is: they replace dots in place."""
+        study = self.study
+        if study is None or self.glimpse is not None or not study.session.threads:
+            return
+        known = study.known(self.thread, self.index)
+        if done and self.panels.transcript.data is not None:
+            self.panels.transcript.data.bodies.forget()
+        if done or known != self._known:
+            self._known = known
+            self.show()
+        else:
+            self.panels.note(study, self.shown)
+
+    def look_alive(self) -> None:
+        """Whether the recording is being written."""
+        was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
+        if was != self.live:
+            self.show()
+
+
+class Signals:
+    """What controllers may subscribe to: the `loader` posted something; another session is read (`reopened`), all of it
+    is (`complete`); figures were `worked` out, with whether that is all; the rows are others (`changed`); all panes are
+    `shown` anew, or `fitted` to another size; the cursor `moved`; what is open is `closed`, which tells whether
+    anything was."""
+
+    def __init__(self) -> None:
+        self.loader: Signal[[Message]] = Signal()
+        self.reopened: Signal[[]] = Signal()
+        self.complete: Signal[[]] = Signal()
+        self.worked: Signal[[bool]] = Signal()
+        self.changed: Signal[[]] = Signal()
+        self.shown: Signal[[]] = Signal()
+        self.fitted: Signal[[]] = Signal()
+        self.moved: Signal[[]] = Signal()
+        self.closed: Signal[[]] = Signal()
+
+
+def _first_thread(session: Session) -> str:
+    return MAIN if MAIN in session.threads else next(iter(session.threads))

@@ -26,8 +26,8 @@ class Transcript(Pane):
         Binding("ctrl+end,greater_than_sign", "edge(1)", "last block", show=False),
         Binding("k", "move(-1)", "previous block", show=False),
         Binding("j", "move(1)", "next block", show=False),
-        Binding("home", "screen.call_edge(-1)", "first call", show=False),
-        Binding("end", "screen.call_edge(1)", "last call", show=False),
+        Binding("home", "screen.command('FirstCall')", "first call", show=False),
+        Binding("end", "screen.command('LastCall')", "last call", show=False),
     ]
 
     def __init__(self, rows: ContextRows | None = None) -> None:

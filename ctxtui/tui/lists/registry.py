@@ -12,9 +12,14 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.facts import CALLS, SKIPPED, THREADS
 
 if TYPE_CHECKING:
-    from textual.app import App
+    from collections.abc import Callable
+    from typing import Any
+
+    from textual.screen import Screen
 
     from ctxtui.tui.lists.list_screen import ListHost
+
+    Push = Callable[[Screen[Any], Callable[[Any], None]], None]
 
 
 class OpensLists:
@@ -86,8 +91,9 @@ LISTS: tuple[type[ListCommand], ...] = (ShowThreads, ShowTools, ShowHeaviest, Sh
 REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowBill)
 
 
-def open_list(app: App[object], host: ListHost, opens: str) -> None:
-    """Open the list of the class `opens` over `host`, if there is anything to list yet."""
+def open_list(push: Push, host: ListHost, opens: str) -> None:
+    """Open the list of the class `opens` over `host`, if there is anything to list yet; `push` puts it on the screen
+    and has a function called with what it closes with."""
     module, _, name = opens.rpartition(".")
     screen = getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
     if screen.ready(host):
@@ -97,4 +103,4 @@ def open_list(app: App[object], host: ListHost, opens: str) -> None:
             if result is not None:
                 shown.done(result)
 
-        app.push_screen(shown, closed)
+        push(shown, closed)

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.workers.search_worker import SearchWorker
 from ctxtui.tui.dialogs.find import FindScreen
+from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.services.search.test_search import write
@@ -52,8 +53,8 @@ async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, InspectorScreen))
         screen = pilot.app.screen
         assert isinstance(screen, InspectorScreen)
-        await until(pilot, lambda: screen.searching and "of 1" in shown(pilot))
-        assert screen.index == 0
+        await until(pilot, lambda: screen.owner(SearchController).searching and "of 1" in shown(pilot))
+        assert screen.state.index == 0
         await pilot.press("escape", "h")
         await until(pilot, lambda: isinstance(pilot.app.screen, FindScreen))
         await pilot.press("escape")

@@ -39,16 +39,16 @@ async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
     """Wait until everything is worked out and shown."""
 
     def done() -> bool:
-        study = screen.study
+        study = screen.state.study
         scene = screen.panels.scene
         return bool(
             study
             and scene
             and scene.counted
-            and study.thread(screen.thread).priced == len(scene.calls)
-            and study.thread(screen.thread).looked
+            and study.thread(screen.state.thread).priced == len(scene.calls)
+            and study.thread(screen.state.thread).looked
             and scene.events
-            and screen.complete
+            and screen.state.complete
         )
 
     await until(pilot, done)
@@ -83,27 +83,27 @@ async def test_travel_by_call_keeps_the_block_under_the_cursor() -> None:
         for key in ("left_square_bracket", "comma", "full_stop", "right_square_bracket"):
             await pilot.press(key)
             assert screen.panels.transcript.node == node
-        assert screen.index == 5
+        assert screen.state.index == 5
         await pilot.press("home")
-        assert screen.index == 0
+        assert screen.state.index == 0
         await pilot.press("left_square_bracket")
-        assert screen.index == 0
+        assert screen.state.index == 0
         await pilot.press("end")
-        assert screen.index == 5 and screen.panels.transcript.at_last
+        assert screen.state.index == 5 and screen.panels.transcript.at_last
 
 
 async def test_a_number_and_events() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.press("g", "2", "enter")
-        assert screen.index == 1 and "call 2" in text(screen)
+        assert screen.state.index == 1 and "call 2" in text(screen)
         await pilot.press("n")
-        assert screen.index == 3 and "17k rewritten after a 52-minute pause" in text(screen)
+        assert screen.state.index == 3 and "17k rewritten after a 52-minute pause" in text(screen)
         await pilot.press("N")
-        assert screen.index == 0
+        assert screen.state.index == 0
         await pilot.press("right_curly_bracket")
-        assert screen.index == 3
+        assert screen.state.index == 3
         node = screen.panels.transcript.node
-        assert node and screen.study and screen.study.session.tree[node].opens_turn
+        assert node and screen.state.study and screen.state.study.session.tree[node].opens_turn
         await pilot.press("m")
         assert "no further miss" in text(screen)
 
@@ -136,15 +136,15 @@ def line_of(screen: InspectorScreen, index: int) -> str:
 async def test_categories_are_filtered_by_their_digit() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.press("8")
-        assert screen.shown[INDEX["tool_result"]] == "full" and "\u2570" in text(screen)
+        assert screen.state.shown[INDEX["tool_result"]] == "full" and "\u2570" in text(screen)
         await pilot.press("8")
         assert "hidden \u2190" in text(screen) and "\u2190 Bash" not in transcript(screen)
         await pilot.press("8")
         assert "hidden" not in text(screen)
         await pilot.press("6", "6", "equals_sign")
-        assert set(screen.shown) == {"line"}
+        assert set(screen.state.shown) == {"line"}
         await pilot.click("#context", offset=(6, 1))
-        assert screen.shown[INDEX["system"]] == "full"
+        assert screen.state.shown[INDEX["system"]] == "full"
 
 
 def transcript(screen: InspectorScreen) -> str:
@@ -155,11 +155,11 @@ def transcript(screen: InspectorScreen) -> str:
 async def test_the_prompt_is_entered_and_left() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.press("i", "q", "h", "1")
-        assert screen.prompt.text == "qh1" and screen.index == 5
+        assert screen.prompt.text == "qh1" and screen.state.index == 5
         await pilot.press("escape")
         assert screen.focused is screen.panels.transcript
         await pilot.press("i", *"-thinking", "enter")
-        assert screen.shown[INDEX["thinking"]] == "hidden"
+        assert screen.state.shown[INDEX["thinking"]] == "hidden"
         await pilot.press("i", *"nonsense", "enter")
         assert "'nonsense' is none of" in text(screen)
         await pilot.press("escape")
@@ -173,32 +173,32 @@ async def test_typing_ahead_reaches_the_prompt() -> None:
         for key in ("g", "3"):
             screen.app.post_message(events.Key(key, key))
         screen.app.post_message(events.Key("enter", "\r"))
-        await until(pilot, lambda: screen.index == 2)
+        await until(pilot, lambda: screen.state.index == 2)
 
 
 async def test_threads() -> None:
     async with opened(with_subagents(), (200, 60)) as (screen, pilot):
         assert "Find server types" in text(screen)
         await pilot.press("ctrl+t")
-        assert screen.thread == "find" and "Find server types and socket messages \u2039" in text(screen)
+        assert screen.state.thread == "find" and "Find server types and socket messages \u2039" in text(screen)
         await pilot.press("ctrl+t")
-        assert screen.thread == "upda"
+        assert screen.state.thread == "upda"
         screen.panels.threads.focus()
         await pilot.press("up", "up", "enter")
-        assert screen.thread == "main"
+        assert screen.state.thread == "main"
 
 
 async def test_pointing_at_map_strip_and_heavy_blocks() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.click("#calls", offset=(7, 2))
-        assert screen.index == 0
+        assert screen.state.index == 0
         await pilot.click("#map", offset=(2, 1))
         assert screen.panels.transcript.node == 0
         screen.panels.map.focus()
         await pilot.press("right")
         screen.panels.calls.focus()
         await pilot.press("right", "right")
-        assert screen.index == 2
+        assert screen.state.index == 2
         screen.panels.heaviest.focus()
         await pilot.press("enter")
         node = screen.panels.transcript.node
@@ -243,23 +243,23 @@ async def test_new_blocks_come_into_view_and_moving_up_holds_it() -> None:
     async with opened(story.session, live=True) as (screen, pilot):
         assert "\u25cf live" in text(screen)
         await grown(story, screen, pilot, "a", "first result")
-        assert screen.index == 1 and screen.panels.transcript.at_last and "answer to first result" in text(screen)
+        assert screen.state.index == 1 and screen.panels.transcript.at_last and "answer to first result" in text(screen)
         await pilot.press("up", "up")
         node = screen.panels.transcript.node
         await grown(story, screen, pilot, "b", "second result")
-        assert screen.index == 1 and screen.panels.transcript.node == node
+        assert screen.state.index == 1 and screen.panels.transcript.node == node
         await pilot.press("end")
-        assert screen.index == 2
+        assert screen.state.index == 2
         await grown(story, screen, pilot, "c", "third result")
-        assert screen.index == 3
+        assert screen.state.index == 3
 
 
 async def grown(story: Story, screen: InspectorScreen, pilot: Pilot[None], id_: str, result: str) -> None:
     """The recording goes on by a result and another call."""
     calls = len(story.session.calls)
     story.results((id_, result)).call(f"answer to {result}", use(id_ + "x", "Bash", command=id_)).tip()
-    screen.post_message(Brought(RecordingNews()))
-    await until(pilot, lambda: screen.study is not None and len(screen.study.thread("main").calls) > calls)
+    screen.state.on.loader.emit(Brought(RecordingNews()))
+    await until(pilot, lambda: screen.state.study is not None and len(screen.state.study.thread("main").calls) > calls)
     await settled(screen, pilot)
 
 
@@ -298,7 +298,7 @@ async def test_help_and_palette_come_from_the_commands() -> None:
         await pilot.pause(0.1)
         await pilot.press(*"first call", "enter")
         await pilot.pause(0.1)
-        assert screen.app.screen is screen and screen.index == 0
+        assert screen.app.screen is screen and screen.state.index == 0
 
 
 async def test_ascii_and_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,7 +371,7 @@ async def test_what_was_skipped_is_marked_and_listed() -> None:
 async def test_a_click_enters_the_prompt() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.click("#prompt", offset=(5, 0))
-        assert screen.asking and screen.focused is screen.prompt
+        assert screen.line.asking and screen.focused is screen.prompt
 
 
 async def test_home_is_a_key_away_where_the_app_began_with_a_session() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.services.config.settings import Settings
+from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
@@ -26,14 +27,14 @@ async def test_threads_are_listed_with_their_figures_and_one_goes_there_and_back
         shown = seen(screen)
         assert all(word in shown for word in ("threads", "peak", "cost", "├ ○ Find", "└ ○ Upda", "● main"))
         await pilot.press("down", "enter")
-        assert screen.thread == "find" and screen.app.screen is screen
+        assert screen.state.thread == "find" and screen.app.screen is screen
         await pilot.press("home", "T")
         assert "● Find" in seen(screen)
         # The cursor stands where one came from: back to the very call.
         await pilot.press("enter")
-        assert screen.thread == "main" and screen.index == 0
+        assert screen.state.thread == "main" and screen.state.index == 0
         await pilot.press("T", "escape")
-        assert screen.app.screen is screen and screen.thread == "main"
+        assert screen.app.screen is screen and screen.state.thread == "main"
 
 
 async def test_tools_are_listed_by_server() -> None:
@@ -89,17 +90,17 @@ async def test_phases_are_listed_and_one_can_be_named(tmp_path: Path) -> None:
         screen = pilot.app.screen
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
-        await until(pilot, lambda: screen.complete)
+        await until(pilot, lambda: screen.state.complete)
         await pilot.press("g", "3", "enter", "G")
         await until(pilot, lambda: "~424 a phase" in seen(screen))
         assert "● call 3" in seen(screen) and "+424" in seen(screen)
         await pilot.press("a")
         await pilot.press(*"tidying", "enter")
-        await until(pilot, lambda: bool(screen.has_notes))
+        await until(pilot, lambda: bool(screen.owner(NotesController).facts()))
         await pilot.press("G")
         await until(pilot, lambda: "● tidying" in seen(screen))
         await pilot.press("home", "enter")
-        assert screen.index == 0
+        assert screen.state.index == 0
 
 
 async def test_a_rule_that_is_no_expression_is_named() -> None:

@@ -60,7 +60,7 @@ async def test_the_bill_adds_up_and_leads_to_a_rewrite() -> None:
             assert title in text
         assert pane.lines[pane.cursor].call == (MAIN, 3)
         await pilot.press("enter")
-        assert app.screen is inspector and inspector.index == 2
+        assert app.screen is inspector and inspector.state.index == 2
 
 
 @pytest.mark.parametrize("size", [(80, 24), (30, 6), (200, 60)])
@@ -68,7 +68,7 @@ async def test_it_fits_any_screen_and_closes(size: tuple[int, int]) -> None:
     app = app_of(WithBill(compacted()))
     async with app.run_test(size=size) as pilot:
         inspector = app.screen
-        await until(pilot, lambda: getattr(inspector, "complete", False))
+        await until(pilot, lambda: inspector.state.complete)
         await pilot.press("dollar_sign")
         page = app.screen
         assert isinstance(page, BillScreen)
@@ -83,7 +83,7 @@ async def test_what_cannot_be_added_up_is_said() -> None:
     source.trouble = "the file is [gone]"
     app = app_of(source)
     async with app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: getattr(app.screen, "complete", False))
+        await until(pilot, lambda: getattr(getattr(app.screen, "state", None), "complete", False))
         await pilot.press("dollar_sign")
         page = app.screen
         assert isinstance(page, BillScreen)

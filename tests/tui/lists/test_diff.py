@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.lists.diff import DiffScreen
 from tests.cases.sessions import Story, compacted, every_category, hostile, use
 from tests.tui.inspector.test_inspector import opened, until
@@ -35,7 +36,7 @@ async def test_the_call_before_is_compared_with_one_key_and_a_block_is_shown_in_
 
 async def test_a_marked_call_is_held_against_another() -> None:
     async with opened(compacted()) as (screen, pilot):
-        last = screen.index
+        last = screen.state.index
         await pilot.press("home", "D")
         assert "call 1 is marked" in screen._compositor.render_strips()[-2].text
         await pilot.press("end", "D")
@@ -43,7 +44,7 @@ async def test_a_marked_call_is_held_against_another() -> None:
         assert f"call 1 → {last + 1}" in text(diff) and "left" in text(diff)
         await pilot.press("escape", "D", "D")
         await pilot.pause(0.1)
-        assert screen.app.screen is screen and screen.marked is None
+        assert screen.app.screen is screen and screen.owner(DiffController).marked is None
 
 
 async def test_a_result_that_was_cleared_is_shown_word_by_word() -> None:

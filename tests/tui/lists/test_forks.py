@@ -21,7 +21,7 @@ async def test_a_branch_is_listed_and_gone_to(size: tuple[int, int]) -> None:
         shown = text(pilot.app.screen)  # type: ignore[arg-type]
         assert "another way" in shown and "call 1" in shown and "4–5" in shown and "2 forks" in shown
         await pilot.press("down", "enter")
-        assert screen.app.screen is screen and screen.index == 3
+        assert screen.app.screen is screen and screen.state.index == 3
 
 
 async def test_a_session_without_forks_says_how_to_make_one() -> None:

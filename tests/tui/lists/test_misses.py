@@ -81,7 +81,7 @@ def shown(screen: MissesScreen) -> str:
 async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> None:
     app = app_of(Told(FOUND))
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: getattr(app.screen, "complete", False))
+        await until(pilot, lambda: getattr(getattr(app.screen, "state", None), "complete", False))
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, MissesScreen) and app.screen.pane.what is not None)
         screen = app.screen
@@ -99,7 +99,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
             assert "run e2e" in text and "+" in text and "unchanged" not in text.splitlines()[0], "the word diff"
         await pilot.press("enter")
         await pilot.pause(0.1)
-        assert app.screen.index == 4, "to call 5"  # type: ignore[attr-defined]
+        assert app.screen.state.index == 4, "to call 5"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
 async def test_without_misses_and_with_trouble(what: Misses | CtxtuiError, words: str) -> None:
     app = app_of(Told(what))
     async with app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: getattr(app.screen, "complete", False))
+        await until(pilot, lambda: getattr(getattr(app.screen, "state", None), "complete", False))
         await pilot.press("c")
         await until(pilot, lambda: words in shown(app.screen))  # type: ignore[arg-type]
         await pilot.press("escape")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from textual.app import App
-
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.views.text import safe_text
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import ContextRows
-
-Say = Callable[[Spans], None]
 
 _TOO_MUCH = 1_000_000
 """Characters that no terminal takes: `o` opens the pager."""
@@ -22,41 +17,45 @@ _CLIPBOARD = 74_000
 """Bytes that common terminals take into the clipboard at once."""
 
 
-class BlockActions:
-    """Acts on the row under the cursor of `transcript`; `say` shows a line to the user."""
+class BlocksController(Controller):
+    """Acts on the row under the cursor of the transcript. `pager` is the user's setting."""
 
-    def __init__(self, transcript: Transcript, say: Say) -> None:
-        self._pane = transcript
-        self._say = say
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, pager: str) -> None:
+        super().__init__(state, prompt, access)
+        self._pane = state.panels.transcript
+        self._pager = pager
 
     @property
     def _rows(self) -> ContextRows | None:
         return self._pane.data if self._pane.node is not None else None
 
-    def toggle(self, *, raw: bool | None = None) -> None:
-        """Open the block or fold it, or turn it to JSON and back."""
+    def open_block(self) -> None:
+        """Open the block or fold it."""
+        self._toggle()
+
+    def _toggle(self, *, raw: bool | None = None) -> None:
         if self._rows is not None:
             self._rows.toggle(self._pane.cursor, raw=raw)
             self._pane.reopen()
 
-    def turn_raw(self) -> None:
+    def raw(self) -> None:
         """JSON, or the readable form again."""
         if self._rows is not None:
             how = self._rows.is_open(self._pane.cursor)
-            self.toggle(raw=not (how and how.raw))
+            self._toggle(raw=not (how and how.raw))
 
-    def more(self) -> None:
+    def more_lines(self) -> None:
         """More lines of an open block; opens a closed one."""
         rows = self._rows
         if rows is None:
             return
         if rows.is_open(self._pane.cursor) is None:
-            self.toggle()
+            self._toggle()
             return
         rows.more(self._pane.cursor)
         self._pane.reopen()
 
-    def toggle_turn(self) -> None:
+    def open_turn(self) -> None:
         """Open all blocks of the turn, or fold them if all are open."""
         rows, node = self._rows, self._pane.node
         if rows is None or rows.scene is None or not node:
@@ -88,21 +87,21 @@ class BlockActions:
             return got.arguments
         return got.text or block.body.decode("utf-8", "replace")
 
-    def copy(self, app: App[object]) -> None:
+    def copy(self) -> None:
         """Copy the block through the terminal."""
         text = self._text()
         if not text:
             return
         if len(text) > _TOO_MUCH:
-            self._say([Span("✗ ", "crit"), Span(f"{len(text):,} characters are too many for a clipboard", "crit")])
+            self.say([Span("✗ ", "crit"), Span(f"{len(text):,} characters are too many for a clipboard", "crit")])
             return
-        app.copy_to_clipboard(text)
+        self.access.copy(text)
         told = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
         if len(text.encode("utf-8", "replace")) > _CLIPBOARD:
             told.append(Span("; many terminals take no more than 74 kB: `o` opens the pager", "warn"))
-        self._say(told)
+        self.say(told)
 
-    def page(self, app: App[object], setting: str) -> None:
+    def pager(self) -> None:
         """Read the block in the pager; the screen comes back after it."""
         # Imported here: starting programs takes more to import than a first frame has.
         from ctxtui.services.editing.external_editor import NoPager, page
@@ -111,44 +110,8 @@ class BlockActions:
         if not text:
             return
         try:
-            with app.suspend():
-                page(safe_text.lines(text), setting)
+            with self.access.suspended():
+                page(safe_text.lines(text), self._pager)
         except NoPager as error:
-            self._say([Span("✗ ", "crit"), Span(str(error), "crit")])
-        app.refresh()
-
-
-class OnBlocks(InspectorState):
-    """The part of the Inspector that acts on the block under the cursor."""
-
-    pager = ""
-    """The user's setting."""
-
-    @property
-    def blocks(self) -> BlockActions:
-        """What can be done."""
-        return BlockActions(self.panels.transcript, self.say)
-
-    def action_open_block(self) -> None:
-        """Open or fold the block."""
-        self.blocks.toggle()
-
-    def action_more_lines(self) -> None:
-        """More lines of it."""
-        self.blocks.more()
-
-    def action_raw(self) -> None:
-        """Its JSON."""
-        self.blocks.turn_raw()
-
-    def action_copy(self) -> None:
-        """Copy it."""
-        self.blocks.copy(self.app)
-
-    def action_pager(self) -> None:
-        """Read it in the pager."""
-        self.blocks.page(self.app, self.pager)
-
-    def action_open_turn(self) -> None:
-        """Open the whole turn."""
-        self.blocks.toggle_turn()
+            self.say([Span("✗ ", "crit"), Span(str(error), "crit")])
+        self.access.repaint()

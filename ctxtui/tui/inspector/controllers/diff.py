@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.commands.command import Command
+from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.facts import CALLS
-from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.inspector.controller import Controller
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -21,21 +21,23 @@ At = tuple[str, int]
 """A call: its thread and its index there, from 0."""
 
 
-class Comparing(InspectorState):
-    """The part of the Inspector that shows what differs between two calls."""
+class DiffController(Controller):
+    """Shows what differs between two calls."""
 
     marked: At | None = None
     """The call that the next one is held against."""
 
-    def action_mark_call(self) -> None:
+    def mark_call(self) -> None:
         """Mark the call shown; on another call, show what differs from the marked one."""
-        here = (self.thread, self.index)
-        if self.study is None or not self.count:
+        here = (self.state.thread, self.state.index)
+        if self.state.study is None or not self.state.count:
             return
         if self.marked is None or self.marked == here:
             self.marked = here if self.marked is None else None
             what = (
-                f"call {self.index + 1:,} is marked: go to another one and press D" if self.marked else "no call marked"
+                f"call {self.state.index + 1:,} is marked: go to another one and press D"
+                if self.marked
+                else "no call marked"
             )
             self.say([Span("■ ", "accent"), Span(what, "ink")] if self.marked else [Span(what, "dim")])
             return
@@ -43,14 +45,14 @@ class Comparing(InspectorState):
         self.say(())
         self._compare(before, here)
 
-    def action_diff_before(self) -> None:
+    def diff_before(self) -> None:
         """Show what differs from the call before."""
-        if self.study is None:
+        if self.state.study is None:
             return
-        if not self.index:
+        if not self.state.index:
             self.say([Span("this is the first call: there is none before it", "dim")])
             return
-        self._compare((self.thread, self.index - 1), (self.thread, self.index))
+        self._compare((self.state.thread, self.state.index - 1), (self.state.thread, self.state.index))
 
     def _compare(self, before: At, after: At) -> None:
         # Imported here: most sessions are looked at without comparing anything.
@@ -73,36 +75,23 @@ class Comparing(InspectorState):
             if change is not None:
                 self._show(change, before, after)
 
-        self.app.push_screen(DiffScreen(_named(before, after), make), show)
+        self.access.push(DiffScreen(_named(before, after), make), show)
 
     def _side(self, at: At) -> DiffSide:
         from ctxtui.analysis.call_choice import ChosenCall
         from ctxtui.analysis.content.diff import DiffSide
 
-        assert self.study is not None
+        assert self.state.study is not None
         thread, index = at
-        return DiffSide(self.study.book, ChosenCall(thread, index + 1, self.study.thread(thread).calls[index]))
+        return DiffSide(
+            self.state.study.book, ChosenCall(thread, index + 1, self.state.study.thread(thread).calls[index])
+        )
 
     def _show(self, change: Change, before: At, after: At) -> None:
         """Go to the call that has the block, and to the block."""
         (thread, index), node = (after, change.after) if change.after is not None else (before, change.before)
-        if thread != self.thread:
-            self.to_thread(thread)
-        self.go(index)
-        if node is not None:
-            self.to_block(node)
-
-    def go(self, index: int, *, to_end: bool = False) -> None:
-        """Show call `index`."""
-        raise NotImplementedError
-
-    def to_thread(self, thread: str) -> None:
-        """Show a thread."""
-        raise NotImplementedError
-
-    def to_block(self, node: int) -> None:
-        """Put the cursor on a block."""
-        raise NotImplementedError
+        self.state.to_call(thread, index + 1)
+        self.state.to_block(node)
 
 
 def _named(before: At, after: At) -> Spans:
@@ -115,7 +104,8 @@ def _named(before: At, after: At) -> Spans:
 class DiffMarked(Command):
     """Mark this call; then, on another call, show what differs between the two. Again on the marked call: unmark it."""
 
-    name, action, keys, label, short = "mark call, then diff with it", "mark_call", ("D",), "diff", "diff"
+    name, keys, label, short = "mark call, then diff with it", ("D",), "diff", "diff"
+    run = Act(DiffController, DiffController.mark_call)
     group = "calls"
     needs = frozenset({CALLS})
 
@@ -123,7 +113,8 @@ class DiffMarked(Command):
 class DiffBefore(DiffMarked):
     """What this call's context has that the call before had not, and what it lost."""
 
-    name, action, keys, label = "diff with the call before", "diff_before", ("P",), ""
+    name, keys, label = "diff with the call before", ("P",), ""
+    run = Act(DiffController, DiffController.diff_before)
 
 
 COMPARING: tuple[type[Command], ...] = (DiffMarked, DiffBefore)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.inspector.controllers.edits import Marking
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import ASKING, STAGED, UNDOABLE
+from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 
@@ -16,15 +18,15 @@ else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 
-class Logging(Marking):
-    """The part of the Inspector that applies edits and takes them back."""
+class EditLogController(EditController):
+    """Applies edits and takes them back."""
 
     _told = -1
     """The version of the overlay of which leaving was warned."""
 
     def may_quit(self) -> bool:
         """Whether the program may end: with staged edits it says so once; the same key again leaves, they are kept."""
-        overlay = self.overlay
+        overlay = self.edits.overlay
         if overlay is None or not overlay.staged or self._told == overlay.version:
             return True
         self._told = overlay.version
@@ -33,9 +35,9 @@ class Logging(Marking):
         self.say([Span("? ", "warn bold"), Span(what, "ink"), Span("a", "accent bold"), Span(" to apply", "dim")])
         return False
 
-    def action_apply(self) -> None:
+    def apply(self) -> None:
         """Apply what is staged."""
-        overlay, staging = self.overlay, self.panels.staging
+        overlay, staging = self.edits.overlay, self.panels.staging
         if overlay is None or staging is None:
             return
         if staging.applied.refused:
@@ -44,98 +46,141 @@ class Logging(Marking):
         count = len(overlay.staged)
         if overlay.apply():
             self.say([Span("✓ ", "ok"), Span(f"{count:,} applied; u takes it back", "ink")])
-        self.edited()
+        self.edits.changed()
 
-    def action_discard(self) -> None:
+    def discard(self) -> None:
         """Take back what is staged."""
-        overlay = self.overlay
+        overlay = self.edits.overlay
         if overlay is not None and (gone := overlay.discard()):
             self.say([Span(f"{len(gone):,} discarded; u brings them back", "ink")])
-        self.marks.clear()
-        self.edited()
+        self.state.marks.clear()
+        self.edits.changed()
 
-    def action_undo(self) -> None:
+    def undo(self) -> None:
         """Undo the last action."""
-        if self.overlay is not None and not self.overlay.undo():
+        if self.edits.overlay is not None and not self.edits.overlay.undo():
             self.say([Span("nothing to undo", "dim")])
-        self.edited()
+        self.edits.changed()
 
-    def action_redo(self) -> None:
+    def redo(self) -> None:
         """Redo it."""
-        if self.overlay is not None and not self.overlay.redo():
+        if self.edits.overlay is not None and not self.edits.overlay.redo():
             self.say([Span("nothing to redo", "dim")])
-        self.edited()
+        self.edits.changed()
 
-    def action_when(self) -> None:
+    def when(self) -> None:
         """Choose another moment."""
         pane = self.panels.staged.what
-        self.moment = 0 if pane is None else pane.chosen + 1
-        self.show()
+        self.edits.moment = 0 if pane is None else pane.chosen + 1
+        self.state.show()
 
-    def action_breaks(self) -> None:
+    def breaks(self) -> None:
         """Show what is broken; a literal that a summary lost can be kept."""
-        scene, desk, staging = self.panels.scene, self.desk, self.panels.staging
+        scene, desk, staging = self.panels.scene, self.edits.desk, self.panels.staging
         if desk is None or scene is None or staging is None:
             return
-        found = desk.broken(staging, self.feed.want, live=self.live)
+        found = desk.broken(staging, self.state.feed.want, live=self.state.live)
         if found is None:
             return
         from ctxtui.tui.lists.breaks import BreaksScreen
 
         def keep(literal: str | None) -> None:
-            overlay = self.overlay
+            overlay = self.edits.overlay
             if literal is None or overlay is None:
                 return
-            edit = edits_from_selection.keeping(self.context_of(scene), overlay.in_force, literal)
+            edit = edits_from_selection.keeping(self.edits.context_of(scene), overlay.in_force, literal)
             if edit is None:
                 self.say([Span("no summary took this away: u takes the edit back", "dim")])
             else:
-                self.stage_now([edit], "summarize")
+                self.edits.stage([edit])
 
-        self.app.push_screen(BreaksScreen(*found), keep)
+        self.access.push(BreaksScreen(*found), keep)
 
-    def action_rate(self, rating: str, remark: str = "") -> None:
-        """Rate the summary that stands for the block under the cursor, or say something of it."""
-        scene, overlay, node = self.panels.scene, self.overlay, self.panels.transcript.node
-        new = self.panels.transcript.new
-        if scene is None or overlay is None or not (node or new) or not self._ready():
-            return
-        context = self.context_of(scene)
-        at = context.position(node) if node else context.find(new.edit.targets[0]) if new is not None else None
-        edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
-        if edit is None:
-            self.say([Span("no summary stands for this block", "dim")])
-        else:
-            overlay.stage_all([edit])
-            said = f"the summary is rated {rating}" if rating else "the remark is kept"
-            self.say([Span("✓ ", "ok"), Span(f"{said}; E lists it", "ink")])
-            self.edited()
-
-    def action_all_rows(self) -> None:
+    def all_rows(self) -> None:
         """All rows, or only what the edits touch."""
-        self.every = not self.every
-        self.show()
+        self.state.every = not self.state.every
+        self.state.show()
 
-    def action_edit_log(self) -> None:
+    def edit_log(self) -> None:
         """Show every edit."""
-        if self.overlay is None:
+        if self.edits.overlay is None:
             return
         from ctxtui.tui.lists.edit_log import EditLogScreen
 
         def take_back(ids: Sequence[str] | None) -> None:
-            if ids and self.overlay is not None:
-                self.overlay.revert(ids)
-                self.edited()
+            if ids and self.edits.overlay is not None:
+                self.edits.overlay.revert(ids)
+                self.edits.changed()
 
-        self.app.push_screen(EditLogScreen(self.overlay.log, self._named), take_back)
+        self.access.push(EditLogScreen(self.edits.overlay.log, self._named), take_back)
 
     def _named(self, target: Target) -> str:
         """What a target of an edit is, in a few words."""
         from ctxtui.analysis.short_names import first_words
         from ctxtui.core.block_content import read
 
-        block = self.study.session.tree.blocks.get(target.digest) if self.study is not None else None
+        block = self.state.study.session.tree.blocks.get(target.digest) if self.state.study is not None else None
         if block is None:
             return "a block that is not in this recording"
         got = read(block)
         return got.name or first_words(got.text) or block.kind
+
+
+class Apply(Command):
+    """Apply what is staged: the next request, forks and exports leave with it."""
+
+    name, keys, label, group = "apply staged edits", ("a",), "apply", "editing the context"
+    run = Act(EditLogController, EditLogController.apply)
+    needs = frozenset({STAGED})
+
+
+class Discard(Apply):
+    """Take back everything that is only staged. `u` brings it back."""
+
+    name, keys, label = "discard staged edits", ("X",), "discard"
+    run = Act(EditLogController, EditLogController.discard)
+
+
+class When(Apply):
+    """Choose when to apply: now, when the cache has expired, at the next miss that comes anyway."""
+
+    name, keys, label = "when to apply", ("w",), "when"
+    run = Act(EditLogController, EditLogController.when)
+
+
+class Breaks(Apply):
+    """What staged edits break: literals that later blocks quote, literals that a summary lost; `enter` keeps one."""
+
+    name, keys, label = "what it breaks", ("l",), "breaks"
+    run = Act(EditLogController, EditLogController.breaks)
+
+
+class Undo(Command):
+    """Undo the last action on the context, also one of an earlier day."""
+
+    name, keys, label, group = "undo edit", ("u",), "undo", "editing the context"
+    run = Act(EditLogController, EditLogController.undo)
+    needs = frozenset({UNDOABLE})
+
+
+class Redo(Undo):
+    """Bring back what was undone last."""
+
+    name, keys, label = "redo edit", ("ctrl+r",), ""
+    run = Act(EditLogController, EditLogController.redo)
+    key_unless = frozenset({ASKING})
+
+
+class AllRows(Command):
+    """Show all rows, or only what the edits touch."""
+
+    name, keys, label, group = "all rows or edits only", ("z",), "all rows", "editing the context"
+    run = Act(EditLogController, EditLogController.all_rows)
+    needs = frozenset({STAGED})
+
+
+class EditLog(Undo):
+    """Every edit with its author and time; single ones can be taken back."""
+
+    name, keys, label = "edit log", ("E",), "edit log"
+    run = Act(EditLogController, EditLogController.edit_log)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.inspector.controllers.policies import Proposing
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import EDITS
+from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
@@ -18,18 +20,17 @@ CLIPBOARD = 74_000
 _SHORT = {"openai-chat": "chat", "openai-responses": "responses", "ollama-chat": "ollama"}
 
 
-class Exporting(Proposing):
-    """The part of the Inspector that writes the context as the applied edits leave it. It asks on the prompt's line:
-    first what, then where."""
+class ExportController(EditController):
+    """Writes the context as the applied edits leave it. It asks first as what, then where."""
 
-    def action_export(self) -> None:
+    def export(self) -> None:
         """Ask as what it is to be written."""
-        scene, desk, loaded = self.panels.scene, self.desk, self.loaded
-        if self.asking or scene is None or desk is None or loaded is None or not self._ready():
+        scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
+        if self.prompt.asking or scene is None or desk is None or loaded is None or not self.edits.ready():
             return
         from ctxtui.services.editing.exporting import offers
 
-        ready, edits = desk.leaving(scene), desk.overlay(self.thread).applied
+        ready, edits = desk.leaving(scene), desk.overlay(self.state.thread).applied
         if ready.applied.refused:
             self.say([Span("✗ ", "crit"), Span(f"refused: {ready.applied.refused}", "crit")])
             return
@@ -38,7 +39,7 @@ class Exporting(Proposing):
         for key, form in found.items():
             label = "resume" if form == ready.resumed else _SHORT.get(form, form)
             words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == ready.form else "dim")]
-        self.ask(words, lambda key: self._to(ready, found[key]), keys=tuple(found))
+        self.prompt.ask_for(words, lambda key: self._to(ready, found[key]), keys=tuple(found))
 
     def _to(self, ready: Ready, form: str) -> None:
         """Ask for the file."""
@@ -47,18 +48,18 @@ class Exporting(Proposing):
         if form == CURL:
             self._in_worker(lambda: self._copied(ready))
             return
-        source = self.loaded.path if self.loaded is not None else None
+        source = self.state.loaded.path if self.state.loaded is not None else None
 
         def write(place: str) -> None:
             if place.strip():
                 self._in_worker(lambda: self._saved(ready, form, place.strip()))
 
-        self.ask([Span(f" {form} › ", "accent bold")], write, place_for(ready, form, source))
+        self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, place_for(ready, form, source))
 
     def _saved(self, ready: Ready, form: str, place: str) -> str:
         from ctxtui.services.editing.exporting import save
 
-        overlay, loaded = self.overlay, self.loaded
+        overlay, loaded = self.edits.overlay, self.state.loaded
         assert overlay is not None and loaded is not None
         left = len(overlay.staged)
         told = save(ready, form, loaded.path, overlay.applied, place)
@@ -67,11 +68,11 @@ class Exporting(Proposing):
     def _copied(self, ready: Ready) -> str:
         from ctxtui.services.editing.exporting import CURL, data_of
 
-        assert self.loaded is not None
-        data, _, _ = data_of(ready, CURL, self.loaded.path, ())
+        assert self.state.loaded is not None
+        data, _, _ = data_of(ready, CURL, self.state.loaded.path, ())
         if len(data) > CLIPBOARD:
             raise CtxtuiError(f"{len(data):,} bytes are too many for a clipboard", way_out="a or o writes a file")
-        self.app.call_from_thread(self.app.copy_to_clipboard, data.decode("utf-8", "replace"))
+        self.access.deliver(lambda: self.access.copy(data.decode("utf-8", "replace")))
         return f"copied as a curl command, {len(data):,} bytes"
 
     def _in_worker(self, job: Callable[[], str]) -> None:
@@ -82,6 +83,15 @@ class Exporting(Proposing):
                 told: Spans = [Span("✓ ", "ok"), Span(safe_text.one_line(job(), 300), "ink")]
             except CtxtuiError as error:
                 told = [Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")]
-            self.app.call_from_thread(self.say, told)
+            self.access.deliver(lambda: self.say(told))
 
-        self.run_worker(run, thread=True, group="export")
+        self.access.work(run, "export")
+
+
+class WriteContext(Command):
+    """Write this context as the applied edits leave it: a request body, a session that its tool resumes, ctxtui's own
+    format, the edits themselves; or copy the request as a curl command. The recording stays as it is."""
+
+    name, keys, label = "write context to a file", ("ctrl+e",), "export"
+    run = Act(ExportController, ExportController.export)
+    group, needs = "editing the context", frozenset({EDITS})

@@ -10,72 +10,55 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
+from ctxtui.analysis.growth.phases import NAMED
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.facts import BLOCK, NOTES
-from ctxtui.tui.inspector.loader import Complete, Worked
-from ctxtui.tui.inspector.prompt import PromptPart
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import BLOCK, NOTES, QUESTION
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content import notes
+    from ctxtui.analysis.growth.phases import Phase
+    from ctxtui.core.call import Call
     from ctxtui.core.note import Note
     from ctxtui.services.library.notebook import Notebook
 else:
     notes = later("ctxtui.analysis.content.notes")
 
 
-class Noted(Message):
-    """The notes of the session, and where they stand."""
+class NotesController(Controller):
+    """Keeps notes and bookmarks, and phases: a note on a call that begins with ``phase:`` names one."""
 
-    def __init__(self, book: Notebook, kept: list[Note], marked: notes.SessionNotes) -> None:
-        super().__init__()
-        self.book = book
-        self.kept = kept
-        self.marked = marked
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
+        super().__init__(state, prompt, access)
+        self.notebook: Notebook | None = None
+        self.standing: notes.SessionNotes | None = None
+        self._kept: tuple[Note, ...] = ()
+        self._came_to: tuple[notes.PlacedNote, int, int, int] | None = None
+        """The note that was gone to last, and where that was."""
+        state.on.complete.subscribe(self.read_notes)
+        state.on.worked.subscribe(self._worked)
 
-
-class NotKept(Message):
-    """A note could not be kept."""
-
-    def __init__(self, error: CtxtuiError) -> None:
-        super().__init__()
-        self.error = error
-
-
-class Noting(PromptPart):
-    """The part of the Inspector that keeps notes and bookmarks."""
-
-    notebook: Notebook | None = None
-    standing: notes.SessionNotes | None = None
-    _kept: tuple[Note, ...] = ()
-    _came_to: tuple[notes.PlacedNote, int, int, int] | None = None
-    """The note that was gone to last, and where that was."""
-
-    @property
-    def has_notes(self) -> bool:
+    def facts(self) -> set[str]:
         """Whether there are any."""
-        return bool(self._kept)
+        return {NOTES} if self._kept else set()
 
     def read_notes(self) -> None:
         """Find the notes of the session that is open; when it is read, and again when it has grown."""
         self._beside(lambda book: book.read())
 
-    def on_complete(self, message: Complete) -> None:
-        """The recording is read: its notes have a place."""
-        self.read_notes()
-
-    def on_worked(self, message: Worked) -> None:
-        """All that came is worked out: blocks with notes may stand elsewhere too."""
-        if message.done and self._kept:
+    def _worked(self, done: bool) -> None:
+        # Blocks with notes may stand elsewhere too.
+        if done and self._kept:
             self.read_notes()
 
     def _beside(self, read: Callable[[Notebook], list[Note]]) -> None:
         """Let a worker do something with the notebook, then find where the notes stand."""
-        loaded, source = self.loaded, self.source
+        loaded, source = self.state.loaded, self.state.source
         if loaded is None:
             return
 
@@ -83,33 +66,29 @@ class Noting(PromptPart):
             try:
                 book = self.notebook or source.notebook(loaded)
                 kept = read(book)
-                self.post_message(Noted(book, kept, notes.standing(loaded.session, kept)))
+                marked = notes.standing(loaded.session, kept)
             except CtxtuiError as error:
-                self.post_message(NotKept(error))
+                why = f"notes: {error}"
+                self.access.deliver(lambda: self.prompt.refuse(why))
+            else:
+                self.access.deliver(lambda: self._stand(book, kept, marked))
 
-        self.run_worker(work, thread=True, group="notes")
+        self.access.work(work, "notes")
 
-    def on_noted(self, message: Noted) -> None:
+    def _stand(self, book: Notebook, kept: list[Note], marked: notes.SessionNotes) -> None:
         """Mark what has notes."""
-        self.notebook, self._kept, self.standing = message.book, tuple(message.kept), message.marked
-        self._show_marks()
-
-    def on_not_kept(self, message: NotKept) -> None:
-        """Say why."""
-        self.say([Span("✗ ", "crit"), Span(f"notes: {message.error}", "crit")])
-
-    def _show_marks(self) -> None:
-        rows, marked = self.panels.transcript.data, self.standing
-        if rows is not None and marked is not None:
+        self.notebook, self._kept, self.standing = book, tuple(kept), marked
+        rows = self.panels.transcript.data
+        if rows is not None:
             rows.noted = marked.nodes
             self.panels.noted = frozenset(marked.at_calls())
-            self.show()
+            self.state.show()
 
     # Setting
 
     def _book(self) -> Notebook | None:
-        if self.notebook is None and self.loaded is not None and self.complete:
-            self.notebook = self.source.notebook(self.loaded)
+        if self.notebook is None and self.state.loaded is not None and self.state.complete:
+            self.notebook = self.state.source.notebook(self.state.loaded)
         return self.notebook
 
     def _of_block(self) -> Note | None:
@@ -131,11 +110,11 @@ class Noting(PromptPart):
         there = next((note for note in self._kept if note.target is None and note.call == scene.call.id), None)
         return there or book.on_call(scene.call.id, scene.call.model)
 
-    def action_bookmark(self) -> None:
+    def bookmark(self) -> None:
         """Mark the block, or not."""
         self._toggle(self._of_block(), "the block")
 
-    def action_bookmark_call(self) -> None:
+    def bookmark_call(self) -> None:
         """Mark the call, or not."""
         self._toggle(self._of_call(), "the call")
 
@@ -144,11 +123,11 @@ class Noting(PromptPart):
             self._keep(note.marked(time.time()))
             self.say([Span(f"★ {what} is marked" if not note.bookmark else f"{what} is no longer marked", "dim")])
 
-    def action_write_note(self) -> None:
+    def write_note(self) -> None:
         """Ask for the text of a note on the block."""
         self._write(self._of_block())
 
-    def action_write_on_call(self) -> None:
+    def write_on_call(self) -> None:
         """Ask for the text of a note on the call."""
         self._write(self._of_call())
 
@@ -163,7 +142,7 @@ class Noting(PromptPart):
             if text.strip() != note.text:
                 self._keep(note.written(text.strip(), time.time()))
 
-        self.ask([Span(" ✎ ", "accent bold")], written, text)
+        self.prompt.ask_for([Span(" ✎ ", "accent bold")], written, text)
 
     def _keep(self, note: Note) -> None:
         """Show `note` at once, and let a worker keep it."""
@@ -184,62 +163,101 @@ class Noting(PromptPart):
 
     # Going
 
-    def action_next_marked(self, step: int) -> None:
+    def next_marked(self, step: int) -> None:
         """To the next note of the session, round and round."""
         order = [one for one in self.standing.order if one.found] if self.standing is not None else []
         if not order:
             self.say([Span("no notes or bookmarks", "dim")])
             return
-        here = 0, self.index + 1, self.panels.transcript.node or 0
+        here = 0, self.state.index + 1, self.panels.transcript.node or 0
         if self._came_to is not None and self._came_to[1:] == here:
             here = self._rank(self._came_to[0])
         after = [one for one in order if self._rank(one) > here] if step > 0 else []
         before = [one for one in order if self._rank(one) < here] if step < 0 else []
         one = (after or order)[0] if step > 0 else (before or order)[-1]
-        self.to_note(one)
-        self._came_to = one, 0, self.index + 1, self.panels.transcript.node or 0
+        self._to_note(one)
+        self._came_to = one, 0, self.state.index + 1, self.panels.transcript.node or 0
 
     def _rank(self, one: notes.PlacedNote) -> tuple[int, int, int]:
         """Where a note comes in the order, seen from the thread shown."""
-        ids = list(self.study.session.order) if self.study is not None else []
-        shown, thread = ids.index(self.thread), ids.index(one.thread) if one.thread in ids else 0
-        return thread - shown, one.call or self.count + 1, one.node or 0
+        ids = list(self.state.study.session.order) if self.state.study is not None else []
+        shown, thread = ids.index(self.state.thread), ids.index(one.thread) if one.thread in ids else 0
+        return thread - shown, one.call or self.state.count + 1, one.node or 0
 
-    def action_notes(self) -> None:
+    def list_notes(self) -> None:
         """The list; Enter goes to one."""
         from ctxtui.tui.lists.notes import NotesScreen
 
-        if self.study is None:
+        if self.state.study is None:
             return
 
         def go(one: notes.PlacedNote | None) -> None:
             if one is not None:
-                self.to_note(one)
+                self._to_note(one)
 
         rows = self.standing.order if self.standing is not None else ()
-        self.app.push_screen(NotesScreen(rows, self.study.session.tree), go)
+        self.access.push(NotesScreen(rows, self.state.study.session.tree), go)
 
-    def to_note(self, one: notes.PlacedNote) -> None:
+    def _to_note(self, one: notes.PlacedNote) -> None:
         """Show what a note is about: its block where the context shown holds it, else the first call that does."""
         if not one.found:
             self.say([Span("the recording no longer holds it", "warn")])
             return
-        self.to_thread(one.thread)
+        self.state.to_thread(one.thread)
         rows = self.panels.transcript.data
         if one.node is None or rows is None or not rows.holds(one.node):
-            self.go((one.call or self.count) - 1)
-        if one.node is not None:
-            self.to_block(one.node)
+            self.state.go((one.call or self.state.count) - 1)
+        self.state.to_block(one.node)
         if one.note.text:
             self.say([Span("✎ ", "accent"), Span(one.note.text, "ink")])
 
-    def to_thread(self, thread: str) -> None:
-        """Show a thread."""
-        raise NotImplementedError
+    # Phases
 
-    def to_block(self, node: int) -> None:
-        """Put the cursor on a block."""
-        raise NotImplementedError
+    def phases(self) -> None:
+        """The table of phases."""
+        from ctxtui.tui.lists.phases import NAME, PhasesScreen
+
+        if self.state.study is None or not self.state.count:
+            return
+
+        def go(number: int | None) -> None:
+            if number == NAME:
+                self.name_phase()
+            elif number is not None:
+                self.state.go(number - 1)
+
+        self.access.push(PhasesScreen(self._worked_out, self.state.index + 1), go)
+
+    def name_phase(self) -> None:
+        """Ask for the name of the phase that begins with the call shown."""
+        note = self._of_call()
+        if note is not None:
+            self._ask_for(note, note.text or f"{NAMED} ")
+
+    def _worked_out(self) -> list[Phase]:
+        """Worked out in a worker. Raises `BadPattern`."""
+        from ctxtui.analysis.figures import figures
+        from ctxtui.analysis.growth.phases import phases
+        from ctxtui.services.study.phase_rules import begun
+
+        study, known = (
+            self.state.study,
+            self.state.study.thread(self.state.thread) if self.state.study is not None else None,
+        )
+        if study is None or known is None:
+            return []
+        calls, costs, book = list(known.calls), study.costs, study.book
+
+        def tokens(call: Call) -> int:
+            return call.usage.input if call.usage is not None else figures(book, call).context_tokens
+
+        def cost(call: Call) -> tuple[float | None, bool]:
+            if call.usage is None or call.usage.cost is not None:
+                return (call.usage.cost if call.usage else 0.0), True
+            found = costs.get(call.id)
+            return (found.usd if found is not None else None), call.id in costs
+
+        return phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
 
 
 class _Notes(Command):
@@ -249,45 +267,54 @@ class _Notes(Command):
 class Bookmark(_Notes):
     """Mark the block under the cursor with ★, or take the mark away. It stays when the recording is read anew."""
 
-    name, action, keys = "bookmark block", "bookmark", ("asterisk",)
+    name, keys = "bookmark block", ("asterisk",)
+    run = Act(NotesController, NotesController.bookmark)
     needs = frozenset({BLOCK})
 
 
 class BookmarkCall(_Notes):
     """Mark the call shown with ★ in the strip of calls, or take the mark away."""
 
-    name, action, keys = "bookmark call", "bookmark_call", ("number_sign",)
+    name, keys = "bookmark call", ("number_sign",)
+    run = Act(NotesController, NotesController.bookmark_call)
 
 
 class WriteNote(Bookmark):
     """Jot a note on the block under the cursor; an empty one is taken away."""
 
-    name, action, keys = "jot a note on block", "write_note", ("J",)
+    name, keys = "jot a note on block", ("J",)
+    run = Act(NotesController, NotesController.write_note)
+    key_unless = frozenset({QUESTION})
 
 
 class WriteOnCall(_Notes):
     """Jot a note on the call shown."""
 
-    name, action, keys = "jot a note on call", "write_on_call", ("C",)
+    name, keys = "jot a note on call", ("C",)
+    run = Act(NotesController, NotesController.write_on_call)
+    key_unless = frozenset({QUESTION})
 
 
 class NextMarked(_Notes):
     """To the next note or bookmark of the session, in the order of its calls."""
 
-    name, action, keys = "next note or bookmark", "next_marked(1)", ("apostrophe",)
+    name, keys = "next note or bookmark", ("apostrophe",)
+    run = Act(NotesController, lambda it: it.next_marked(1))
     needs = frozenset({NOTES})
 
 
 class PreviousMarked(NextMarked):
     """To the note or bookmark before."""
 
-    name, action, keys = "previous note or bookmark", "next_marked(-1)", ("quotation_mark",)
+    name, keys = "previous note or bookmark", ("quotation_mark",)
+    run = Act(NotesController, lambda it: it.next_marked(-1))
 
 
 class ListNotes(NextMarked):
     """All notes and bookmarks of the session; Enter goes to one."""
 
-    name, action, keys = "notes and bookmarks", "notes", ("B",)
+    name, keys = "notes and bookmarks", ("B",)
+    run = Act(NotesController, NotesController.list_notes)
 
 
 NOTING: tuple[type[Command], ...] = (

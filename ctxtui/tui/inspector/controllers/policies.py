@@ -4,39 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.inspector.controllers.rewriting import Rewriting
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import EDITS
+from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.views.lists.policies import Proposed
 
 
-class Proposing(Rewriting):
-    """The part of the Inspector that lists policies."""
+class PoliciesController(EditController):
+    """Lists what policies propose."""
 
-    def action_policies(self) -> None:
+    def policies(self) -> None:
         """The list; what is chosen there is staged under the policy's name, and only staged."""
-        scene, desk = self.panels.scene, self.desk
-        if scene is None or desk is None or not self._ready():
+        scene, desk = self.panels.scene, self.edits.desk
+        if scene is None or desk is None or not self.edits.ready():
             return
         from ctxtui.services.editing.policy_proposals import Proposals
         from ctxtui.tui.lists.policies import PoliciesScreen
 
-        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.feed.want, live=self.live))
+        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
 
         def take(row: Proposed | None) -> None:
             if row is not None and row.edits:
                 for name, text in proposals.artifacts(row.edits).items():
                     desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
-                self.stage_now(row.edits, row.name)
+                self.edits.stage(row.edits)
             elif row is not None:
-                self.taken_back(row)
+                self._take_back(row)
 
-        self.app.push_screen(PoliciesScreen(proposals), take)
+        self.access.push(PoliciesScreen(proposals), take)
 
-    def taken_back(self, row: Proposed) -> None:
+    def _take_back(self, row: Proposed) -> None:
         """Its edits no longer stand, and it does not make them again: the user's word counts."""
-        if self.overlay is not None:
-            self.overlay.revert(row.stands)
+        if self.edits.overlay is not None:
+            self.edits.overlay.revert(row.stands)
             self.say([Span(f"the edits of {row.name} are taken back; u brings them back", "ink")])
-            self.edited()
+            self.edits.changed()
+
+
+class Policies(Command):
+    """Policies, with what each would do to this context: its edits, the tokens that it frees, the price at the cheapest
+    moment. Enter stages one; nothing leaves before you apply it."""
+
+    name, keys, label, group = "policies", ("L",), "policies", "editing the context"
+    run = Act(PoliciesController, PoliciesController.policies)
+    needs = frozenset({EDITS})

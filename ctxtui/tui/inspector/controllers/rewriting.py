@@ -6,32 +6,103 @@ Commands of the inspector that write blocks anew, take parts out of them, or mov
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.facts import EDITS, TOOLS
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import EDITS, QUESTION, TOOLS
 from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
-from ctxtui.tui.inspector.controllers.staging import OnEdits
+from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.curation import manual_edits
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation import edits_from_selection, manual_edits
     from ctxtui.curation.apply.applied import Applied
+    from ctxtui.curation.context import Context
     from ctxtui.curation.manual_edits import ManualEdits
     from ctxtui.views.model.scene import Scene
 else:
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
     manual_edits = later("ctxtui.curation.manual_edits")
 
 
-class Rewriting(OnEdits):
-    """The part of the Inspector that stages edits which must change something: where they would not, it says why."""
+class Wording(NamedTuple):
+    """A text that can be written anew, and what stages another one in its place."""
 
-    def action_edit_in_place(self) -> None:
+    text: str
+    stage: Callable[[str], None]
+
+
+class RewritingController(EditController):
+    """Stages edits which must change something: where they would not, it says why."""
+
+    def replace(self) -> None:
+        """Write another text in $EDITOR."""
+        found = self._wording()
+        if found is not None and (new := self._written_anew(found.text)) is not None:
+            found.stage(new)
+
+    def _wording(self) -> Wording | None:
+        """The text under the cursor; None where there is none that can be replaced, and then it is said."""
+        scene, overlay = self.panels.scene, self.edits.overlay
+        if scene is None or overlay is None or not self.edits.ready():
+            return None
+        put_in = self.panels.transcript.new
+        if put_in is not None:
+            edit = put_in.edit
+            text = str(edit.given.get("text") or "")
+            if edits_from_selection.put_in_again(edit, text) is not None:
+                return Wording(text, partial(self._put_in_again, edit))
+        else:
+            context = self.edits.context_of(scene)
+            node, text, kind = self._editable_text(context)
+            if node is not None:
+                return Wording(text, partial(self._reworded, context, node, kind))
+        self.prompt.refuse("this block has no text that can be replaced")
+        return None
+
+    def _put_in_again(self, edit: Edit, text: str) -> None:
+        """Another text for the summary or the note that `edit` puts in."""
+        again = edits_from_selection.put_in_again(edit, text)
+        if again is not None and self.edits.overlay is not None:
+            if not edit.does.stands_for:
+                # Summaries of the same blocks replace each other, notes stand side by side.
+                self.edits.overlay.revert([edit.id])
+            self.edits.stage([again])
+
+    def _reworded(self, context: Context, at: int, kind: str, text: str) -> None:
+        if self.edits.overlay is not None:
+            self.edits.stage([edits_from_selection.reworded(context, self.edits.overlay.in_force, at, text)])
+
+    def _written_anew(self, text: str) -> str | None:
+        """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
+        from ctxtui.services.editing.external_editor import NoEditor, edited_text
+
+        try:
+            with self.access.suspended():
+                new = edited_text(text)
+        except NoEditor as error:
+            here = [Span(" · ", "dim"), Span("I", "accent bold"), Span(" edits it here", "ink")]
+            self.say([Span("✗ ", "crit"), Span(str(error), "crit"), *here])
+            return None
+        self.access.repaint()
+        return new if new != text else None
+
+    def _editable_text(self, context: Context) -> tuple[int | None, str, str]:
+        node = self.panels.transcript.node
+        if node:
+            return edits_from_selection.text_at(
+                context, self.edits.overlay.in_force if self.edits.overlay else (), context.position(node)
+            )
+        return None, "", ""
+
+    def edit_in_place(self) -> None:
         """Write another text, on the screen."""
-        found = self.wording()
+        found = self._wording()
         if found is None:
             return
 
@@ -51,47 +122,47 @@ class Rewriting(OnEdits):
                 take(new)
 
         if too_long(text):
-            self.refuse("this text is too long to be edited here: R opens it in $EDITOR")
+            self.prompt.refuse("this text is too long to be edited here: R opens it in $EDITOR")
         else:
-            self.app.push_screen(TextEditor(text, title, told), left)
+            self.access.push(TextEditor(text, title, told), left)
 
-    def action_deduplicate(self) -> None:
+    def deduplicate(self) -> None:
         """References in place of repeated and outdated results."""
         at = self._at_hand()
         if at is not None:
             self._stage_asked(manual_edits.deduplicated(*at), "deduplicate")
 
-    def action_minimise(self) -> None:
+    def minimise(self) -> None:
         """Smaller definitions of tools."""
         at = self._at_hand()
         if at is not None:
             self._stage_asked(manual_edits.minimised(*at), "minimise")
 
-    def action_move(self, to: str) -> None:
+    def move(self, to: str) -> None:
         """Move the blocks to the front, the end or the system prompt; back, where they stand there already."""
-        at, overlay = self._at_hand(), self.overlay
+        at, overlay = self._at_hand(), self.edits.overlay
         if at is None or overlay is None:
             return
         applied, positions = at
         standing = manual_edits.moves_there(applied.context, overlay.in_force, positions, to)
         if standing:
             overlay.revert(edit.id for edit in standing)
-            self._done([], "move")
+            self.edits.done([])
         else:
-            self.stage_now(manual_edits.moved(applied.context, positions, to), "move")
+            self.edits.stage(manual_edits.moved(applied.context, positions, to))
 
     # JSON
 
-    def action_compact(self) -> None:
+    def compact(self) -> None:
         """Ask for rules, where there is JSON."""
         at = self._at_hand()
         if at is None:
             return
         why = manual_edits.no_json(*at)
         if why:
-            self.refuse(why)
+            self.prompt.refuse(why)
             return
-        self.ask([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], self._compact)
+        self.prompt.ask_for([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], self._compact)
 
     def _compact(self, text: str) -> None:
         """Rules for JSON were typed."""
@@ -103,13 +174,13 @@ class Rewriting(OnEdits):
         try:
             rules = settings_of(manual_edits.COMPACTING, text)
         except BadConfig as error:
-            self.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(safe_text.one_line(str(error), 300))
         else:
             self._stage_asked(manual_edits.compacted(*at, rules), "compact_json")
 
     # Hoisting
 
-    def action_hoist(self) -> None:
+    def hoist(self) -> None:
         """Offer the static part of the message; what is left of the offer goes in front."""
         at, scene = self._at_hand(), self.panels.scene
         if at is None or scene is None:
@@ -117,7 +188,7 @@ class Rewriting(OnEdits):
         applied, positions = at
         texts = manual_edits.hoistable(applied, positions)
         if not texts:
-            self.refuse("only what a user or a tool says can be hoisted")
+            self.prompt.refuse("only what a user or a tool says can be hoisted")
             return
         offer, told = self._offered_part(scene, applied, positions, texts)
 
@@ -130,7 +201,7 @@ class Rewriting(OnEdits):
         """The part that is the same elsewhere; the whole text where there is none, to be cut down."""
         from ctxtui.curation.apply.shared_text import others_like, static_part
 
-        heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.thread))
+        heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))
         found = static_part(texts, others_like(applied.context, positions[0], heads))
         if found is None:
             return texts[0], "shared with no other message: cut it down"
@@ -143,73 +214,83 @@ class Rewriting(OnEdits):
 
     def _at_hand(self) -> tuple[Applied, list[int]] | None:
         """The context under its edits, and the positions that a command acts on; None where there are none."""
-        scene, desk = self.panels.scene, self.desk
-        if scene is None or desk is None or not self._ready():
+        scene, desk = self.panels.scene, self.edits.desk
+        if scene is None or desk is None or not self.edits.ready():
             return None
-        positions = self._chosen(self.context_of(scene))
-        return (desk.staging(scene, frozenset(self.marks)).applied, positions) if positions else None
+        positions = self.edits.chosen(self.edits.context_of(scene))
+        return (desk.staging(scene, frozenset(self.state.marks)).applied, positions) if positions else None
 
     def _stage_asked(self, asked: ManualEdits, kind: str) -> None:
         if asked.edits:
-            self.stage_now(asked.edits, kind)
+            self.edits.stage(asked.edits)
         else:
-            self.refuse(asked.why)
+            self.prompt.refuse(asked.why)
 
 
 class Replace(OnBlocksOrPutIn):
     """Write another text in its place, in $EDITOR; on a summary or a note: edit it."""
 
-    name, action, keys = "replace text in $EDITOR", "replace", ("R",)
+    name, keys = "replace text in $EDITOR", ("R",)
+    run = Act(RewritingController, RewritingController.replace)
 
 
 class EditInPlace(OnBlocksOrPutIn):
     """Write another text in its place, here in the terminal; on a summary or a note: edit it."""
 
-    name, action, keys = "edit text in place", "edit_in_place", ("I",)
+    name, keys = "edit text in place", ("I",)
+    run = Act(RewritingController, RewritingController.edit_in_place)
 
 
 class Hoist(OnBlocks):
     """Take the part that stays the same from message to message out of it and put it in front, once. What is found is
     offered; cut it down to what you mean. Several marked blocks give up what they share."""
 
-    name, action = "hoist the static part", "hoist"
+    name = "hoist the static part"
+    run = Act(RewritingController, RewritingController.hoist)
 
 
 class Deduplicate(OnBlocks):
     """A reference in place of a result that another one repeats, or that a later read makes outdated."""
 
-    name, action = "deduplicate result", "deduplicate"
+    name = "deduplicate result"
+    run = Act(RewritingController, RewritingController.deduplicate)
 
 
 class CompactJson(OnBlocks):
     """Make JSON in it smaller by rule: `drop=a,b rename=old:new flatten=m`. An empty line: only without blanks."""
 
-    name, action = "compact JSON by rule", "compact"
+    name = "compact JSON by rule"
+    run = Act(RewritingController, RewritingController.compact)
+    key_unless = frozenset({QUESTION})
 
 
 class Minimise(OnBlocks):
     """Cut the tool's description at 100 characters and leave those of its properties out."""
 
-    name, action = "minimise tool definition", "minimise"
+    name = "minimise tool definition"
+    run = Act(RewritingController, RewritingController.minimise)
     needs = frozenset({EDITS, TOOLS})
 
 
 class MoveToFront(OnBlocks):
     """Move what the user said to the front, where it stays the same from call to call. Again: take it back."""
 
-    name, action = "move block to the front", "move('start')"
+    name = "move block to the front"
+    run = Act(RewritingController, lambda it: it.move("start"))
 
 
 class MoveToEnd(OnBlocks):
     """Move what the user said to the end, behind all that is cached: memory that changes. Again: take it back."""
 
-    name, action = "move block to the end", "move('end')"
+    name = "move block to the end"
+    run = Act(RewritingController, lambda it: it.move("end"))
 
 
 class MoveToSystem(OnBlocks):
     """Move what the user said to the end of the system prompt: memory that stays. Again: take it back."""
 
-    name, action = "move block to the system prompt", "move('system')"
+    name = "move block to the system prompt"
+    run = Act(RewritingController, lambda it: it.move("system"))
 
 
 REWRITING: tuple[type[Command], ...] = (

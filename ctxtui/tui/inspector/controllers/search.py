@@ -8,16 +8,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 from ctxtui.core.errors import BadPattern
-from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.facts import SEARCHING
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.facts import ASKING, SEARCHING, SEEKING
 from ctxtui.tui.highlight import highlight
-from ctxtui.tui.inspector.loader import Complete
-from ctxtui.tui.inspector.prompt import LEAVE, PromptPart
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.prompt import LEAVE, SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
-from ctxtui.tui.messages import Aim
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.span import Span, Spans
 
@@ -36,78 +34,64 @@ def _run(one: session_search.Finder) -> None:
     one.run()
 
 
-class Sighted(Message):
-    """What is found so far."""
-
-    def __init__(self, found: session_search.Sightings) -> None:
-        super().__init__()
-        self.found = found
-
-
-class Searching(PromptPart):
-    """The part of the Inspector that searches.
+class SearchController(Controller):
+    """Searches the session.
 
     A search is on from the first key in the prompt until `esc`; `sought` holds how the blocks were folded before.
     """
 
-    _question: Question | None = None
-    regex = False
-    sought: search_view.Sought | None = None
-    _wanted: pattern.Pattern | None = None
-    _finder: session_search.Finder | None = None
-    _tree: Tree | None = None
-    _blocks = 0
-    _found: session_search.Sightings | None = None
-    _hits: hits.HitList | None = None
-    _elsewhere = 0
-    _at: int | None = None
-    _origin: tuple[int, int] = (0, 0)
-    """Row of the cursor and top line of the view when the search began."""
-    _last = ""
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
+        super().__init__(state, prompt, access)
+        self.regex = False
+        self.sought: search_view.Sought | None = None
+        self._question: Question | None = None
+        self._wanted: pattern.Pattern | None = None
+        self._finder: session_search.Finder | None = None
+        self._tree: Tree | None = None
+        self._blocks = 0
+        self._found: session_search.Sightings | None = None
+        self._hits: hits.HitList | None = None
+        self._elsewhere = 0
+        self._at: int | None = None
+        self._origin = 0, 0
+        """Row of the cursor and top line of the view when the search began."""
+        self._last = ""
+        state.on.complete.subscribe(self._to_aim)
+        state.on.changed.subscribe(self._refind)
+        state.on.closed.subscribe(self._end)
+
+    def facts(self) -> set[str]:
+        """Whether a search is on, and whether its text is being typed."""
+        return ({SEARCHING} if self.searching else set()) | ({SEEKING} if self.seeking else set())
 
     @property
     def seeking(self) -> bool:
         """Whether the prompt takes what to search for."""
-        return self._question is not None and self.line.question is self._question
+        return self._question is not None and self.prompt.question is self._question
 
     @property
     def searching(self) -> bool:
         """Whether a search is on."""
         return self.sought is not None
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """`n` and `N` go from hit to hit while a search is on, else from event to event."""
-        if action == "next_hit":
-            return self.searching
-        if action == "seek" and parameters[:1] == ("event",):
-            return not self.searching
-        if action == "expression":
-            return self.seeking
-        return super().check_action(action, parameters)
-
-    aim: Aim | None = None
-    """Where to stand once the session is read."""
-
-    def on_complete(self, message: Complete) -> None:
+    def _to_aim(self) -> None:
         """Where the session was opened at a hit, go there."""
-        aim, study, rows = self.aim, self.study, self.panels.transcript.data
+        aim, study, rows = self.state.aim, self.state.study, self.panels.transcript.data
         if aim is None or study is None or rows is None or aim.thread not in study.session.order:
             return
-        self.aim = None
-        self.to_thread(aim.thread)
-        self.go((aim.call or self.count) - 1)
+        self.state.to_thread(aim.thread)
+        self.state.go((aim.call or self.state.count) - 1)
         tree = study.session.tree
         node = next((each for each in rows.entries if each > 0 and tree[each].block.digest == aim.digest), None)
-        if node is not None:
-            self.to_block(node)
+        self.state.to_block(node)
         self.regex, self._last = aim.regex, aim.words
-        self.action_search()
-        self.line.submit(aim.words)
+        self.search()
+        self.prompt.submit(aim.words)
 
-    def action_search(self) -> None:
+    def search(self) -> None:
         """Ask what to search for."""
         rows, transcript = self.panels.transcript.data, self.panels.transcript
-        if self.study is None or self.glimpse is not None or rows is None or rows.scene is None:
+        if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
             self.say([Span("there is nothing to search yet", "dim")])
             return
         if self.sought is None:
@@ -122,18 +106,18 @@ class Searching(PromptPart):
             on_cancel=lambda: self._end(back=True),
             on_change=self._look_for,
         )
-        self.line.ask(self._question)
+        self.prompt.ask(self._question)
         self._look_for(self._last)
 
     @property
     def _lead(self) -> Spans:
         return [Span(" .* " if self.regex else " / ", "accent bold")]
 
-    def action_expression(self) -> None:
+    def expression(self) -> None:
         """A regular expression, or a plain text."""
         self.regex = not self.regex
-        self.prompt.lead = self._lead
-        self._look_for(self.prompt.text)
+        self.prompt.edit.lead = self._lead
+        self._look_for(self.prompt.edit.text)
 
     def _kept_search(self, text: str) -> None:
         """Keep the search: `n` and `N` go on."""
@@ -142,16 +126,10 @@ class Searching(PromptPart):
         else:
             self._end()
 
-    def action_leave(self) -> None:
-        """End the search, and then as ever."""
-        if self.searching:
-            self._end()
-        super().action_leave()
-
-    def _end(self, *, back: bool = False) -> None:
-        """Fold everything as it was; with `back` the cursor stands where it stood, too."""
+    def _end(self, *, back: bool = False) -> bool:
+        """Fold everything as it was; with `back` the cursor stands where it stood, too. Whether a search was on."""
         if self.sought is None:
-            return
+            return False
         transcript = self.panels.transcript
         node = transcript.node
         self.sought.end()
@@ -164,15 +142,8 @@ class Searching(PromptPart):
             transcript.scroll_to_line(top)
         else:
             transcript.changed(node)
-        self.show()
-
-    def to_thread(self, thread: str) -> None:
-        """Show a thread."""
-        raise NotImplementedError
-
-    def to_block(self, node: int) -> None:
-        """Put the cursor on a block."""
-        raise NotImplementedError
+        self.state.show()
+        return True
 
     # Finding
 
@@ -194,31 +165,29 @@ class Searching(PromptPart):
             self._tell()
 
     def _thread(self) -> session_search.Finder:
-        assert self.study is not None
-        tree = self.study.session.tree
+        assert self.state.study is not None
+        tree = self.state.study.session.tree
         if self._finder is None or self._tree is not tree:
             if self._finder is not None:
                 self._finder.close()
-            self._finder, self._tree = (
-                session_search.Finder(tree, lambda found: self.post_message(Sighted(found))),
-                tree,
-            )
-            self.run_worker(partial(_run, self._finder), thread=True, group="search")
+            self._finder = session_search.Finder(tree, lambda found: self.access.deliver(partial(self._sighted, found)))
+            self._tree = tree
+            self.access.work(partial(_run, self._finder), "search")
         self._blocks = len(tree.blocks)
         return self._finder
 
-    def on_unmount(self) -> None:
+    def close(self) -> None:
         """The thread ends with the screen."""
         if self._finder is not None:
             self._finder.close()
 
-    def on_sighted(self, message: Sighted) -> None:
+    def _sighted(self, found: session_search.Sightings) -> None:
         """Count the hits, and stand at the first one from where the search began."""
-        if self.sought is None or message.found.pattern is not self._wanted:
+        if self.sought is None or found.pattern is not self._wanted:
             return
-        self._found = message.found
-        if message.found.trouble is not None:
-            self.say([Span("✗ ", "crit"), Span(str(message.found.trouble), "crit")])
+        self._found = found
+        if found.trouble is not None:
+            self.prompt.refuse(str(found.trouble))
         self._count()
         if self._at is None and self._hits:
             self._go(self._first())
@@ -226,11 +195,11 @@ class Searching(PromptPart):
             self.panels.transcript.reopen()
         self._tell()
 
-    def refind(self) -> None:
+    def _refind(self) -> None:
         """The rows are others: count anew; where the session has grown, search what is new."""
-        if self.sought is None or self._found is None or self._wanted is None or self.study is None:
+        if self.sought is None or self._found is None or self._wanted is None or self.state.study is None:
             return
-        if self._tree is not self.study.session.tree:
+        if self._tree is not self.state.study.session.tree:
             self._thread().look_for(self._wanted)
         elif len(self._tree.blocks) != self._blocks:
             self._thread().more()
@@ -253,7 +222,7 @@ class Searching(PromptPart):
         row = self._origin[0] if self.seeking else self.panels.transcript.cursor
         return self._hits.first_from(row, rows.index_of) if self._hits else 0
 
-    def action_next_hit(self, step: int) -> None:
+    def next_hit(self, step: int) -> None:
         """To the next hit, round and round."""
         if self._hits:
             at = self._first() - (step > 0) if self._at is None else self._at
@@ -284,34 +253,41 @@ class Searching(PromptPart):
     def _right(self, words: Spans) -> None:
         keys = (("⏎", " keep "), ("^r", " expression "), ("esc", " back "))
         shown = [span for key, text in keys for span in (Span(" " + key, "accent bold"), Span(text, "dim"))]
-        self.prompt.right = [*words, *shown] if self.size.width >= 100 else words
-        self.prompt.refresh()
+        self.prompt.edit.right = [*words, *shown] if self.access.width >= 100 else words
+        self.prompt.edit.refresh()
 
 
 class Search(Command):
     """Find a text in the blocks: each key shows the next hit. `enter` keeps it, `esc` folds all as it was."""
 
-    name, action, keys, label, short, group, first = "search", "search", ("slash",), "search", "find", "searching", True
+    name, keys, label, short, group, first = "search", ("slash",), "search", "find", "searching", True
+    run = Act(SearchController, SearchController.search)
+    key_unless = frozenset({ASKING})
 
 
 class NextHit(Command):
     """To the next hit of the search, from the last one to the first."""
 
-    name, action, keys, shown, label, short = "next hit", "next_hit(1)", ("n",), "n N", "hits", "hit"
+    name, keys, shown, label, short = "next hit", ("n",), "n N", "hits", "hit"
+    run = Act(SearchController, lambda it: it.next_hit(1))
     group = "searching"
     needs = frozenset({SEARCHING})
+    key_needs = needs
 
 
 class PreviousHit(NextHit):
     """To the hit before, from the first one to the last."""
 
-    name, action, keys, shown, label, short = "previous hit", "next_hit(-1)", ("N",), "", "", ""
+    name, keys, shown, label, short = "previous hit", ("N",), "", "", ""
+    run = Act(SearchController, lambda it: it.next_hit(-1))
 
 
 class SearchExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
 
-    name, action, keys, group = "search by regular expression", "expression", ("ctrl+r",), "searching"
+    name, keys, group = "search by regular expression", ("ctrl+r",), "searching"
+    run = Act(SearchController, SearchController.expression)
+    key_needs = frozenset({SEEKING})
 
 
 SEARCH: tuple[type[Command], ...] = (Search, NextHit, PreviousHit, SearchExpression)

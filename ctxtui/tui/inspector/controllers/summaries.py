@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands.command import Command
+from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.on_blocks import OnBlocksOrPutIn
-from ctxtui.tui.inspector.controllers.export import Exporting
+from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.loader import Source
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -44,19 +48,57 @@ class _Job:
         self.edit, self.thread, self.part, self.wish, self.own = edit, thread, part, wish, own
 
 
-class Summarizing(Exporting):
-    """The part of the Inspector that asks a model for a summary. Nothing leaves before the user says so."""
+class Asker(Protocol):
+    """Whom summaries are asked of."""
 
-    def action_model_summary(self) -> None:
+    def own_model(self, scene: Scene) -> ModelChoice | None:
+        """How the session's own model is asked for; None where it is not known."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration under which models are asked."""
+
+
+class RecordedAsker:
+    """Asks the model of a recorded session; `source` may have the user's settings."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def own_model(self, scene: Scene) -> ModelChoice | None:
+        """As the recording names it."""
+        from ctxtui.services.chat.model_summary import wish_for
+
+        return wish_for(scene.call.model) if scene.call.model else None
+
+    @property
+    def config(self) -> Config:
+        """The user's settings, and nothing of the environment."""
+        from ctxtui.services.config.config import Config
+        from ctxtui.services.config.settings import Settings
+
+        return Config(getattr(self._source, "settings", None) or Settings(), {})
+
+
+class SummariesController(EditController):
+    """Asks a model for a summary; nothing leaves before the user says so. Rates summaries."""
+
+    def __init__(
+        self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, asker: Asker
+    ) -> None:
+        super().__init__(state, prompt, access, edits)
+        self._asker = asker
+
+    def model_summary(self) -> None:
         """Ask who is to write it."""
-        scene, desk = self.panels.scene, self.desk
-        if self.asking or scene is None or desk is None or not self._ready():
+        scene, desk = self.panels.scene, self.edits.desk
+        if self.prompt.asking or scene is None or desk is None or not self.edits.ready():
             return
         edit = self._summary_wanted(scene)
         if edit is None:
             self.say([Span("✗ ", "crit"), Span("mark the blocks that a summary is to replace", "crit")])
             return
-        ready, own = desk.leaving(scene), self.own_wish(scene)
+        ready, own = desk.leaving(scene), self._asker.own_model(scene)
         agent = own is not None and ready.whole
         words: list[Span] = [Span(" summary by ", "ink")]
         if own is not None:
@@ -71,82 +113,87 @@ class Summarizing(Exporting):
             elif own is not None:
                 self._prepare(scene, edit, own, ready if key == "a" else None)
 
-        self.ask(words, chosen, keys=keys)
+        self.prompt.ask_for(words, chosen, keys=keys)
 
-    def action_remark(self) -> None:
+    def remark(self) -> None:
         """Ask what is to be said of the summary under the cursor."""
-        if not self.asking and self._ready():
+        if not self.prompt.asking and self.edits.ready():
             words = [Span(" remark on the summary › ", "accent bold")]
-            self.ask(words, lambda text: self.action_rate("", text.strip()) if text.strip() else None)
+            self.prompt.ask_for(words, lambda text: self.rate("", text.strip()) if text.strip() else None)
+
+    def rate(self, rating: str, remark: str = "") -> None:
+        """Rate the summary that stands for the block under the cursor, or say something of it."""
+        scene, overlay, node = self.panels.scene, self.edits.overlay, self.panels.transcript.node
+        new = self.panels.transcript.new
+        if scene is None or overlay is None or not (node or new) or not self.edits.ready():
+            return
+        context = self.edits.context_of(scene)
+        at = context.position(node) if node else context.find(new.edit.targets[0]) if new is not None else None
+        edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
+        if edit is None:
+            self.say([Span("no summary stands for this block", "dim")])
+        else:
+            overlay.stage_all([edit])
+            said = f"the summary is rated {rating}" if rating else "the remark is kept"
+            self.say([Span("✓ ", "ok"), Span(f"{said}; E lists it", "ink")])
+            self.edits.changed()
 
     def _summary_wanted(self, scene: Scene) -> Edit | None:
         """The summary under the cursor, else one of the marked blocks (of their first run)."""
         new = self.panels.transcript.new
-        if new is not None and new.edit.kind == "summarize" and not self.marks:
+        if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit
-        context = self.context_of(scene)
-        positions = self._chosen(context)
+        context = self.edits.context_of(scene)
+        positions = self.edits.chosen(context)
         made = edits_from_selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
         return made[0] if made else None
-
-    def own_wish(self, scene: Scene) -> ModelChoice | None:
-        """How the session's own model is asked for; None where it is not known."""
-        from ctxtui.services.chat.model_summary import wish_for
-
-        return wish_for(scene.call.model) if scene.call.model else None
-
-    @property
-    def summary_config(self) -> Config:
-        """The configuration under which models are asked."""
-        from ctxtui.services.config.config import Config
-        from ctxtui.services.config.settings import Settings
-
-        return Config(getattr(self.source, "settings", None) or Settings(), {})
 
     def _name_model(self, scene: Scene, edit: Edit) -> None:
         from ctxtui.services.chat.model_summary import wish_for
 
-        self.ask(
+        self.prompt.ask_for(
             [Span(" model, or provider:model › ", "accent bold")],
             lambda name: self._prepare(scene, edit, wish_for(name.strip()), None) if name.strip() else None,
-            self.summary_config.settings.model,
+            self._asker.config.settings.model,
         )
 
     def _prepare(self, scene: Scene, edit: Edit, wish: ModelChoice, own: Ready | None) -> None:
         from ctxtui.curation.summary_request import needed
         from ctxtui.services.chat.model_summary import SummaryPart
 
-        context = self.context_of(scene)
+        context = self.edits.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-        known = self.desk.literals if self.desk is not None else None
-        sections = [one.strip() for one in self.summary_config.settings.summary_sections.split(";") if one.strip()]
+        known = self.edits.desk.literals if self.edits.desk is not None else None
+        sections = [one.strip() for one in self._asker.config.settings.summary_sections.split(";") if one.strip()]
         part = SummaryPart(context, positions, sections, needed(known, positions) if known is not None else ())
         self.say([Span("looking for whom to ask …", "dim")])
-        self.run_worker(self._offer_to_send(_Job(edit, self.thread, part, wish, own)), group="summary", exclusive=True)
+        self.access.run(self._offer_to_send(_Job(edit, self.state.thread, part, wish, own)), "summary", exclusive=True)
 
     async def _offer_to_send(self, job: _Job) -> None:
         """Find the partner, make the request, and ask whether it may leave."""
         from ctxtui.services.chat.model_summary import partner_for, request
 
         try:
-            partner = await partner_for(job.wish, self.summary_config)
-            body = await asyncio.to_thread(request, partner, self.summary_config, job.part, job.own)
+            partner = await partner_for(job.wish, self._asker.config)
+            body = await asyncio.to_thread(request, partner, self._asker.config, job.part, job.own)
             told = await asyncio.to_thread(self._offer_told, partner, body)
         except CtxtuiError as error:
             self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
             return
-        if self.asking:
+        if self.prompt.asking:
             # Something else is being typed: it is not taken away.
             self.say([*told, Span(" `^s` again asks whether to send it", "dim")])
             return
         keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
-        self.ask([Span(" send? ", "warn bold"), *keys, *told], self._sender(job, partner, body), keys=("y", "n"))
+        self.prompt.ask_for(
+            [Span(" send? ", "warn bold"), *keys, *told], self._sender(job, partner, body), keys=("y", "n")
+        )
 
     def _sender(self, job: _Job, partner: ChatModel, body: bytes) -> Callable[[str], None]:
         def answer(key: str) -> None:
             if key == "y":
                 self.say([Span(f"{safe_text.one_line(partner.model, 60)} writes the summary …", "dim")])
-                self.run_worker(self._ask(job, partner, body), group="summary", exclusive=True)
+                self.access.run(self._ask(job, partner, body), "summary", exclusive=True)
 
         return answer
 
@@ -157,7 +204,7 @@ class Summarizing(Exporting):
         from ctxtui.core.usage import Usage
         from ctxtui.tokens.weights import tokens
 
-        study = self.study
+        study = self.state.study
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
         count = round(tokens(study.measured(partner.model, whole), study.book.weights(partner.model)))
@@ -177,12 +224,12 @@ class Summarizing(Exporting):
             return
         given = {**job.edit.given, "text": made.text, "by": made.model}
         edit = edits.make("summarize", job.edit.targets, given)
-        if job.thread == self.thread:
-            self.stage_now([edit], "summarize")
-        elif self.desk is not None:
+        if job.thread == self.state.thread:
+            self.edits.stage([edit])
+        elif self.edits.desk is not None:
             # The user looks at another thread meanwhile.
-            self.desk.overlay(job.thread).stage_all([edit])
-            self.edited()
+            self.edits.desk.overlay(job.thread).stage_all([edit])
+            self.edits.changed()
         used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
         words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
         self.say([Span("✓ ", "ok"), Span(words, "ink")])
@@ -193,13 +240,29 @@ class WriteSummary(OnBlocksOrPutIn):
     agent itself behind its whole context. What is sent, to whom and for about how much is asked first; what comes back
     is staged, and you apply it."""
 
-    name, action, keys, label, short = "summary by a model", "model_summary", ("ctrl+s",), "model's summary", "model"
+    name, keys, label, short = "summary by a model", ("ctrl+s",), "model's summary", "model"
+    run = Act(SummariesController, SummariesController.model_summary)
 
 
 class Remark(OnBlocksOrPutIn):
     """Say something of the summary that stands for this block: a remark in the edit log, for whoever curates next."""
 
-    name, action = "remark on a summary", "remark"
+    name = "remark on a summary"
+    run = Act(SummariesController, SummariesController.remark)
 
 
 SUMMARIES: tuple[type[Command], ...] = (WriteSummary, Remark)
+
+
+class RateGood(OnBlocksOrPutIn):
+    """Rate the summary that stands for this block as good."""
+
+    name = "rate summary: good"
+    run = Act(SummariesController, lambda it: it.rate("good"))
+
+
+class RatePoor(OnBlocksOrPutIn):
+    """Rate the summary that stands for this block as poor."""
+
+    name = "rate summary: poor"
+    run = Act(SummariesController, lambda it: it.rate("poor"))

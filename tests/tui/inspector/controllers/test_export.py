@@ -14,10 +14,10 @@ from tests.tui.inspector.test_inspector import opened, until
 
 
 async def dropped(screen: InspectorScreen, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: screen.desk is not None)
+    await until(pilot, lambda: screen.edits.desk is not None)
     at(screen, "line of code")
     await pilot.press("d", "a")
-    assert screen.overlay is not None and screen.overlay.applied
+    assert screen.edits.overlay is not None and screen.edits.overlay.applied
 
 
 def said(screen: InspectorScreen) -> str:
@@ -28,7 +28,7 @@ async def written(screen: InspectorScreen, pilot: Pilot[None], key: str, name: s
     """Export as `key`, to the file `name`; what is said then."""
     await pilot.press("ctrl+e", key)
     if name:
-        assert screen.asking and screen.prompt.text
+        assert screen.line.asking and screen.prompt.text
         screen.prompt.set_text(name)
         await pilot.press("enter")
     await until(pilot, lambda: said(screen)[:1] in "✓✗" and "writing" not in said(screen))
@@ -67,15 +67,15 @@ async def test_escape_writes_nothing(tmp_path: Path) -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
         await pilot.press("ctrl+e", "escape")
-        assert not screen.asking
+        assert not screen.line.asking
         await pilot.press("ctrl+e", "c", "escape")
-        assert not screen.asking and not list(tmp_path.iterdir())
+        assert not screen.line.asking and not list(tmp_path.iterdir())
         await pilot.press("u")
-        assert screen.overlay is not None and not screen.overlay.applied, "keys mean what they meant"
+        assert screen.edits.overlay is not None and not screen.edits.overlay.applied, "keys mean what they meant"
 
 
 async def test_while_something_is_typed_the_key_asks_nothing() -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
         await pilot.press("i", "x", "ctrl+e", "ctrl+s")
-        assert screen.asking and screen.prompt.text == "x" and not screen.prompt.keys
+        assert screen.line.asking and screen.prompt.text == "x" and not screen.prompt.keys

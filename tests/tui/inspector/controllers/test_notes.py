@@ -12,6 +12,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.store import Store
+from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.notes import NotesScreen
 from tests.cases.inspect import HandMade, app_of
@@ -27,7 +28,7 @@ async def opened(session: Session, folder: Path) -> AsyncIterator[tuple[Inspecto
         screen = pilot.app.screen
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
-        await until(pilot, lambda: screen.notebook is not None)
+        await until(pilot, lambda: screen.owner(NotesController).notebook is not None)
         yield screen, pilot
 
 
@@ -37,7 +38,13 @@ def stars(screen: InspectorScreen) -> int:
 
 
 async def kept(screen: InspectorScreen, pilot: Pilot[None], count: int) -> None:
-    await until(pilot, lambda: screen.standing is not None and len(screen.standing.order) == count)
+    await until(
+        pilot,
+        lambda: (
+            screen.owner(NotesController).standing is not None
+            and len(screen.owner(NotesController).standing.order) == count
+        ),
+    )
     await pilot.pause(0.05)
 
 
@@ -85,9 +92,9 @@ async def test_esc_keeps_the_note_as_it_was(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
         await pilot.press("J", *"draft", "escape")
         await pilot.pause(0.05)
-        assert not screen.has_notes
+        assert not screen.owner(NotesController).facts()
         await pilot.press("i", *"2", "enter")
-        assert screen.index == 1
+        assert screen.state.index == 1
 
 
 async def test_marks_go_round_in_the_order_of_calls(tmp_path: Path) -> None:
@@ -97,6 +104,6 @@ async def test_marks_go_round_in_the_order_of_calls(tmp_path: Path) -> None:
         seen = []
         for key in ("apostrophe", "apostrophe", "apostrophe", "quotation_mark"):
             await pilot.press(key)
-            seen.append(screen.index)
-        last = screen.count - 1
+            seen.append(screen.state.index)
+        last = screen.state.count - 1
         assert seen == [last, 0, last, 0]

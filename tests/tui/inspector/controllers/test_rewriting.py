@@ -16,7 +16,7 @@ from ctxtui.services.editing.external_editor import NoEditor
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.commands.facts import TOOLS
 from ctxtui.tui.dialogs.text_editor import TextEditor
-from ctxtui.tui.inspector.controllers.rewriting import Minimise
+from ctxtui.tui.inspector.controllers.rewriting import Minimise, RewritingController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import Story, use
 from tests.tui.inspector.controllers.test_staging import at, session, summarized, to_summary
@@ -43,7 +43,7 @@ def talk() -> Session:
 
 async def editing(screen: InspectorScreen, pilot: Pilot[None], words: str) -> TextEditor:
     """The editor of the block that says `words`."""
-    await until(pilot, lambda: screen.desk is not None)
+    await until(pilot, lambda: screen.edits.desk is not None)
     at(screen, words)
     await pilot.press("I")
     return await editor(pilot)
@@ -58,8 +58,8 @@ async def editor(pilot: Pilot[None]) -> TextEditor:
 
 
 def staged(screen: InspectorScreen) -> list[Edit]:
-    assert screen.overlay is not None
-    return list(screen.overlay.staged)
+    assert screen.edits.overlay is not None
+    return list(screen.edits.overlay.staged)
 
 
 async def test_a_text_is_edited_in_place_and_staged() -> None:
@@ -103,7 +103,7 @@ async def test_nothing_is_staged_where_nothing_was_changed_or_it_was_left() -> N
         await pilot.press("I")
         assert pilot.app.screen is screen and "no text that can be replaced" in text(screen), "a call has no words"
     async with opened(load(SAMPLE).session) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, '"name":"back"')
         await pilot.press("I")
         assert pilot.app.screen is screen and not staged(screen), "an edit of a definition would change nothing"
@@ -124,7 +124,7 @@ async def test_what_would_be_slow_on_the_screen_goes_to_an_editor() -> None:
     story.call("Yes.")
     story.user("go on").tip()
     async with opened(story.session) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "xxxx")
         await pilot.press("I")
         assert pilot.app.screen is screen and "R opens it in $EDITOR" in text(screen)
@@ -150,7 +150,7 @@ async def test_a_summary_and_a_note_are_edited_in_place() -> None:
         await pilot.press("I")
         (await editor(pilot)).area.text = "mind the gap"
         await pilot.press("ctrl+s")
-        notes = [edit.given["text"] for edit in screen.overlay.in_force if edit.kind == "note"]
+        notes = [edit.given["text"] for edit in screen.edits.overlay.in_force if edit.kind == "note"]
         assert notes == ["mind the gap"], "it stands once"
 
 
@@ -163,7 +163,7 @@ async def test_without_an_editor_the_screens_own_is_named(monkeypatch: pytest.Mo
         from contextlib import nullcontext
 
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "The cart is fine")
         await pilot.press("R")
         assert "cannot start vi · I edits it here" in text(screen)
@@ -171,9 +171,9 @@ async def test_without_an_editor_the_screens_own_is_named(monkeypatch: pytest.Mo
 
 async def test_the_static_part_is_offered_and_hoisted() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "first task")
-        screen.action_hoist()
+        screen.owner(RewritingController).hoist()
         here = await editor(pilot)
         assert here.area.text == RULES and "1 other message has too" in text(here)  # type: ignore[arg-type]
         await pilot.press("ctrl+s")
@@ -185,102 +185,102 @@ async def test_the_static_part_is_offered_and_hoisted() -> None:
 
 async def test_marked_messages_give_up_what_they_share_and_one_alone_is_cut_down() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "first task")
         await pilot.press("space")
         at(screen, "second task")
         await pilot.press("space")
-        screen.action_hoist()
+        screen.owner(RewritingController).hoist()
         assert (await editor(pilot)).area.text == RULES
         await pilot.press("ctrl+s")
-        assert [len(edit.targets) for edit in staged(screen)] == [2] and not screen.marks
+        assert [len(edit.targets) for edit in staged(screen)] == [2] and not screen.state.marks
         await pilot.press("u")
         at(screen, "buttons")
-        screen.action_hoist()
+        screen.owner(RewritingController).hoist()
         here = await editor(pilot)
         assert here.area.text == SCREEN and "cut it down" in text(here)  # type: ignore[arg-type]
         here.area.text = "not in it"
         await pilot.press("ctrl+s")
         assert not staged(screen) and "cut, do not rewrite" in text(screen)
         at(screen, "All is fine")
-        screen.action_hoist()
+        screen.owner(RewritingController).hoist()
         assert pilot.app.screen is screen and "can be hoisted" in text(screen)
 
 
 async def test_a_repeated_result_becomes_a_reference_or_it_is_said_why_not() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "All is fine")
-        screen.action_deduplicate()
+        screen.owner(RewritingController).deduplicate()
         await pilot.pause()
         assert not staged(screen) and "only results of tools" in text(screen)
         at(screen, "line of code")
-        screen.action_deduplicate()
+        screen.owner(RewritingController).deduplicate()
         (edit,) = staged(screen)
         assert edit.given["text"] == "[The same as the later result of Read src/b.py, unchanged.]"
 
 
 async def test_rules_for_json_are_asked_for() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "All is fine")
-        screen.action_compact()
+        screen.owner(RewritingController).compact()
         await pilot.pause()
-        assert not screen.asking and NO_JSON in text(screen)
+        assert not screen.line.asking and NO_JSON in text(screen)
         at(screen, "buttons")
-        screen.action_compact()
+        screen.owner(RewritingController).compact()
         await pilot.press(*"drop=bounds rename=name:n", "enter")
         (edit,) = staged(screen)
         assert edit.kind == "compact_json"
         assert dict(edit.given) == {"drop": ["bounds"], "rename": {"name": "n"}, "flatten": []}
-        screen.action_compact()
+        screen.owner(RewritingController).compact()
         await pilot.press(*"drop=bounds", "enter")
         assert len(staged(screen)) == 1 and "make nothing of it smaller" in text(screen)
-        screen.action_compact()
+        screen.owner(RewritingController).compact()
         await pilot.press(*"least=3", "enter")
         assert len(staged(screen)) == 1 and "no setting 'least'" in text(screen)
-        screen.action_compact()
+        screen.owner(RewritingController).compact()
         await pilot.press(*"drop=name", "escape")
-        assert len(staged(screen)) == 1 and not screen.asking
+        assert len(staged(screen)) == 1 and not screen.line.asking
         await pilot.press("u")
         at(screen, "buttons")
-        screen.action_compact()
+        screen.owner(RewritingController).compact()
         await pilot.press("enter")
         assert [dict(edit.given) for edit in staged(screen)] == [{"drop": [], "rename": {}, "flatten": []}]
 
 
 async def test_a_block_is_moved_to_three_places_and_back() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         await pilot.press("z")
         for to in ("start", "system", "end"):
             at(screen, "second task")
-            screen.action_move(to)
+            screen.owner(RewritingController).move(to)
             await pilot.pause()
         assert [edit.given["to"] for edit in staged(screen)] == ["start", "system", "end"]
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         assert screen.panels.staging is not None and len(screen.panels.staging.news) == 1, "it stands once"
         at(screen, "second task")
-        screen.action_move("end")
+        screen.owner(RewritingController).move("end")
         assert [edit.given["to"] for edit in staged(screen)] == ["start", "system"]
         at(screen, "All is fine")
-        screen.action_move("end")
+        screen.owner(RewritingController).move("end")
         await pilot.pause()
         assert len(staged(screen)) == 2 and "only the user's texts can be moved" in text(screen)
 
 
 async def test_a_definition_of_a_tool_is_minimised() -> None:
     async with opened(load(SAMPLE).session) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        assert Minimise not in screen.commands_now() and TOOLS not in screen.edit_facts()
-        screen.action_minimise()
+        await until(pilot, lambda: screen.edits.desk is not None)
+        assert Minimise not in screen.commands_now() and TOOLS not in screen.edits.facts()
+        screen.owner(RewritingController).minimise()
         await pilot.pause()
         assert not staged(screen) and "only definitions of tools" in text(screen)
         at(screen, '"name":"back"')
         assert Minimise in screen.commands_now()
-        screen.action_minimise()
+        screen.owner(RewritingController).minimise()
         assert [edit.kind for edit in staged(screen)] == ["minimise"]
         at(screen, '"name":"back"')
-        screen.action_minimise()
+        screen.owner(RewritingController).minimise()
         await pilot.pause()
         assert len(staged(screen)) == 1 and "as small as it gets" in text(screen)

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 from ctxtui.core.session import Session
 from ctxtui.tui.commands import EVERYWHERE
 from ctxtui.tui.inspector.commands import INSPECTOR
+from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import Story, every_category, use
 from tests.tui.inspector.test_inspector import opened, text, until
@@ -28,7 +29,14 @@ def searched() -> Session:
 async def typed(pilot: Pilot[None], screen: InspectorScreen, words: str) -> None:
     await pilot.press("slash", *words)
     # The last letter may still be on its way when the key is done.
-    await until(pilot, lambda: screen._last == words and screen._found is not None and screen._found.done)
+    await until(
+        pilot,
+        lambda: (
+            screen.owner(SearchController)._last == words
+            and screen.owner(SearchController)._found is not None
+            and screen.owner(SearchController)._found.done
+        ),
+    )
     await pilot.pause(0.05)
 
 
@@ -51,15 +59,15 @@ async def test_n_goes_round_and_opens_what_is_folded() -> None:
         seen = []
         for number in range(9):
             await pilot.press("n")
-            seen.append(screen._at)
+            seen.append(screen.owner(SearchController)._at)
             assert "needle" in [one.lower() for one in marked(screen)], number
         assert seen == [(seen[0] + number) % 7 for number in range(9)]
         await pilot.press("N")
-        assert screen._at == (seen[-1] - 1) % 7
+        assert screen.owner(SearchController)._at == (seen[-1] - 1) % 7
         await pilot.press("escape")
         assert screen.panels.transcript.data.opened == folds
         assert marked(screen) == []
-        assert not screen.searching
+        assert not screen.owner(SearchController).searching
         assert screen.panels.transcript.node != 0 and node is not None
 
 
@@ -91,9 +99,9 @@ async def test_n_is_for_events_again_without_a_search() -> None:
         await typed(pilot, screen, "zzzz")
         assert "no hit" in text(screen)
         await pilot.press("enter", "n")
-        assert screen.index == 0
+        assert screen.state.index == 0
         await pilot.press("escape", "n")
-        assert screen.index > 0
+        assert screen.state.index > 0
 
 
 async def test_an_expression_and_what_is_none() -> None:
@@ -101,7 +109,9 @@ async def test_an_expression_and_what_is_none() -> None:
         await typed(pilot, screen, "(400|1900) of")
         assert "no hit" in text(screen)
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: bool(screen._found and screen._found.done))
+        await until(
+            pilot, lambda: bool(screen.owner(SearchController)._found and screen.owner(SearchController)._found.done)
+        )
         await pilot.pause(0.05)
         assert "of 3" in text(screen)
         await pilot.press("left_square_bracket")
@@ -123,7 +133,7 @@ async def test_hits_of_other_calls_are_told_and_found_there() -> None:
 async def test_every_size_can_search(width: int, height: int) -> None:
     async with opened(searched(), (width, height)) as (screen, pilot):
         await typed(pilot, screen, "NEEDLE")
-        assert len(screen._hits) == 3
+        assert len(screen.owner(SearchController)._hits) == 3
         await pilot.press("enter", "n", "n")
         assert "NEEDLE" in marked(screen)
 

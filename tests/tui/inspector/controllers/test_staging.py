@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
 from ctxtui.curation import edits_from_selection
+from ctxtui.tui.inspector.controllers.summaries import SummariesController
 from ctxtui.tui.inspector.loader import Complete, Worked
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.breaks import BreaksScreen
@@ -44,7 +45,7 @@ def at(screen: InspectorScreen, words: str) -> None:
 
 async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         before = screen.panels.scene.figures.context_tokens if screen.panels.scene else 0
         at(screen, "line of code")
         await pilot.press("d")
@@ -62,7 +63,7 @@ async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it(
 
 async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
     async with opened(every_category()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "Let me run the demo script first.")
         await pilot.press("d")
         await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
@@ -76,8 +77,8 @@ async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
 async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
     async with opened(long_session(40)) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        desk, scene, asked = screen.desk, screen.panels.scene, []
+        await until(pilot, lambda: screen.edits.desk is not None)
+        desk, scene, asked = screen.edits.desk, screen.panels.scene, []
         assert desk is not None and scene is not None
         desk._context = None
         assert not desk.ready(scene, asked.append) and not desk.ready(scene, asked.append)
@@ -87,16 +88,16 @@ async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.Monk
         desk._context = None
         monkeypatch.setattr("ctxtui.services.editing.staging.MANY", 2)
         await pilot.press("d")
-        assert "being read" in text(screen) and not screen.overlay.in_force
+        assert "being read" in text(screen) and not screen.edits.overlay.in_force
         await until(pilot, lambda: desk.ready(scene, asked.append))
         await pilot.press("d")
-        assert [edit.kind for edit in screen.overlay.staged] == ["drop"]
+        assert [edit.kind for edit in screen.edits.overlay.staged] == ["drop"]
 
 
 async def test_undo_redo_discard_apply_and_the_log() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        overlay = screen.overlay
+        await until(pilot, lambda: screen.edits.desk is not None)
+        overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "second question")
         await pilot.press("p", "z")
@@ -125,16 +126,16 @@ async def test_undo_redo_discard_apply_and_the_log() -> None:
 
 async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        overlay = screen.overlay
+        await until(pilot, lambda: screen.edits.desk is not None)
+        overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "first question")
         await pilot.press("space")
         at(screen, "The cart is fine")
         await pilot.press("v")
-        assert len(screen.marks) == 4
+        assert len(screen.state.marks) == 4
         await pilot.press("s")
-        assert [edit.kind for edit in overlay.staged] == ["summarize"] and not screen.marks
+        assert [edit.kind for edit in overlay.staged] == ["summarize"] and not screen.state.marks
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
         assert staging is not None and len(staging.news) == 1
@@ -146,19 +147,19 @@ async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() ->
 
 async def test_widening_goes_from_the_block_to_its_category() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "line of code")
         seen = []
         for _ in range(4):
             await pilot.press("V")
-            seen.append(len(screen.marks))
+            seen.append(len(screen.state.marks))
         assert seen == [4, 1, 4, 1], "the turn (question, call, result, answer), then the block again"
 
 
 async def test_a_refused_edit_says_why_and_stages_nothing() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        overlay = screen.overlay
+        await until(pilot, lambda: screen.edits.desk is not None)
+        overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "first question")
         await pilot.press("space")
@@ -169,8 +170,8 @@ async def test_a_refused_edit_says_why_and_stages_nothing() -> None:
 
 async def test_a_breakpoint_goes_from_five_minutes_to_an_hour_to_none() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        overlay = screen.overlay
+        await until(pilot, lambda: screen.edits.desk is not None)
+        overlay = screen.edits.overlay
         assert overlay is not None
         seen = []
         at(screen, "second question")
@@ -182,10 +183,10 @@ async def test_a_breakpoint_goes_from_five_minutes_to_an_hour_to_none() -> None:
 
 async def test_a_note_is_typed_at_the_prompt() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "second question")
         await pilot.press("ctrl+n", *"mind", "enter")
-        overlay = screen.overlay
+        overlay = screen.edits.overlay
         assert overlay is not None and [edit.given["text"] for edit in overlay.staged] == ["mind"]
         assert "mind" in text(screen)
 
@@ -193,7 +194,7 @@ async def test_a_note_is_typed_at_the_prompt() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (200, 60), (60, 16), (100, 30)])
 async def test_every_size_shows_what_is_staged(size: tuple[int, int]) -> None:
     async with opened(session(), size) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "line of code")
         await pilot.press("t")
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
@@ -206,7 +207,7 @@ async def test_ten_thousand_blocks_are_staged_at_once() -> None:
     long = long_session(2500)  # four blocks a round
     assert len(long.tree) >= 10_000
     async with opened(long) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         await pilot.press("d")
         assert screen.panels.staging is not None
         await pilot.press("z", "z", "u")
@@ -215,8 +216,8 @@ async def test_ten_thousand_blocks_are_staged_at_once() -> None:
 
 async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        overlay, desk = screen.overlay, screen.desk
+        await until(pilot, lambda: screen.edits.desk is not None)
+        overlay, desk = screen.edits.overlay, screen.edits.desk
         assert overlay is not None and desk is not None
         at(screen, "first question")
         await pilot.press("space")
@@ -224,15 +225,15 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         await pilot.press("v", "s")
         scene = screen.panels.scene
         assert scene is not None
-        context = screen.context_of(scene)
+        context = screen.edits.context_of(scene)
         edit = edits_from_selection.keeping(context, overlay.in_force, "line of code")
         assert edit is not None and str(edit.given["text"]).endswith("- kept: line of code")
-        await until(pilot, lambda: desk.next_call(scene, screen.feed.want) is not None)
+        await until(pilot, lambda: desk.next_call(scene, screen.state.feed.want) is not None)
         await pilot.press("l")
         await until(pilot, lambda: isinstance(pilot.app.screen, BreaksScreen))
         await pilot.press("escape", "z")
         at(screen, "first question")
-        screen.action_rate("good")
+        screen.owner(SummariesController).rate("good")
         assert [one.kind for one in overlay.staged][-1] == "annotate"
 
 
@@ -245,7 +246,7 @@ def to_summary(screen: InspectorScreen) -> None:
 
 
 async def summarized(screen: InspectorScreen, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: screen.desk is not None)
+    await until(pilot, lambda: screen.edits.desk is not None)
     at(screen, "first question")
     await pilot.press("space")
     at(screen, "The cart is fine")
@@ -256,7 +257,7 @@ async def summarized(screen: InspectorScreen, pilot: Pilot[None]) -> None:
 async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(session()) as (screen, pilot):
         await summarized(screen, pilot)
-        overlay = screen.overlay
+        overlay = screen.edits.overlay
         assert overlay is not None
         to_summary(screen)
         told: list[str] = []
@@ -284,10 +285,10 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
 async def test_a_summary_is_rated_copied_and_taken_back_on_its_own_row() -> None:
     async with opened(session()) as (screen, pilot):
         await summarized(screen, pilot)
-        overlay = screen.overlay
+        overlay = screen.edits.overlay
         assert overlay is not None
         to_summary(screen)
-        screen.action_rate("poor")
+        screen.owner(SummariesController).rate("poor")
         assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"]
         await pilot.press("y")
         assert pilot.app.clipboard == str(overlay.staged[0].given["text"])
@@ -300,20 +301,20 @@ async def test_a_summary_is_rated_copied_and_taken_back_on_its_own_row() -> None
 
 async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "second question")
         await pilot.press("ctrl+n", *"mind", "enter")
         to_summary(screen)
         monkeypatch.setattr("ctxtui.services.editing.external_editor.edited_text", lambda text: f"{text} the gap")
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
-        overlay = screen.overlay
+        overlay = screen.edits.overlay
         assert overlay is not None and [edit.given["text"] for edit in overlay.in_force] == ["mind the gap"]
 
 
 async def test_leaving_with_staged_edits_is_asked_once() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         assert screen.may_quit(), "nothing is staged"
         at(screen, "The cart is fine")
         await pilot.press("d")
@@ -325,7 +326,7 @@ async def test_leaving_with_staged_edits_is_asked_once() -> None:
 
 async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "first question")
         await pilot.press("d")
         await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
@@ -334,11 +335,11 @@ async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in()
 
 async def test_figures_that_come_before_the_recording_is_placed_do_not_hold_the_view() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
-        screen.complete = screen._placed = False
-        screen.index = 0
-        screen.on_worked(Worked(done=True))
-        assert screen.panels.transcript.row_count and screen.index == 0
-        screen.post_message(Complete())
-        await until(pilot, lambda: screen.complete)
-        assert screen.index == screen.count - 1
+        await until(pilot, lambda: screen.edits.desk is not None)
+        screen.state.complete = screen.state._placed = False
+        screen.state.index = 0
+        screen.state.on.loader.emit(Worked(done=True))
+        assert screen.panels.transcript.row_count and screen.state.index == 0
+        screen.state.on.loader.emit(Complete())
+        await until(pilot, lambda: screen.state.complete)
+        assert screen.state.index == screen.state.count - 1

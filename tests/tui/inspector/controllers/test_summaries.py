@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.services.chat import offline_provider
+from ctxtui.tui.inspector.controllers.summaries import SummariesController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.tui.inspector.controllers.test_export import said
 from tests.tui.inspector.controllers.test_staging import at, session
@@ -21,7 +22,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def asked(screen: InspectorScreen, pilot: Pilot[None], name: str) -> None:
     """Mark two turns and name the model."""
-    await until(pilot, lambda: screen.desk is not None)
+    await until(pilot, lambda: screen.edits.desk is not None)
     at(screen, "first question")
     await pilot.press("space")
     at(screen, "The cart is fine")
@@ -39,7 +40,7 @@ async def test_it_is_asked_before_anything_leaves_and_staged_when_it_is_there() 
         await asked(screen, pilot, "offline:offline")
         await until(pilot, lambda: "send" in question(screen))
         assert "tokens to offline (offline)" in question(screen)
-        overlay = screen.overlay
+        overlay = screen.edits.overlay
         assert overlay is not None and not overlay.staged
         await pilot.press("y")
         await until(pilot, lambda: bool(overlay.staged))
@@ -54,29 +55,29 @@ async def test_no_means_no() -> None:
         await asked(screen, pilot, "offline:offline")
         await until(pilot, lambda: "send" in question(screen))
         await pilot.press("n")
-        assert screen.overlay is not None and not screen.overlay.staged and not screen.asking
+        assert screen.edits.overlay is not None and not screen.edits.overlay.staged and not screen.line.asking
 
 
 async def test_a_provider_that_is_not_there_is_said() -> None:
     async with opened(session()) as (screen, pilot):
         await asked(screen, pilot, "vllm:nothing")
         await until(pilot, lambda: said(screen).startswith("✗"))
-        assert screen.overlay is not None and not screen.overlay.staged
+        assert screen.edits.overlay is not None and not screen.edits.overlay.staged
 
 
 async def test_a_remark_is_kept_with_the_summary() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.desk is not None)
+        await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "first question")
         await pilot.press("space")
         at(screen, "The cart is fine")
         await pilot.press("v", "s", "z")
         at(screen, "first question")
-        screen.action_remark()
+        screen.owner(SummariesController).remark()
         screen.prompt.set_text("too short")
         await pilot.press("enter")
-        assert screen.overlay is not None
-        edit = screen.overlay.staged[-1]
+        assert screen.edits.overlay is not None
+        edit = screen.edits.overlay.staged[-1]
         assert (edit.kind, edit.given["text"]) == ("annotate", "too short") and "remark is kept" in said(screen)
 
 
@@ -85,9 +86,9 @@ async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> No
         await asked(screen, pilot, "offline:offline")
         await until(pilot, lambda: "send" in question(screen))
         await pilot.press("y")
-        desk = screen.desk
+        desk = screen.edits.desk
         assert desk is not None
-        mine, screen.thread = screen.thread, "elsewhere"
+        mine, screen.state.thread = screen.state.thread, "elsewhere"
         await until(pilot, lambda: bool(desk.overlay(mine).staged))
-        screen.thread = mine
+        screen.state.thread = mine
         assert not desk.overlay("elsewhere").staged

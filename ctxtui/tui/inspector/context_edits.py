@@ -1,0 +1,209 @@
+"""The edits of the context that an Inspector shows: what was edited before, what is staged now, what comes of it."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.worker import get_current_worker
+
+from ctxtui.core.block import TOOL
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.commands.facts import EDITS, MARKED, STAGED, TOOLS, UNDOABLE
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.lazy import later
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation import edits_from_selection
+    from ctxtui.curation.context import Context
+    from ctxtui.services.editing.overlay import ThreadEdits
+    from ctxtui.services.editing.staging import StagingArea
+    from ctxtui.views.model.scene import Scene
+    from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript.staged_pane import StagedPane
+else:
+    edits_from_selection = later("ctxtui.curation.edits_from_selection")
+
+
+class ContextEdits:
+    """What the controllers that edit the context share. `desk` is where edits are staged, None while the recording is
+    being read; `moment` is which price is chosen; `ahead` says that the next call was asked for."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
+        self.desk: StagingArea | None = None
+        self.moment: int | None = None
+        self.ahead = False
+        self._state = state
+        self._prompt = prompt
+        self._access = access
+        state.edits_of, state.coming_of = self.edits_of, self.coming_of
+        state.on.reopened.subscribe(self.load)
+
+    def load(self) -> None:
+        """Read what was edited before, in a worker."""
+        self.desk = None
+        self._access.work(self._load, "load edits", exclusive=True)
+
+    def _load(self) -> None:
+        study, loaded = self._state.study, self._state.loaded
+        if study is None or loaded is None:
+            return
+        desk = self._state.source.desk(study, loaded)
+        try:
+            for thread in list(study.session.threads):
+                desk.overlay(thread)
+        except CtxtuiError as error:
+            self._warn(f"earlier edits: {error}")
+        self._access.deliver(lambda: self._loaded(desk))
+
+    def _loaded(self, desk: StagingArea) -> None:
+        """From now on the context can be edited."""
+        if desk.study is not self._state.study:
+            return
+        self.desk = desk
+        if desk.has_edits(self._state.thread):
+            self._state.show()
+        else:
+            self._state.on.fitted.emit()
+
+    def _warn(self, why: str) -> None:
+        self._access.deliver(lambda: self._prompt.say([Span("▲ ", "warn"), Span(why, "warn")]))
+
+    # What there is
+
+    @property
+    def overlay(self) -> ThreadEdits | None:
+        """The edits of the thread shown; None while the recording is being read."""
+        return self.desk.overlay(self._state.thread) if self.desk is not None else None
+
+    def facts(self) -> set[str]:
+        """What commands may ask about editing."""
+        overlay = self.overlay if self.desk is not None and self.desk.study is self._state.study else None
+        if overlay is None:
+            return set()
+        found = {EDITS} if self.editable() else set()
+        found |= {STAGED} if overlay.staged else set()
+        found |= {MARKED} if self._state.marks else set()
+        found |= {TOOLS} if self._on_tools() else set()
+        return found | ({UNDOABLE} if overlay.version else set())
+
+    def _on_tools(self) -> bool:
+        """Whether a definition of a tool is marked, or under the cursor."""
+        scene, node = self._state.panels.scene, self._state.panels.transcript.node
+        nodes = self._state.marks or ([node] if node else [])
+        return scene is not None and any(scene.session.tree[one].block.kind == TOOL for one in nodes)
+
+    def editable(self) -> bool:
+        """Whether the context shown can be edited now: it is there, and counted."""
+        scene = self._state.panels.scene
+        return self.desk is not None and self._state.glimpse is None and scene is not None and scene.counted
+
+    def ready(self) -> bool:
+        """Whether the context shown can be edited now; it is said where it cannot."""
+        scene, desk = self._state.panels.scene, self.desk
+        if not self.editable() or scene is None or desk is None:
+            self._prompt.say([Span("this context is still being counted", "dim")])
+            return False
+        if not desk.ready(scene, self._state.feed.want, waited_for=True):
+            self._prompt.say([Span("this context is being read: once more in a moment", "dim")])
+            return False
+        return True
+
+    def context_of(self, scene: Scene) -> Context:
+        """The context of a scene, for editing."""
+        assert self.desk is not None
+        return self.desk.context(scene)
+
+    def chosen(self, context: Context) -> list[int]:
+        """The positions that a key acts on: the marked ones, else that under the cursor."""
+        node = self._state.panels.transcript.node
+        nodes = list(self._state.marks) or ([node] if node else [])
+        holds = partial(edits_from_selection.holds, context)
+        return sorted(context.position(one) for one in nodes if holds(one))
+
+    # What comes of it
+
+    def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
+        """What the edits of the thread make of the context shown; None without any."""
+        state, desk = self._state, self.desk
+        if desk is None or desk.study is not state.study or not desk.has_edits(scene.thread, state.marks):
+            return None
+        if not desk.ready(scene, state.feed.want):
+            return None
+        staging = desk.staging(scene, frozenset(state.marks))
+        pane = desk.pane(staging, self.moment, state.feed.want, live=state.live)
+        if desk.study.waits:
+            state.feed.work()
+        return pane.staging, pane
+
+    def coming_of(self, scene: Scene) -> Coming | None:
+        """The next call, where it is to be shown: at the end of a live session, while what the last call left is still
+        cached, or when it was asked for."""
+        state, desk = self._state, self.desk
+        if desk is None or desk.study is not state.study or not (scene.last or self.ahead):
+            return None
+        found = desk.next_call(scene, state.feed.want, live=state.live)
+        if found is None:
+            return None
+        warm = found.coming.expires is not None and found.coming.expires > time.time()
+        return found.coming if self.ahead or state.live or warm else None
+
+    # Staging
+
+    def stage(self, edits: Sequence[Edit]) -> None:
+        """Stage `edits` as one action."""
+        if self.overlay is not None:
+            self.done(self.overlay.stage_all(edits))
+
+    def done(self, made: Sequence[Edit]) -> None:
+        """Show what came of it; what is refused is taken back, with the reason."""
+        scene, overlay = self._state.panels.scene, self.overlay
+        if scene is None or overlay is None or self.desk is None:
+            return
+        self._prompt.say(())
+        staging = self.desk.staging(scene, frozenset(self._state.marks))
+        ids = {edit.id for edit in made}
+        held = [one for one in staging.applied.held if one.edit.id in ids]
+        if held:
+            overlay.revert({one.edit.id for one in held})
+            self._prompt.refuse(f"refused: {held[0].why}")
+        elif made:
+            self._state.marks.clear()
+        self.changed()
+
+    def changed(self) -> None:
+        """The edits are others now: show them, and then keep them in the background."""
+        self._state.show()
+        self._access.after_frame(self._settle)
+
+    def _settle(self) -> None:
+        # Behind the frame: a thread that writes would take turns with the painting, and what an edit leaves behind is
+        # looked through now, not in the middle of the next key.
+        gc.collect(1)
+        self._state.feed.work()
+        if self.desk is not None and self.desk.unsaved:
+            self._access.work(self._save, "edits")
+
+    def _save(self) -> None:
+        if self.desk is None or get_current_worker().is_cancelled:
+            return
+        try:
+            self.desk.save()
+        except CtxtuiError as error:
+            self._warn(f"edits are not saved: {error}")
+
+
+class EditController(Controller):
+    """A controller that edits the context; `edits` is what it shares with the others that do."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
+        super().__init__(state, prompt, access)
+        self.edits = edits
