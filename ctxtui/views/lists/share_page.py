@@ -10,8 +10,7 @@ from typing import Final
 
 from ctxtui.core.category import INDEX
 from ctxtui.views.text import numbers
-from ctxtui.views.text.colours import DARK, LIGHT
-from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign
+from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT, NOT_RECORDED, Sign
 
 LONGEST: Final = 200
 """Characters of a block's text that stand in its row."""
