@@ -8,7 +8,7 @@ from typing import Final
 from rich.color import Color
 from rich.style import Style
 
-from ctxtui.views.text.colours import DARK, LIGHT
+from ctxtui.views.text.signs import DARK, LIGHT
 
 SIXTEEN: Final = {
     "accent-ink": 0, "hair": 8, "dim": 8, "faint": 8, "accent": 6, "cache-read": 6, "readtx": 6, "cache-write": 3,

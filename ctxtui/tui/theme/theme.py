@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES, Theme
 
 from ctxtui.tui.theme.palette import PALETTES, SIXTEEN, Palette
-from ctxtui.views.text.colours import DARK, LIGHT
+from ctxtui.views.text.signs import DARK, LIGHT
 
 _ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
 

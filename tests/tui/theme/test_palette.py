@@ -14,8 +14,7 @@ from ctxtui.tui.theme.rule import rule
 from ctxtui.tui.theme.theme import THEMES, Look, ascii_needed, native_colours, theme_name
 from ctxtui.tui.widgets.keyline import Key, keyline
 from ctxtui.views.text import cells
-from ctxtui.views.text.colours import DARK, LIGHT
-from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, TRACK
+from ctxtui.views.text.signs import CATEGORY, DARK, GUTTER, LIGHT, MARK, TRACK
 from ctxtui.views.text.span import Span, plain, width
 
 SIGNS = [*CATEGORY, *MARK.values(), *GUTTER.values(), *TRACK.values()]

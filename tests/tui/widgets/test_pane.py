@@ -14,7 +14,7 @@ from ctxtui.tui.theme.theme import dress
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.views.text.colours import DARK
+from ctxtui.views.text.signs import DARK
 from ctxtui.views.text.span import Span, Spans
 from tests.tui.painting import Painted
 

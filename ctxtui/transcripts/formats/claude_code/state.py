@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from ctxtui.core.block import Item
 from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
@@ -28,6 +28,7 @@ class ClaudeState:
 
     tree: Tree
     answers: Answers
+    _: KW_ONLY
     threads: ClaudeThreads = field(default_factory=ClaudeThreads)
     about: About = field(default_factory=About)
     kept: dict[str, list[Item]] = field(default_factory=dict)
