@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -178,6 +179,7 @@ def test_no_forecast_up_to_a_call_knows_its_report_or_what_follows(k: int, read:
     assert after[k - 1].predicted == talk_predicted(k)
 
 
+@cache
 def talk_predicted(k: int) -> int:
     talk = Talk()
     for _ in range(10):
