@@ -6,7 +6,7 @@ from ctxtui.tui.chat.model import ModelController
 from ctxtui.tui.chat.prompt import TalkController
 from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import ASKING, QUESTION, RESTING, RUNNING, USER_ROW
+from ctxtui.tui.commands.situation import ASKING, QUESTION, RESTING, RUNNING, USER_ROW
 from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt, LeaveOpen
 from ctxtui.tui.inspector.controllers.fork import TalkHere
 

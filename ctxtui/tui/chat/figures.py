@@ -136,7 +136,7 @@ class FiguresController(ChatController):
         if study is None or partner is None:
             return ""
         if self._teller is None or self._teller.partner != partner:
-            self._teller = self.state.chat.foreteller(study, partner)
+            self._teller = self.state.source.foreteller(study, partner)
         self.foretold = await asyncio.to_thread(self._teller.foretell, draft, time.time())
         return held_because(self.foretold, self.host.config.settings)
 

@@ -11,7 +11,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.tui.chat.model import headroom
 from ctxtui.tui.chat.state import ChatController, ChatState
-from ctxtui.tui.commands.facts import QUESTION, USER_ROW
+from ctxtui.tui.commands.situation import QUESTION, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt

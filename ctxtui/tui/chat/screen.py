@@ -90,7 +90,7 @@ class ChatScreen(SessionScreen):
         host.overlay = lambda: self.edits.overlay
         host.judge = self.figures.judge
         try:
-            await host.begin(self.turn.hear, self.state.chat.price, lambda: self.access.deliver(self._record_changed))
+            await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
         except CtxtuiError as error:
             self._alarmed(str(error))
             return

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 class ChatState(InspectorState):
-    """The chat that `chat` hosts. `status` is what the turn does, in a word or two; `along` says that the view goes
+    """The chat that `source` hosts. `status` is what the turn does, in a word or two; `along` says that the view goes
     along with the chat: until the user looks elsewhere."""
 
-    def __init__(self, chat: ChatSource, panels: Panels, access: ScreenAccess) -> None:
-        super().__init__(chat, panels, access, follow=True)
-        self.chat = chat
+    source: ChatSource
+
+    def __init__(self, source: ChatSource, panels: Panels, access: ScreenAccess) -> None:
+        super().__init__(source, panels, access, follow=True)
         self.status = ""
         self.along = True
         self.tells = ChatSignals()
-        self._soon = access.soon
         self._grow_due = False
         self.on.moved.subscribe(self._moved)
 
     @property
     def host(self) -> Host:
         """What hosts the chat."""
-        return self.chat.host
+        return self.source.host
 
     @property
     def running(self) -> bool:
@@ -83,7 +83,7 @@ class ChatState(InspectorState):
         """Show what there is, once, when what is under way is done."""
         if not self._grow_due:
             self._grow_due = True
-            self._soon(self._grow)
+            self._planner.soon(self._grow)
 
     def _grow(self) -> None:
         self._grow_due = False

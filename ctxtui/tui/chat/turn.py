@@ -10,7 +10,7 @@ from textual.timer import Timer
 from ctxtui.core.errors import ProviderError
 from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.chat.state import ChatController, ChatState
-from ctxtui.tui.commands.facts import RESTING, RUNNING
+from ctxtui.tui.commands.situation import RESTING, RUNNING
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.lazy import later
@@ -110,7 +110,7 @@ class TurnController(ChatController):
             name = "the offline provider" if partner.is_offline else f"{partner.model} of {partner.endpoint.name}"
         self._note(f"{name} was asked" + (f", attempt {moment.attempt}" if moment.attempt > 1 else ""))
         if self.state.study is not None and partner is not None:
-            self._live = self.state.chat.live_count(self.state.study, partner.model)
+            self._live = self.state.source.live_count(self.state.study, partner.model)
         self._frames = self._frames or self.access.every(FRAME, self._frame)
         self._counts = self._counts or self.access.every(_COUNT, self._answer_count)
 

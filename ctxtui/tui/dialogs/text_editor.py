@@ -14,7 +14,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
-from ctxtui.tui.commands import EVERYWHERE, Command, bindings
+from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.views.blocks.editable import Editable
@@ -24,19 +24,22 @@ from ctxtui.views.text.span import Span, Spans
 class StageText(Command):
     """Stage the text as it stands here. A text that was not changed stages nothing."""
 
-    name, action, keys, label, group = "stage this text", "stage", ("ctrl+s",), "stage", "editing a text"
+    run = Act(lambda: TextEditor, lambda editor: editor.stage())
+    name, keys, label, group = "stage this text", ("ctrl+s",), "stage", "editing a text"
 
 
 class LeaveText(Command):
     """Leave; the text stays as it was."""
 
-    name, action, keys, label, group = "leave without change", "leave", ("escape",), "leave", "editing a text"
+    run = Act(lambda: TextEditor, lambda editor: editor.leave())
+    name, keys, label, group = "leave without change", ("escape",), "leave", "editing a text"
 
 
 class UndoTyping(Command):
     """Undo what was typed; `ctrl+y` brings it back."""
 
-    name, action, keys, label, group = "undo typing", "undo_typing", ("ctrl+z",), "undo", "editing a text"
+    run = Act(lambda: TextEditor, lambda editor: editor.undo_typing())
+    name, keys, label, group = "undo typing", ("ctrl+z",), "undo", "editing a text"
 
 
 TEXT_EDITOR: tuple[type[Command], ...] = (StageText, LeaveText, UndoTyping)
@@ -72,7 +75,7 @@ class _Area(TextArea):
         event.text = self._editable.pasted(event.text)
 
 
-class TextEditor(ModalScreen[str | None]):
+class TextEditor(Commanded, ModalScreen[str | None]):
     """Edits `text`; `title` and `told` say what it is. Closes with the text as it was left, None where it was left
     without staging it."""
 
@@ -111,14 +114,14 @@ class TextEditor(ModalScreen[str | None]):
         """What the palette offers here."""
         return [*self.commands, *EVERYWHERE]
 
-    def action_stage(self) -> None:
+    def stage(self) -> None:
         """Close with the text."""
         self.dismiss(self._editable.meant(self.area.text))
 
-    def action_leave(self) -> None:
+    def leave(self) -> None:
         """Close without."""
         self.dismiss(None)
 
-    def action_undo_typing(self) -> None:
+    def undo_typing(self) -> None:
         """As the text's own key does."""
         self.area.undo()

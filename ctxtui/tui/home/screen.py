@@ -17,9 +17,8 @@ from textual.screen import Screen
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
-from ctxtui.tui.commands import EVERYWHERE, Command, Situation, bindings, offered
+from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.home.browser import Browser, OrderChanged
-from ctxtui.tui.home.commands import ARCHIVED, FILE, HOME, READABLE, STORED
 from ctxtui.tui.home.loader import TICK, Figured, Filled, Sessions, SessionsListed, Touched, Watch
 from ctxtui.tui.home.panels import HomeHeader
 from ctxtui.tui.home.session_actions import Changes
@@ -28,16 +27,144 @@ from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.columns import shortened_home
+from ctxtui.views.home.columns import shortened_home, sorts
 
 if TYPE_CHECKING:
     from ctxtui.tui.dialogs.find import Everywhere
 
-if TYPE_CHECKING:
-    from ctxtui.tui.dialogs.find import Everywhere
+
+FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
+"""Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
 
 
-class HomeScreen(Screen[None]):
+class _Change(Command):
+    """A command that changes the session under the cursor, or copies it."""
+
+    what: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.run = Act(lambda: HomeScreen, lambda home: home.change(cls.what))
+        super().__init_subclass__()
+
+
+class OpenSession(Command):
+    """Open the session under the cursor in the inspector."""
+
+    name, keys, label, group = "open session", ("enter",), "open", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.open_session())
+    needs = frozenset({READABLE})
+
+
+class FilterSessions(Command):
+    """Show only sessions in which every word occurs: title, model, source, directory, first text, tags."""
+
+    name, keys, label, group = "filter sessions", ("slash",), "filter", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.filter())
+
+
+class FindText(Command):
+    """Find a text in the blocks of every session; Enter opens one at the hit."""
+
+    name, keys, label, short, group = "find text in all sessions", ("f",), "find text", "find", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.find())
+
+
+class NextSort(Command):
+    """Sort by the next column."""
+
+    name, keys, label, group = "sort by next column", ("s",), "sort", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.sort())
+
+    @classmethod
+    def help(cls) -> str:
+        """The help line, with the columns."""
+        return f"Sort by the next column: {', '.join(column.name for column in sorts())}."
+
+
+class ReverseSort(Command):
+    """Turn the order round."""
+
+    name, keys, group = "reverse order", ("S",), "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.reverse())
+
+
+class Import(_Change):
+    """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
+
+    name, keys, label, group = "import session", ("i", "I"), "import", "sessions"
+    what = "import"
+    needs = frozenset({FILE, READABLE})
+
+
+class ExportSession(_Change):
+    """Write the session to a file: ctxtui's own format, or the last call as a request body."""
+
+    name, keys, label, group = "export session", ("e",), "export", "sessions"
+    what = "export"
+    needs = frozenset({READABLE})
+
+
+class Rename(_Change):
+    """Give the session a title of your own; it is imported first."""
+
+    name, keys, label, group = "rename session", ("r",), "rename", "sessions"
+    what = "rename"
+    needs = frozenset({READABLE})
+
+
+class Tag(_Change):
+    """Set the session's tags, separated by blanks; it is imported first."""
+
+    name, keys, label, group = "tag session", ("t",), "tag", "sessions"
+    what = "tag"
+    needs = frozenset({READABLE})
+
+
+class Archive(_Change):
+    """Take the session out of the list, or back into it; it is imported first."""
+
+    name, keys, label, group = "archive session", ("a",), "archive", "sessions"
+    what = "archive"
+    needs = frozenset({READABLE})
+
+
+class Subscription(_Change):
+    """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
+
+    name, keys, group = "paid by subscription or by use", ("dollar_sign",), "sessions"
+    what = "subscription"
+    needs = frozenset({READABLE})
+
+
+class ShowArchived(Command):
+    """List archived sessions too, or hide them again."""
+
+    name, keys, group = "show or hide archived sessions", ("A",), "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.show_archived())
+
+
+class Delete(_Change):
+    """Delete ctxtui's copy of the session; a recording that another program wrote is never touched."""
+
+    name, keys, label, group = "delete stored session", ("d",), "delete", "sessions"
+    what = "delete"
+    needs = frozenset({STORED})
+
+
+class CloseOpen(Command):
+    """Close what is open: the welcome, then the filter."""
+
+    name, keys, group = "close what is open", ("escape",), "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.leave())
+
+
+HOME: tuple[type[Command], ...] = (
+    OpenSession, FilterSessions, FindText, NextSort, Import, ExportSession, Rename, Tag, Archive, Delete,
+    Subscription, ReverseSort, ShowArchived, CloseOpen,
+)  # fmt: skip
+
+
+class HomeScreen(Commanded, Screen[None]):
     """The list of sessions. `source` finds and reads them, `keeper` changes them, `directory` is where ctxtui was
     started, `home` the user's home folder. With `first_run` it says once what ctxtui is; `find` makes what
     searches all sessions."""
@@ -174,43 +301,46 @@ class HomeScreen(Screen[None]):
     # What the keys do
 
     @on(SessionList.Chosen)
-    def action_open_session(self) -> None:
+    def _chosen(self) -> None:
+        self.open_session()
+
+    def open_session(self) -> None:
         """Open the session under the cursor."""
         one = self.browser.rows.current
         if one is not None and not one.error:
             self.post_message(Open(one.path or one.stored))
 
-    def action_change(self, what: str) -> None:
+    def change(self, what: str) -> None:
         """Import, export, rename, tag, archive or delete the session under the cursor."""
         one = self.browser.rows.current
-        if one is not None and any(command.action == f"change('{what}')" for command in self.commands_now()):
+        if one is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
             self.changes.begin(what, one)
 
-    def action_show_archived(self) -> None:
+    def show_archived(self) -> None:
         """List archived sessions too, or not."""
         self.collection.archived = not self.collection.archived
         self.show()
 
-    def action_filter(self) -> None:
+    def filter(self) -> None:
         """Into the filter."""
         self.browser.words.focus()
 
-    def action_find(self) -> None:
+    def find(self) -> None:
         """A text in every session."""
         if self._make_find is not None:
             from ctxtui.tui.dialogs.find import FindScreen
 
             self.app.push_screen(FindScreen(self._make_find()))
 
-    def action_sort(self) -> None:
+    def sort(self) -> None:
         """Sort by the next column."""
         self.browser.sort()
 
-    def action_reverse(self) -> None:
+    def reverse(self) -> None:
         """The other way round."""
         self.browser.reverse()
 
-    def action_leave(self) -> None:
+    def leave(self) -> None:
         """Close the notice, the welcome, the filter: one at a time."""
         if self.prompt.display:
             self.changes.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import (
+from ctxtui.tui.commands.situation import (
     ASKING,
     BLOCK,
     CALLS,

@@ -12,7 +12,8 @@ from textual.worker import get_current_worker
 
 from ctxtui.core.block import TOOL
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands.facts import EDITS, MARKED, STAGED, TOOLS, UNDOABLE
+from ctxtui.tui.commands.command import Command
+from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -44,7 +45,7 @@ class ContextEdits:
         self._state = state
         self._prompt = prompt
         self._access = access
-        state.edits_of, state.coming_of = self.edits_of, self.coming_of
+        state.edits = self
         state.on.reopened.subscribe(self.load)
 
     def load(self) -> None:
@@ -207,3 +208,18 @@ class EditController(Controller):
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)
         self.edits = edits
+
+
+class OnBlocks(Command):
+    """A command for the marked blocks, or the one under the cursor."""
+
+    group = "editing the context"
+    panes = ("transcript",)
+    needs = frozenset({EDITS})
+    one_of = frozenset({BLOCK, MARKED})
+
+
+class OnBlocksOrPutIn(OnBlocks):
+    """The same, also on what an edit puts in."""
+
+    one_of = frozenset({BLOCK, MARKED, PUT_IN})

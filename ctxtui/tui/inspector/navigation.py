@@ -10,6 +10,7 @@ from ctxtui.tui.inspector.panels import ALL_LINES
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
+from ctxtui.tui.lists.registry import OpensLists, open_list
 from ctxtui.tui.messages import GoHome
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
@@ -22,8 +23,9 @@ else:
     prompt_commands = later("ctxtui.views.inspector.prompt_commands")
 
 
-class NavigationController(Controller):
-    """Goes to calls, threads and blocks, and filters. `lead` stands before what is typed to go somewhere."""
+class NavigationController(Controller, OpensLists):
+    """Goes to calls, threads and blocks, filters, and opens the lists that go there, too. `lead` stands before what is
+    typed to go somewhere."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, lead: Spans) -> None:
         super().__init__(state, prompt, access)
@@ -104,6 +106,10 @@ class NavigationController(Controller):
     def home(self) -> None:
         """Back to the list of sessions."""
         self.access.post(GoHome())
+
+    def open_list(self, opens: str) -> None:
+        """Open the list of the class `opens`; what it asks and does is the state's."""
+        open_list(self.access.push, self.state, opens)
 
     # Filters
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
 
@@ -67,6 +67,16 @@ class View:
     state: str = "recorded"
     behind: int = 0
     every: bool = False
+
+
+class SceneEdits(Protocol):
+    """What staged edits make of a context (`context_edits.ContextEdits`)."""
+
+    def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
+        """What they make of it; None without any."""
+
+    def coming_of(self, scene: Scene) -> Coming | None:
+        """The next call, where it is to be shown."""
 
 
 class Panels:
@@ -148,15 +158,14 @@ class Panels:
         self,
         study: Study,
         view: View,
-        edits: Callable[[Scene], tuple[Staging, StagedPane] | None],
-        coming: Callable[[Scene], Coming | None],
+        edits: SceneEdits | None,
     ) -> bool:
-        """Show what is known, what `edits` make of it, and what is `coming`; whether the panes need other places."""
+        """Show what is known, what `edits` make of it, and what comes next; whether the panes need other places."""
         known = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
         rows = self.transcript.data
         assert rows is not None
-        found = edits(scene) if scene.counted else None
+        found = edits.edits_of(scene) if edits is not None and scene.counted else None
         self.staging, pane = found if found is not None else (None, None)
         rows.staging, rows.every = self.staging, view.every
         rows.stays, rows.repeats = known.stays, known.repeats.found if known.repeats is not None else {}
@@ -177,7 +186,7 @@ class Panels:
             what = composition.staged(what, self.staging.by_category)
         if pane is not None:
             self.staged.show(pane)
-        self.coming = coming(scene) if scene.counted else None
+        self.coming = edits.coming_of(scene) if edits is not None and scene.counted else None
         if self.coming is not None:
             self.next.show(self.coming)
         self.context.show(what)

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
-from ctxtui.tui.commands.facts import ASKING, BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SKIPPED, THREADS
+from ctxtui.tui.commands.situation import ASKING, BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SKIPPED, THREADS
 from ctxtui.tui.inspector.boards import ContextBoard
 from ctxtui.tui.inspector.calls_board import CallsBoard
 from ctxtui.tui.inspector.commands import INSPECTOR
@@ -25,7 +25,6 @@ from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.export import ExportController
 from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
-from ctxtui.tui.inspector.controllers.lists import ListsController
 from ctxtui.tui.inspector.controllers.marking import MarkController
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
@@ -243,7 +242,6 @@ def session_controllers(
     return (
         OpeningController(*every),
         BlocksController(*every, pager),
-        ListsController(*every),
         DiffController(*every),
         NotesController(*every),
         SearchController(*every),
@@ -279,11 +277,11 @@ class InspectorScreen(SessionScreen):
     @property
     def aim(self) -> Aim | None:
         """Where to stand once all is read."""
-        return self.state.aim
+        return self.owner(SearchController).aim
 
     @aim.setter
     def aim(self, aim: Aim | None) -> None:
-        self.state.aim = aim
+        self.owner(SearchController).aim = aim
 
     def may_quit(self) -> bool:
         """Whether the program may end: with staged edits it says so once; the same key again leaves, they are kept."""

@@ -10,19 +10,15 @@ from textual.message import Message
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.tui.inspector.loader import SessionLoader, Source
-from ctxtui.tui.inspector.panels import ALL_LINES, Panels, View
-from ctxtui.tui.messages import Aim
+from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
-    from ctxtui.analysis.cache.next_call import Coming
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
     from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.scene import Scene
-    from ctxtui.views.model.staging import Staging
-    from ctxtui.views.transcript.staged_pane import StagedPane
 
 P = ParamSpec("P")
 
@@ -49,6 +45,9 @@ class Planner(Protocol):
     def replan(self) -> None:
         """The panes stand elsewhere now."""
 
+    def soon(self, do: Callable[[], object]) -> None:
+        """Do this when what is under way is done."""
+
     def after_frame(self, do: Callable[[], object]) -> None:
         """Do this behind the next frame."""
 
@@ -61,9 +60,8 @@ class InspectorState:
 
     `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
     says that the view goes along with a recording that grows, `live` that one is being written, `complete` that the
-    first reading is done. `came_from` is the thread that was shown before this one, `aim` where to stand once all is
-    read. `marks` are the nodes that the user marked, in the order of marking; `every` shows all rows while edits are
-    staged; `edits_of` and `coming_of` tell what edits make of a scene, and which call comes next.
+    first reading is done. `marks` are the nodes that the user marked, in the order of marking; `every` shows all rows
+    while edits are staged; `edits` are those of the context, where it has any.
     """
 
     def __init__(self, source: Source, panels: Panels, planner: Planner, *, follow: bool) -> None:
@@ -74,17 +72,14 @@ class InspectorState:
         self.loaded: Loaded | None = None
         self.glimpse: Study | None = None
         self.thread = MAIN
-        self.came_from = MAIN
         self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
         self.follows = follow
         self.live = False
         self.complete = False
-        self.aim: Aim | None = None
         self.marks: dict[int, None] = {}
         self.every = False
-        self.edits_of: Callable[[Scene], tuple[Staging, StagedPane] | None] = lambda scene: None
-        self.coming_of: Callable[[Scene], Coming | None] = lambda scene: None
+        self.edits: SceneEdits | None = None
         self.on = Signals()
         self._planner = planner
         self._places: dict[str, int] = {}
@@ -99,6 +94,11 @@ class InspectorState:
     def count(self) -> int:
         """How many calls the thread has."""
         return len(self.study.thread(self.thread).calls) if self.study is not None else 0
+
+    @property
+    def came_from(self) -> str:
+        """The thread that was shown before this one."""
+        return next(reversed(self._places), MAIN)
 
     @property
     def at_end(self) -> bool:
@@ -147,7 +147,7 @@ class InspectorState:
         self.on.fitted.emit()
 
     def _fill(self, study: Study) -> None:
-        if self.panels.show(study, self.view, self.edits_of, self.coming_of):
+        if self.panels.show(study, self.view, self.edits):
             self._planner.replan()
             self._planner.after_frame(self.show)
 
@@ -175,7 +175,7 @@ class InspectorState:
         """Show a thread: the call that was shown of it last, else its last one."""
         if self.study is None or thread == self.thread:
             return
-        self.came_from = self.thread
+        self._places.pop(self.thread, None)
         self._places[self.thread] = self.index
         self.thread, self.panels.window = thread, None
         known = self._places.get(thread)
@@ -298,7 +298,6 @@ class InspectorState:
         # A thread that was first shown since the last piece was taken is not worked out yet.
         self.feed.work()
         self.on.complete.emit()
-        self.aim = None
 
     def take_figures(self, *, done: bool) -> None:
         """More figures are known, with `done` all there is: they replace dots in place."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ctxtui.analysis.money.statement import Statement
-from ctxtui.tui.lists.list_screen import CallAt, Hosted, ListHost, PageScreen, overlay_bindings
+from ctxtui.tui.lists.list_screen import CallAt, ListHost, PageScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import bill
 from ctxtui.views.lists.bill import BillLine
@@ -78,7 +78,7 @@ def lines(what: Statement, room: int) -> list[BillLine]:
     return out
 
 
-class BillScreen(Hosted[CallAt], PageScreen[Statement, CallAt]):
+class BillScreen(PageScreen[Statement, CallAt]):
     """The statement, worked out behind the screen; closes with the call that was chosen."""
 
     foot = False

@@ -113,6 +113,14 @@ class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
         except CtxtuiError as error:
             return ContentLoaded(None, error)
 
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Whether there is anything to list yet; of a page that is opened over the Inspector, its `host`."""
+        return True
+
+    def done(self, result: Result) -> None:
+        """What is done over the host when the page was closed with a result."""
+
     @abstractmethod
     def load(self) -> What:
         """What is shown; for a worker thread. May raise `CtxtuiError`."""
@@ -221,16 +229,18 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 class ListHost(Protocol):
     """What a list may ask of the Inspector that it is opened over, and what it may do there.
 
-    Call `index` (from 0) of `thread` is shown there, `came_from` was the thread before. `complete` says that the first
-    reading is done.
+    Call `index` (from 0) of `thread` is shown there. `complete` says that the first reading is done.
     """
 
     index: int
     thread: str
-    came_from: str
     complete: bool
     loaded: Loaded | None
     study: Study | None
+
+    @property
+    def came_from(self) -> str:
+        """The thread that was shown before."""
 
     @property
     def scene(self) -> Scene | None:
@@ -258,21 +268,7 @@ class ListHost(Protocol):
         """Show a call by its number in its thread, from 1."""
 
 
-class Hosted(Generic[Result]):
-    """A list or a page that is opened over the Inspector, its `host`."""
-
-    host: ListHost
-
-    @classmethod
-    def ready(cls, host: ListHost) -> bool:
-        """Whether there is anything to list yet."""
-        return True
-
-    def done(self, result: Result) -> None:
-        """What is done over the host when it was closed with a result."""
-
-
-class HostedList(Hosted[Result], ListScreen[Row, Result], Generic[Row, Result]):
+class HostedList(ListScreen[Row, Result], Generic[Row, Result]):
     """A list that is opened over the Inspector while it shows `scene`."""
 
     def __init__(self, host: ListHost, pane: TablePane[Row] | None = None) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import CALLS, SKIPPED, THREADS
+from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import CALLS
+from ctxtui.tui.commands.situation import CALLS
 from ctxtui.tui.inspector.controller import Controller
 from ctxtui.views.text.span import Span, Spans
 

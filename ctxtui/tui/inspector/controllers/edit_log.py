@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import ASKING, STAGED, UNDOABLE
+from ctxtui.tui.commands.situation import ASKING, STAGED, UNDOABLE
 from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span

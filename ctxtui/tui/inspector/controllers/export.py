@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import EDITS
+from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans

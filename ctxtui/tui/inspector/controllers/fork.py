@@ -27,8 +27,8 @@ class ForksController(Controller):
 
     def forks(self) -> None:
         """The tree of forks; what is chosen there is opened, or gone to."""
-        loaded, settings = self.state.loaded, getattr(self.state.source, "settings", None)
-        if loaded is None or settings is None or not self.state.complete:
+        loaded, settings = self.state.loaded, self.state.source.settings
+        if loaded is None or not self.state.complete:
             return
         from ctxtui.services.study.fork_tree import forks
         from ctxtui.tui.lists.forks import ForksScreen
@@ -60,8 +60,8 @@ class ForkController(Controller):
     def _look_for_rest(self, id_: str) -> None:
         from ctxtui.services.chat.resume import is_unfinished
 
-        settings = getattr(self.state.source, "settings", None)
-        if settings is not None and is_unfinished(id_, settings):
+        settings = self.state.source.settings
+        if is_unfinished(id_, settings):
             self.access.deliver(self._offer)
 
     def _offer(self) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act
-from ctxtui.tui.commands.on_blocks import OnBlocks
-from ctxtui.tui.inspector.context_edits import EditController
+from ctxtui.tui.inspector.context_edits import EditController, OnBlocks
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ctxtui.analysis.growth.phases import NAMED
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import BLOCK, NOTES, QUESTION
+from ctxtui.tui.commands.situation import BLOCK, NOTES, QUESTION
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState

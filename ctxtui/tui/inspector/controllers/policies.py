@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import EDITS
+from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.views.text.span import Span
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import EDITS, QUESTION, TOOLS
-from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
-from ctxtui.tui.inspector.context_edits import EditController
+from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
+from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span

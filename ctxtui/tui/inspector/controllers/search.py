@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadPattern
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import ASKING, SEARCHING, SEEKING
+from ctxtui.tui.commands.situation import ASKING, SEARCHING, SEEKING
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import LEAVE, SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
+from ctxtui.tui.messages import Aim
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.span import Span, Spans
 
@@ -42,6 +43,8 @@ class SearchController(Controller):
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
+        self.aim: Aim | None = None
+        """Where to stand, and what to search for, once all is read."""
         self.regex = False
         self.sought: search_view.Sought | None = None
         self._question: Question | None = None
@@ -76,9 +79,10 @@ class SearchController(Controller):
 
     def _to_aim(self) -> None:
         """Where the session was opened at a hit, go there."""
-        aim, study, rows = self.state.aim, self.state.study, self.panels.transcript.data
+        aim, study, rows = self.aim, self.state.study, self.panels.transcript.data
         if aim is None or study is None or rows is None or aim.thread not in study.session.order:
             return
+        self.aim = None
         self.state.to_thread(aim.thread)
         self.state.go((aim.call or self.state.count) - 1)
         tree = study.session.tree

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.facts import EDITS, QUESTION
-from ctxtui.tui.commands.on_blocks import OnBlocks, OnBlocksOrPutIn
-from ctxtui.tui.inspector.context_edits import EditController
+from ctxtui.tui.commands.situation import EDITS, QUESTION
+from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.on_blocks import OnBlocksOrPutIn
-from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
+from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.loader import Source
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -60,7 +59,7 @@ class Asker(Protocol):
 
 
 class RecordedAsker:
-    """Asks the model of a recorded session; `source` may have the user's settings."""
+    """Asks the model of a recorded session; `source` has the user's settings."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -75,9 +74,8 @@ class RecordedAsker:
     def config(self) -> Config:
         """The user's settings, and nothing of the environment."""
         from ctxtui.services.config.config import Config
-        from ctxtui.services.config.settings import Settings
 
-        return Config(getattr(self._source, "settings", None) or Settings(), {})
+        return Config(self._source.settings, {})
 
 
 class SummariesController(EditController):

@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.manual_edits import NO_JSON
 from ctxtui.services.editing.external_editor import NoEditor
 from ctxtui.services.recordings.open import load
-from ctxtui.tui.commands.facts import TOOLS
+from ctxtui.tui.commands.situation import TOOLS
 from ctxtui.tui.dialogs.text_editor import TextEditor
 from ctxtui.tui.inspector.controllers.rewriting import Minimise, RewritingController
 from ctxtui.tui.inspector.screen import InspectorScreen
