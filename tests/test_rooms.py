@@ -55,3 +55,53 @@ def test_pure_room_calls_no_clock_and_no_files(room: str) -> None:
 def test_the_check_can_fail() -> None:
     assert {"asyncio", "textual"} & modules_after_import("tui") or not list((PACKAGE / "tui").glob("[!_]*.py"))
     assert "click" in modules_after_import("cli")
+
+
+# Records
+
+IN_ORDER = {
+    "core/tree.py Node",  # a node for every block of every context
+    "cache/engines/anthropic.py CacheOutcome",  # for every request of every what-if
+    "cache/engines/breakpoints.py CacheOutcome",
+}
+"""Calls with more than eight arguments in order that stay so, since they are made by the hundred thousand."""
+TUPLES = {
+    # Made by the hundred thousand: by block, by record of a file, by step of the simulator.
+    "CacheOutcome", "CachedPrompt", "Features", "FoundObject", "Member", "Node", "PrefixEnd",
+    # Taken apart where they are made or stored.
+    "CallSpent", "Decoded", "NextRequest", "Why", "_Case",
+}  # fmt: skip
+"""Records of more than six members that may be made in order."""
+POSITIONAL, MEMBERS, LEADING = 8, 6, 5
+
+
+def trees() -> list[tuple[str, ast.Module]]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return [(str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
+
+
+def test_no_call_has_more_arguments_in_order_than_one_can_tell_apart() -> None:
+    found = {
+        f"{where} {ast.unparse(node.func)}"
+        for where, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and len(node.args) > POSITIONAL
+    }
+    assert found == IN_ORDER
+
+
+def test_a_record_of_many_members_is_made_by_their_names() -> None:
+    found = {}
+    for where, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                kinds = [ast.unparse(one) for one in (*node.bases, *node.decorator_list)]
+                members = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+                names = [ast.unparse(one.target) for one in members if "ClassVar" not in ast.unparse(one.annotation)]
+                record = "NamedTuple" in kinds or any(kind.startswith("dataclass") for kind in kinds)
+                leading = (
+                    0 if any("kw_only=True" in kind for kind in kinds) else names.index("_") if "_" in names else 99
+                )
+                if record and len(names) - ("_" in names) > MEMBERS and leading > LEADING:
+                    found[node.name] = where
+    assert found.keys() == TUPLES, found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.call import Call, Epoch, Fidelity
@@ -21,6 +21,7 @@ class AnswerReader:
 
     draft: Draft
     reader: StreamReader
+    _: KW_ONLY
     thread: str
     provider: str
     model: str

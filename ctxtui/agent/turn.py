@@ -58,7 +58,7 @@ class TurnPhase(StrEnum):
     ACTING = "acting"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnState:
     """Where a turn stands. `queue` are messages for the next request, `calls` what the last answer asks for, `results`
     what came of them, `asked` the ids that wait for the user. `hold` holds the next request, `let_go` says that the one

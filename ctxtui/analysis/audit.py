@@ -18,7 +18,7 @@ OFF: Final = 0.22
 """A call whose new tokens are off by more than this share carries a cause."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audited:
     """One call's forecast and report, in tokens; `call` is its number in its thread, from 1.
 
@@ -67,16 +67,16 @@ def _audited(forecast: Forecast, call: Call, number: int, past: CallsBefore) -> 
     new = reported - forecast.step.usage.input
     off = abs(forecast.predicted - reported) > OFF * max(abs(new), LEAST)
     return Audited(
-        call.thread,
-        number,
-        forecast.predicted,
-        forecast.lo,
-        forecast.hi,
-        reported,
-        forecast.new,
-        new,
-        cause(forecast, call.usage, past) if off else "",
-        forecast.step.asked,
+        thread=call.thread,
+        call=number,
+        predicted=forecast.predicted,
+        lo=forecast.lo,
+        hi=forecast.hi,
+        reported=reported,
+        new_predicted=forecast.new,
+        new_reported=new,
+        cause=cause(forecast, call.usage, past) if off else "",
+        asked=forecast.step.asked,
     )
 
 

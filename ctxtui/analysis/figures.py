@@ -25,7 +25,7 @@ WHAT: Final = "system prompt and tools, not in the recording"
 _THINKING: Final = INDEX["thinking"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallFigures:
     """What a call's context comes to, in tokens.
 
@@ -48,7 +48,7 @@ class CallFigures:
     counted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockFigure:
     """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
     how they were obtained (``exact``, ``guessed``; ``inferred`` for what is not recorded). `read` is False for a block
@@ -71,14 +71,34 @@ def figures(book: Book, call: Call) -> CallFigures:
     head = call.sent_head
     if not book.counted(call.model, head):
         total = reported.input if reported else 0
-        return CallFigures(total, "reported" if reported else "guessed", total, total, {}, None, 0, reported, False)
+        return CallFigures(
+            context_tokens=total,
+            method="reported" if reported else "guessed",
+            lo=total,
+            hi=total,
+            categories={},
+            not_recorded=None,
+            residual=0,
+            reported=reported,
+            counted=False,
+        )
     by_category = _categories(book, call.model, head)
     visible = sum(by_category)
     missing = not_recorded(book, call)
     ours = visible + (missing or 0)
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
     total, method, lo, hi = _total(book, call, visible, missing or 0)
-    return CallFigures(total, method, lo, hi, named, missing, total - ours, reported, True)
+    return CallFigures(
+        context_tokens=total,
+        method=method,
+        lo=lo,
+        hi=hi,
+        categories=named,
+        not_recorded=missing,
+        residual=total - ours,
+        reported=reported,
+        counted=True,
+    )
 
 
 def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
@@ -138,7 +158,16 @@ def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     visible = sum(_categories(book, first.model, first.sent_head))
     slack = round(visible * (book.whole_slack(first.model, first.sent_head) or 0.0))
     made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": WHAT, "epoch": call.epoch.number})
-    return BlockFigure(ROOT, made, NOT_RECORDED, "", tokens, "inferred", max(0, tokens - slack), tokens + slack)
+    return BlockFigure(
+        node=ROOT,
+        block=made,
+        category=NOT_RECORDED,
+        role="",
+        tokens=tokens,
+        method="inferred",
+        lo=max(0, tokens - slack),
+        hi=tokens + slack,
+    )
 
 
 def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
@@ -149,15 +178,15 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     half = book.slack(call.model, node)
     slack = 0 if half is None or not tokens else max(1, round(half))
     return BlockFigure(
-        node,
-        here.block,
-        CATEGORIES[here.category],
-        here.place.role,
-        tokens,
-        "exact" if half is None else estimated(book, call.model),
-        max(0, tokens - slack),
-        tokens + slack,
-        is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),
+        node=node,
+        block=here.block,
+        category=CATEGORIES[here.category],
+        role=here.place.role,
+        tokens=tokens,
+        method="exact" if half is None else estimated(book, call.model),
+        lo=max(0, tokens - slack),
+        hi=tokens + slack,
+        read=is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),
     )
 
 

@@ -32,7 +32,7 @@ TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0
 """Errors in deviations of sessions seen before: what intervals rest on until a session has its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """The input of a call as foretold, in tokens, with its 90 % interval.
 
@@ -110,17 +110,17 @@ class Forecaster:
         low, high = self._error(call).bounds()
         middle = known + new
         return Forecast(
-            call,
-            step,
-            max(0, round(middle)),
-            max(0, round(middle + low * deviation)),
-            max(0, round(middle + high * deviation)),
-            features,
-            answers,
-            known,
-            added,
-            self._stripped(call, step),
-            deviation,
+            call=call,
+            step=step,
+            predicted=max(0, round(middle)),
+            lo=max(0, round(middle + low * deviation)),
+            hi=max(0, round(middle + high * deviation)),
+            features=features,
+            answers=answers,
+            known=known,
+            added=added,
+            stripped=self._stripped(call, step),
+            deviation=deviation,
         )
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:

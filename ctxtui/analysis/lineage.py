@@ -22,7 +22,7 @@ _LONG: Final = 40
 """Blocks from which on the running counts are quicker than a sum."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineageStep:
     """From the context of `base` to that of a later call.
 
@@ -123,19 +123,19 @@ class Lineage:
         gone = [] if kept else tree.path(base.sent_head, start)
         thoughts = self._thoughts.get(base.id, _Thoughts())
         return LineageStep(
-            base,
-            usage,
-            _sum(counts, (n.block for n in said if n.category != _THINKING or n.block.kind == HEADER)),
-            _sum(counts, (n.block for n in said if n.category == _THINKING and n.block.kind != HEADER)),
-            any(n.category == _THINKING for n in said),
-            kept and bool(said) and shared == base.response_head,
-            sum(n.category != _THINKING and n.block.kind != HEADER for n in said),
-            self._along(counts, start, nodes),
-            self._along(counts, start, gone),
-            sum(_asks(tree[n]) for n in nodes) > sum(_asks(tree[n]) for n in gone),
-            thoughts.features,
-            thoughts.tokens,
-            tuple(nodes),
+            base=base,
+            usage=usage,
+            answer=_sum(counts, (n.block for n in said if n.category != _THINKING or n.block.kind == HEADER)),
+            thinking=_sum(counts, (n.block for n in said if n.category == _THINKING and n.block.kind != HEADER)),
+            thought=any(n.category == _THINKING for n in said),
+            whole=kept and bool(said) and shared == base.response_head,
+            parts=sum(n.category != _THINKING and n.block.kind != HEADER for n in said),
+            added=self._along(counts, start, nodes),
+            lost=self._along(counts, start, gone),
+            asked=sum(_asks(tree[n]) for n in nodes) > sum(_asks(tree[n]) for n in gone),
+            earlier=thoughts.features,
+            earlier_tokens=thoughts.tokens,
+            nodes=tuple(nodes),
         )
 
 

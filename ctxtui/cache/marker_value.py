@@ -9,7 +9,7 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.outcome import CacheOutcome
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Worth:
     """One entry, written at call `call` (from 0) behind tree node `node` for `life` seconds.
 
@@ -44,7 +44,7 @@ def worth(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> li
             if mark.spot.key not in entered:
                 continue
             length = min(outcome.prompt.tokens(mark.spot.node), outcome.total)
-            made = Worth(number, mark.spot.node, mark.life, max(0, length - before))
+            made = Worth(call=number, node=mark.spot.node, life=mark.life, written=max(0, length - before))
             made.gain = -(rates.writes.get(mark.life, rates.fresh) - rates.fresh) * made.written
             live[mark.spot.key] = made
             found.append(made)

@@ -21,7 +21,7 @@ class Media:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockContent:
     """What a block says.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
 from ctxtui.core.canonical import Json
@@ -71,6 +71,7 @@ class Call:
     raw_head: int = ROOT
     sent_head: int = ROOT
     response_head: int = ROOT
+    _: KW_ONLY
     provider: str = ""
     model: str = ""
     started: float | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
@@ -46,6 +46,7 @@ class Edit:
     id: str
     kind: str
     targets: tuple[Target, ...] = ()
+    _: KW_ONLY
     author: str = USER
     at: float = 0.0
     payload: str = "{}"
@@ -89,7 +90,7 @@ def make(
     if kind not in KINDS:
         raise ValueError(f"no edit of kind {kind!r}")
     chosen, text = tuple(targets), payload(given or {})
-    return Edit(id or _name(kind, chosen, author, text), kind, chosen, author, at, text, batch)
+    return Edit(id or _name(kind, chosen, author, text), kind, chosen, author=author, at=at, payload=text, batch=batch)
 
 
 def _name(kind: str, targets: tuple[Target, ...], author: str, text: str) -> str:

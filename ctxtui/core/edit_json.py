@@ -79,7 +79,16 @@ def from_json(value: Json, place: str = "$") -> Edit:
     at = _typed(value, "at", (int, float), place) or 0.0
     author = words["author"] or USER
     if kind in (APPLY, REVERT):
-        return Edit(words["id"], kind, targets, author, at, payload(given), words["batch"], words["reverts"])
+        return Edit(
+            words["id"],
+            kind,
+            targets,
+            author=author,
+            at=at,
+            payload=payload(given),
+            batch=words["batch"],
+            reverts=words["reverts"],
+        )
     if not targets:
         raise Malformed("an edit must name its targets", place=f"{place}.targets")
     return make(kind, targets, given, author=author, at=at, id=words["id"], batch=words["batch"])

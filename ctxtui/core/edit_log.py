@@ -49,7 +49,9 @@ def applying(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = Non
     """The entry that applies what is staged, everything or `only` these ids; none where nothing is."""
     chosen = None if only is None else set(only)
     ids = [edit.id for edit in standing(log).staged if chosen is None or edit.id in chosen]
-    return [Edit(stamp.id, APPLY, (), stamp.author, stamp.at, payload({"ids": ids}), stamp.id)] if ids else []
+    if not ids:
+        return []
+    return [Edit(stamp.id, APPLY, author=stamp.author, at=stamp.at, payload=payload({"ids": ids}), batch=stamp.id)]
 
 
 def reverting(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = "") -> list[Edit]:
@@ -59,7 +61,8 @@ def reverting(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = 
     said = payload({"as": why} if why else {})
     wanted = [one for one in dict.fromkeys(ids) if one in alive]
     return [
-        Edit(f"{stamp.id}.{n}", REVERT, (), stamp.author, stamp.at, said, stamp.id, one) for n, one in enumerate(wanted)
+        Edit(f"{stamp.id}.{n}", REVERT, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id, reverts=one)
+        for n, one in enumerate(wanted)
     ]
 
 

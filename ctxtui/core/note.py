@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 from ctxtui.core.edit import Target
 
@@ -15,6 +15,7 @@ class Note:
 
     session: str
     call: str = ""
+    _: KW_ONLY
     target: Target | None = None
     bookmark: bool = False
     text: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.call import Call
@@ -21,6 +21,7 @@ class Described:
     title: str = ""
     source: str = ""
     """The format's name: ``claude code``, ``codex``, ``anthropic``, ``openai chat``, ``ctxtui`` ..."""
+    _: KW_ONLY
     cwd: str = ""
     client: str = ""
     version: str = ""
@@ -98,6 +99,7 @@ class Session:
 
     tree: Tree = field(default_factory=Tree)
     about: Described = Described()
+    _: KW_ONLY
     calls: dict[str, Call] = field(default_factory=dict)
     threads: dict[str, Thread] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)

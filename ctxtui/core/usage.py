@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Self
 
 
@@ -17,6 +17,7 @@ class Usage:
 
     fresh: int = 0
     cache_read: int = 0
+    _: KW_ONLY
     write_5m: int = 0
     write_1h: int = 0
     write_30m: int = 0

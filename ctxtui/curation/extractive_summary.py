@@ -35,7 +35,7 @@ _TESTS: Final = re.compile(
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ExtractedFacts:
     """The facts of a stretch, each list in order and without repeats."""
 

@@ -39,7 +39,9 @@ class ManualEdits(NamedTuple):
 def deduplicated(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     """References in place of results that say what another one says, or that a later one makes outdated."""
     context = applied.context
-    situation = PolicyContext(context, (), lambda p: len(context.items[p].block.body), _size, known=applied)
+    situation = PolicyContext(
+        context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_size, known=applied
+    )
     all_results = frozenset(results(situation))
     chosen = [p for p in positions if p in all_results]
     if not chosen:

@@ -34,7 +34,7 @@ def _nothing() -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """An answer or an error.
 

@@ -66,7 +66,7 @@ class KeptResponse:
     size: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Provider:
     """The state of one offline provider. `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback`
     holds recorded answers to give instead of own ones, `limits` what a minute may hold."""

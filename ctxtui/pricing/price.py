@@ -6,7 +6,7 @@ Prices are list prices in USD; what a subscription pays is another matter. An un
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final
 
 from ctxtui.core.call import Call
@@ -47,6 +47,7 @@ class Cost:
     """
 
     usd: float
+    _: KW_ONLY
     fresh: float
     read: float
     write: float
@@ -73,8 +74,10 @@ def price(
 
 
 def _cost(usage: Usage, by: Rates, other: float = 0.0) -> Cost:
-    parts = (usage.fresh * by.fresh, usage.cache_read * by.read, by.written(usage), usage.output * by.output)
-    return Cost(sum(parts) + other, *parts, version=by.version, other=other)
+    fresh, read = usage.fresh * by.fresh, usage.cache_read * by.read
+    write, output = by.written(usage), usage.output * by.output
+    usd = sum((fresh, read, write, output)) + other
+    return Cost(usd, fresh=fresh, read=read, write=write, output=output, version=by.version, other=other)
 
 
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
@@ -84,7 +87,7 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     if usage is None:
         return None
     if call.stop_reason == COUNTED:
-        return Cost(0.0, 0.0, 0.0, 0.0, 0.0, version="free of charge")
+        return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
     billed = _billed_units(usage, call.extra)
     found = call_rates(call, table)
     if found is None:

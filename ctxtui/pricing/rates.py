@@ -37,7 +37,7 @@ US_ONLY: Final = 1.1
 _TOKENS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
     """USD per token of each kind, and per web search; `version` names the price table."""
 
@@ -90,7 +90,16 @@ def _of_row(row: Override, version: str) -> Rates:
     short = rate * WRITE_SHORT if row.cache_write_5m is None else row.cache_write_5m / _MILLION
     long = rate * WRITE_LONG if row.cache_write_1h is None else row.cache_write_1h / _MILLION
     output = (row.output or 0.0) / _MILLION
-    return Rates(rate, read, short, long, short, long, output, version=f"override {version}")
+    return Rates(
+        fresh=rate,
+        read=read,
+        write_5m=short,
+        write_1h=long,
+        write_30m=short,
+        write_12h=long,
+        output=output,
+        version=f"override {version}",
+    )
 
 
 def _on_terms(standard: Rates, terms: Terms, *, known: bool) -> Rates:
@@ -173,7 +182,17 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
         long = total(input_tokens=n, cache_write_tokens=n, cache_write_1h_tokens=n) / n
     except ValueError:
         long = short
-    return Rates(fresh, read, short, long, short, short * WRITE_12H, output, search, library_version())
+    return Rates(
+        fresh=fresh,
+        read=read,
+        write_5m=short,
+        write_1h=long,
+        write_30m=short,
+        write_12h=short * WRITE_12H,
+        output=output,
+        search=search,
+        version=library_version(),
+    )
 
 
 @cache

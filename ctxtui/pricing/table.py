@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ class Override:
     """
 
     match: str
+    _: KW_ONLY
     like: str = ""
     input: float | None = None
     output: float | None = None

@@ -59,8 +59,16 @@ def read_edits(conn: sqlite3.Connection, prefix: str, thread: str, branch: str) 
 def _edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
     id_, kind, targets, author, at, payload, batch, reverts = row
     named = tuple(Target(*one) for one in json.loads(targets))
-    words = map(py_text, (payload, batch, reverts))
-    return Edit(py_text(id_), py_text(kind), named, py_text(author), at, *words)
+    return Edit(
+        py_text(id_),
+        py_text(kind),
+        named,
+        author=py_text(author),
+        at=at,
+        payload=py_text(payload),
+        batch=py_text(batch),
+        reverts=py_text(reverts),
+    )
 
 
 def add_edits(

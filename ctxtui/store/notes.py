@@ -53,7 +53,16 @@ def _key(note: Note) -> tuple[Any, ...]:
 
 def _note(row: tuple[Any, ...]) -> Note:
     session, call, digest, occurrence, bookmark, text, at, about, path = row
-    made = Note(py_text(session), py_text(call), None, bool(bookmark), py_text(text), at, py_text(about), py_text(path))
+    made = Note(
+        py_text(session),
+        py_text(call),
+        target=None,
+        bookmark=bool(bookmark),
+        text=py_text(text),
+        at=at,
+        about=py_text(about),
+        path=py_text(path),
+    )
     return replace(made, target=Target(digest.hex(), occurrence)) if digest else made
 
 

@@ -37,7 +37,7 @@ def _about(conn: sqlite3.Connection, key: int) -> Described:
     columns = "recorded_id, coalesce(name, title), source, cwd, client, version, window"
     *texts, window = conn.execute(f"SELECT {columns} FROM sessions WHERE key = ?", (key,)).fetchone()
     id_, title, source, cwd, client, version = map(py_text, texts)
-    return Described(id_, title, source, cwd, client, version, window)
+    return Described(id_, title, source, cwd=cwd, client=client, version=version, window=window)
 
 
 def nodes_by_run(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:

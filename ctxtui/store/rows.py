@@ -41,7 +41,7 @@ class SourceInfo:
     companions: tuple[SourceInfo, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
     """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown. `title` is the user's where
     there is one. `peak` is the largest input of any call; `input` and `output` add up all calls with a report;
@@ -82,7 +82,7 @@ class StoreTotals:
     unpriced: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Info:
     """The state of the file: sizes in bytes, rows by table. `plain` is what all block bodies take unpacked, `packed`
     what they take in the file."""

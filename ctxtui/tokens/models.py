@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ class ModelCard:
     """
 
     id: str
+    _: KW_ONLY
     provider: str = ""
     encoding: str = "o200k_base"
     exact: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
 from ctxtui.core.block import HEADER, Place
@@ -34,6 +34,7 @@ class Section:
     key: str
     split: Splitter
     join: Callable[[Sequence[Piece]], Json]
+    _: KW_ONLY
     string: Callable[[str], list[WirePart]] | None = None
     is_string: Callable[[Sequence[Piece]], bool] | None = None
     bare: Callable[[str], bool] = lambda kind: True

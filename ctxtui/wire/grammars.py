@@ -110,7 +110,7 @@ def _messages(shape_: Shape) -> Section:
 
 
 def _system(key: str) -> Section:
-    return Section(SYSTEM.section, key, split_system, one, system_string, _one_plain)
+    return Section(SYSTEM.section, key, split_system, one, string=system_string, is_string=_one_plain)
 
 
 _INPUT: Final = Section(
@@ -118,9 +118,9 @@ _INPUT: Final = Section(
     "input",
     split_item,
     lambda pieces: _join(PLAIN_SHAPE, pieces),
-    _input_string,
-    _one_user_text,
-    lambda kind: kind not in MESSAGE_PARTS,
+    string=_input_string,
+    is_string=_one_user_text,
+    bare=lambda kind: kind not in MESSAGE_PARTS,
 )
 
 GRAMMARS: Final = {

@@ -59,7 +59,7 @@ class Request:
         return Request(tuple(items), realign(self.skeleton, GRAMMARS[self.skeleton.dialect], self.items, items))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """One answer of a model, whole or as far as it came.
 

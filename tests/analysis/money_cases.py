@@ -51,7 +51,17 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
         use = block.of({"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}})
         answer = tree.extend(head, said("assistant", use))
         calls.append(
-            Call(f"m{number}", MAIN, head, head, answer, "anthropic", MODEL, times[number], fidelity=Fidelity.WIRE)
+            Call(
+                f"m{number}",
+                MAIN,
+                head,
+                head,
+                answer,
+                provider="anthropic",
+                model=MODEL,
+                started=times[number],
+                fidelity=Fidelity.WIRE,
+            )
         )
         result = block.of({"type": "tool_result", "tool_use_id": f"t{number}", "content": "word" * size})
         head = tree.extend(answer, said("user", result))

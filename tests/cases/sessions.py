@@ -97,8 +97,8 @@ class Story:
             sent,
             sent,
             self.head,
-            "anthropic",
-            self.model,
+            provider="anthropic",
+            model=self.model,
             started=self.clock,
             ended=self.clock + 8,
             fidelity=fidelity,
@@ -238,7 +238,17 @@ def long_session(messages: int, *, text: str = "some words about the work in han
         header = Item(blocks.header("assistant"), Place("messages", "assistant"))
         made = Item(blocks.of(use(f"u{number}", "Bash", command=f"echo {number}")), Place("messages", "assistant"))
         story.add(header, made)
-        call = Call(f"c{number}", MAIN, sent, sent, story.head, "anthropic", MODEL, started=START + number, usage=sizes)
+        call = Call(
+            f"c{number}",
+            MAIN,
+            sent,
+            sent,
+            story.head,
+            provider="anthropic",
+            model=MODEL,
+            started=START + number,
+            usage=sizes,
+        )
         story.session.apply(CallSeen(call))
         story.results((f"u{number}", f"{text} {number}"))
     return story.tip().session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -64,7 +64,14 @@ BLOCKS = st.one_of(
     st.builds(block.make, st.sampled_from(["tool_use", "odd \ud800", "tool"]), JSON),
     st.just(block.text("words that repeat " * 40)),
 )
-USAGES = st.none() | st.builds(Usage, *[SMALL] * 8, st.booleans(), st.booleans(), st.none() | st.floats(0, 1e6))
+COUNTS = [one.name for one in fields(Usage)][:8]
+USAGES = st.none() | st.builds(
+    Usage,
+    **dict.fromkeys(COUNTS, SMALL),
+    output_final=st.booleans(),
+    has_cache=st.booleans(),
+    cost=st.none() | st.floats(0, 1e6),
+)
 SKELETONS = st.none() | st.builds(Skeleton, st.sampled_from(["anthropic", "openai_chat"]), JSON)
 EPOCHS = st.builds(Epoch, st.integers(1, 5), st.sampled_from(list(EpochStart)), WORDS)
 
@@ -111,7 +118,7 @@ LOGS = st.lists(
         calls(),
         calls(),
         tips(),
-        _fixed(st.builds(Described, *[WORDS] * 6, SMALL)),
+        _fixed(st.builds(Described, WORDS, WORDS, WORDS, cwd=WORDS, client=WORDS, version=WORDS, window=SMALL)),
         _fixed(st.builds(ThreadSeen, THREADS, WORDS, THREADS)),
         _fixed(st.builds(Skipped, SMALL, WORDS)),
         _fixed(st.builds(Happened, WORDS, WORDS, THREADS, TIMES, IDS)),

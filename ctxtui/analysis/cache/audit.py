@@ -20,7 +20,7 @@ LEAST: Final = 300
 NOT_IN_RECORD: Final = "not in the record"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheAudited:
     """One call's cache read as foretold and as reported, in tokens; `call` is its number in its thread, from 1.
 
@@ -89,19 +89,19 @@ def _audited(forecast: CacheForecast, call: Call, number: int, provider: str, pa
     missed = usage.cache_read * 2 <= forecast.held
     known, cause = forecast.alarm and forecast.cause.name, forecast.cause.name
     return CacheAudited(
-        call.thread,
-        number,
-        provider,
-        usage.input,
-        forecast.held,
-        forecast.read,
-        forecast.floor,
-        forecast.ceiling,
-        usage.cache_read,
-        NOT_IN_RECORD if missed and not known else cause,
-        past.of(forecast, usage) if missed else "",
-        forecast.inferred,
-        forecast.cause.what,
+        thread=call.thread,
+        call=number,
+        provider=provider,
+        input=usage.input,
+        previous=forecast.held,
+        predicted=forecast.read,
+        floor=forecast.floor,
+        ceiling=forecast.ceiling,
+        reported=usage.cache_read,
+        cause=NOT_IN_RECORD if missed and not known else cause,
+        evidence=past.of(forecast, usage) if missed else "",
+        inferred=forecast.inferred,
+        what=forecast.cause.what,
     )
 
 

@@ -62,7 +62,7 @@ class Clock:
             self.first, self.last = self.at(call), self.latest(call)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Habit:
     """What one thread's calls have shown so far.
 

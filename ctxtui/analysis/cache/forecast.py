@@ -31,7 +31,7 @@ _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheForecast:
     """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
 
@@ -123,7 +123,15 @@ class CacheForecaster:
             ceiling = max(read, rules.counted(foretold.predicted, foretold.predicted))
         guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
         return CacheForecast(
-            call, foretold.step.base, foretold.predicted, read, floor, ceiling, cause, guessed, outcome
+            call=call,
+            base=foretold.step.base,
+            input=foretold.predicted,
+            read=read,
+            floor=floor,
+            ceiling=ceiling,
+            cause=cause,
+            inferred=guessed,
+            outcome=outcome,
         )
 
     def asking(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:

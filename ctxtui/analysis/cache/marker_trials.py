@@ -34,7 +34,7 @@ class Tried:
     read: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placing:
     """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
 
@@ -83,15 +83,15 @@ def placing(
     plan = solve(timed, lambda node: markable_at(tree, node) == node)
     marks = [call.prompt.marks for call in timed]
     return Placing(
-        thread,
-        tuple(calls),
-        sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
-        tuple(sorted(tried, key=lambda one: one.cost)),
-        plan,
-        tuple(worth(spent(timed, marks)[1], prices)),
-        not any(prompts.recorded(call) for call in calls),
-        not priced,
-        static,
+        thread=thread,
+        calls=tuple(calls),
+        own=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
+        tried=tuple(sorted(tried, key=lambda one: one.cost)),
+        plan=plan,
+        markers=tuple(worth(spent(timed, marks)[1], prices)),
+        inferred=not any(prompts.recorded(call) for call in calls),
+        relative=not priced,
+        static=static,
     )
 
 

@@ -52,7 +52,7 @@ class PartingBlock:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
     """One miss. `number` (from 1) of `thread` at `at` (Unix seconds), which `base` was the call before.
 
@@ -160,27 +160,27 @@ def _missed(
     late = max(0.0, (one.pause or 0.0) - life) if cause == TTL else 0.0
     differs = second != ROOT and first != ROOT
     return Missed(
-        one.thread,
-        one.number,
-        one.number - 1,
-        call.started,
-        base.started,
-        one.tokens,
-        usd,
-        usage.cache_read,
-        _shared(book, call, head),
-        (base.usage.input, usage.input),
-        cause,
-        _what(call, base, cause) or (row.what if row is not None else ""),
-        late,
-        life,
-        row.alarm if row is not None else False,
-        row.evidence if row is not None else "",
-        tree[second or first].depth if second or first else 0,
-        tree[call.sent_head].depth,
-        _side(book, first) if differs or cause in (CONTENT, SYSTEM, TOOLS) else None,
-        _side(book, second) if differs or cause in (CONTENT, SYSTEM, TOOLS) else None,
-        _writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
+        thread=one.thread,
+        number=one.number,
+        base=one.number - 1,
+        at=call.started,
+        between=base.started,
+        tokens=one.tokens,
+        usd=usd,
+        read=usage.cache_read,
+        shared=_shared(book, call, head),
+        sizes=(base.usage.input, usage.input),
+        cause=cause,
+        what=_what(call, base, cause) or (row.what if row is not None else ""),
+        by=late,
+        life=life,
+        foreseen=row.alarm if row is not None else False,
+        evidence=row.evidence if row is not None else "",
+        block=tree[second or first].depth if second or first else 0,
+        blocks=tree[call.sent_head].depth,
+        old=_side(book, first) if differs or cause in (CONTENT, SYSTEM, TOOLS) else None,
+        new=_side(book, second) if differs or cause in (CONTENT, SYSTEM, TOOLS) else None,
+        writer=_writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
     )
 
 

@@ -18,7 +18,7 @@ Charge = Callable[[Usage, float], float | None]
 """What a usage costs in USD at a time (Unix seconds); None where the price is not known."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coming:
     """The next call, foretold: tokens `read`, `write` and `fresh` of its `input`, which lies between `lo` and `hi` in
     90 % of cases, and a typical `answer`. `usd` are the prices of those four parts (None: not known), `uncached` that
@@ -88,27 +88,27 @@ def coming(
         Usage(output=answer),
     )
     return Coming(
-        calls[-1].model if calls else "",
-        total,
-        max(0, round(total - half)),
-        round(total + half),
-        usage.cache_read,
-        usage.cache_write,
-        usage.fresh,
-        answer,
-        (
+        model=calls[-1].model if calls else "",
+        input=total,
+        lo=max(0, round(total - half)),
+        hi=round(total + half),
+        read=usage.cache_read,
+        write=usage.cache_write,
+        fresh=usage.fresh,
+        answer=answer,
+        usd=(
             charge(parts[0], asked.at),
             charge(parts[1], asked.at),
             charge(parts[2], asked.at),
             charge(parts[3], asked.at),
         ),
-        charge(Usage(fresh=total, output=answer), asked.at),
-        asked.at,
-        expiry,
-        life,
-        inferred,
-        len(asked.prompt.marks),
-        forecast.floor if forecast is not None else usage.cache_read,
-        forecast.ceiling if forecast is not None else usage.cache_read,
-        forecast.cause.name if forecast is not None else "",
+        uncached=charge(Usage(fresh=total, output=answer), asked.at),
+        at=asked.at,
+        expires=expiry,
+        life=life,
+        inferred=inferred,
+        marks=len(asked.prompt.marks),
+        floor=forecast.floor if forecast is not None else usage.cache_read,
+        ceiling=forecast.ceiling if forecast is not None else usage.cache_read,
+        cause=forecast.cause.name if forecast is not None else "",
     )

@@ -11,7 +11,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.tokens.cumulate import is_read
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
     """One block: its `tokens`, in how many `calls` of the thread it stood up to the one shown, the number (from 1) of
     the first of them (0: none yet). `stability` is how far a cache can keep it (`Stays.stability`): `held` of `further`
@@ -47,4 +47,13 @@ def weight(node: int, tokens: int, stays: Stays, number: int) -> Weight:
     """The weight of one block with its `tokens`, up to the thread's call `number`."""
     first = stays.first(node)
     since = 0 if first is None else first + 1
-    return Weight(node, tokens, stays.count(node, number), since, *stays.stability(node))
+    stability, held, further = stays.stability(node)
+    return Weight(
+        node=node,
+        tokens=tokens,
+        calls=stays.count(node, number),
+        since=since,
+        stability=stability,
+        held=held,
+        further=further,
+    )

@@ -92,7 +92,7 @@ class Change:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
     """What turns the context of `a` into that of `b`.
 
@@ -138,7 +138,7 @@ def diff(a: DiffSide, b: DiffSide) -> Diff:
         else:
             found += _changes(a, b, olds, news, (shared + start, shared + first))
     begun = b.until(other[shared - 1]) if shared else 0
-    return Diff(a, b, shared, begun, kept, kept_tokens, tuple(found))
+    return Diff(a=a, b=b, shared=shared, shared_tokens=begun, kept=kept, kept_tokens=kept_tokens, changes=tuple(found))
 
 
 def _shared(a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
@@ -43,6 +43,7 @@ class Phase:
     name: str
     first: int
     last: int
+    _: KW_ONLY
     before: int
     end: int
     peak: int

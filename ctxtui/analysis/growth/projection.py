@@ -54,7 +54,7 @@ class Limit:
     turns: tuple[int | None, int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
     """What the next turns bring. `context` is the size now, `growth`, `calls` and `output` are per turn as observed
     over `turns` turns (`growth` None where no turn tells), `after` the size after `ahead` turns without a compaction,
@@ -158,7 +158,17 @@ def outlook(book: Book, thread: str, ahead: int, window: int, usd: Callable[[Usa
         ]
         known = [cost for cost in costs if cost is not None]
         money = Range(*sorted(known)) if len(known) == len(costs) else None
-    return Outlook(context, len(found), ahead, growth, steps, output, rate, after, money)
+    return Outlook(
+        context=context,
+        turns=len(found),
+        ahead=ahead,
+        growth=growth,
+        calls=steps,
+        output=output,
+        rewrites=rate,
+        after=after,
+        usd=money,
+    )
 
 
 def _usd(

@@ -13,7 +13,7 @@ from ctxtui.pricing.price import Cost, known_usd
 _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kin:
     """One thread: `depth` below the main one, `last` of those that its parent started.
 
@@ -80,21 +80,21 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
     parent = parent_of(session, thread) if thread.id != MAIN else ""
     usd, priced = _spent(calls, costs)
     return Kin(
-        thread.id,
-        thread.label,
-        parent,
-        depth,
-        last,
-        len(calls),
-        calls[-1].model if calls else "",
-        used[-1].input if used else None,
-        max((usage.input for usage in used), default=None),
-        sum(usage.input for usage in used) if used else None,
-        sum(usage.output for usage in used) if used else None,
-        usd,
-        priced,
-        _since(session.thread_calls(parent), calls) if parent else 0,
-        sum(call.epoch.start in _FOLDS for call in _begun(calls)),
+        id=thread.id,
+        label=thread.label,
+        parent=parent,
+        depth=depth,
+        last=last,
+        calls=len(calls),
+        model=calls[-1].model if calls else "",
+        tokens=used[-1].input if used else None,
+        peak=max((usage.input for usage in used), default=None),
+        sent=sum(usage.input for usage in used) if used else None,
+        answered=sum(usage.output for usage in used) if used else None,
+        usd=usd,
+        priced=priced,
+        since=_since(session.thread_calls(parent), calls) if parent else 0,
+        folds=sum(call.epoch.start in _FOLDS for call in _begun(calls)),
     )
 
 

@@ -19,7 +19,7 @@ _SAFE: Final = re.compile(r"""[^"\\\x00-\x1f\x7f-\uffff\U00010000-\U0010ffff]+""
 """Runs of characters that stand in a block's JSON as they stand in its text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRule:
     """What is looked for, and what it is called.
 
@@ -75,17 +75,17 @@ def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
     keys = [_last_key(one) for one in ([beside] if beside else pointers)]
     wanted = contains or ([between[0]] if between[0] else keys)
     return LabelRule(
-        name,
-        _text(table, "label") or name,
-        _category(table),
-        frozenset(_categories(table)),
-        _text(table, "inside"),
-        between,
-        _regex(table),
-        pointers,
-        beside,
-        tuple(needles(wanted)),
-        place,
+        name=name,
+        label=_text(table, "label") or name,
+        category=_category(table),
+        within=frozenset(_categories(table)),
+        inside=_text(table, "inside"),
+        between=between,
+        regex=_regex(table),
+        pointers=pointers,
+        beside=beside,
+        needles=tuple(needles(wanted)),
+        place=place,
     )
 
 

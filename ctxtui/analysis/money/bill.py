@@ -103,7 +103,7 @@ class Rewrite:
     pause: float | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Bill:
     """What calls cost. `parts` by name add up to `usd`; `threads` are USD by thread id; `unpriced` counts calls with a
     report and no known price, by model; `unreported` those without any report."""

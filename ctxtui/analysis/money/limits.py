@@ -16,7 +16,7 @@ TOLERANCE: Final = 0.05
 """Share by which a figure may be worse than the baseline's before that counts as worse."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
     """What a recording comes to; None: not known.
 
@@ -94,14 +94,14 @@ def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
     whole = sum(u.input for u in used) if len(used) > 1 else 0
     unpriced = sum(bill.unpriced.values())
     return Figures(
-        len(session.calls),
-        largest,
-        longest_block(session),
-        read_ / whole if whole else None,
-        read_ / (read_ + fresh) if whole and read_ + fresh else None,
-        len(bill.rewrites),
-        bill.usd if not unpriced else None,
-        unpriced,
+        calls=len(session.calls),
+        context_tokens=largest,
+        block_chars=longest_block(session),
+        cache_read=read_ / whole if whole else None,
+        cache_read_of_unwritten=read_ / (read_ + fresh) if whole and read_ + fresh else None,
+        rewrites=len(bill.rewrites),
+        cost_usd=bill.usd if not unpriced else None,
+        unpriced_calls=unpriced,
     )
 
 

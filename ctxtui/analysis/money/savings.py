@@ -55,7 +55,7 @@ def hours(thread: ThreadCosts, rewrites: Sequence[Rewrite], rates: RatesOf) -> C
         again = min(avoided[number].tokens, usage.write_5m) if number in avoided else 0
         saves += again * (by.write_5m - by.read) - (usage.write_5m - again) * (by.write_1h - by.write_5m)
         count, tokens = count + bool(again), tokens + again
-    return Cure(HOUR, saves, thread.thread, 0, count, tokens) if count else None
+    return Cure(kind=HOUR, saves=saves, thread=thread.thread, call=0, count=count, tokens=tokens) if count else None
 
 
 def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
@@ -74,7 +74,7 @@ def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
                 saves -= usage.cache_read * (by.write_5m - by.read)
                 lost += bool(usage.cache_read)
         before = call
-    return Cure(MINUTES, saves, thread.thread, 0, lost, wrote) if wrote else None
+    return Cure(kind=MINUTES, saves=saves, thread=thread.thread, call=0, count=lost, tokens=wrote) if wrote else None
 
 
 def unused_tools(thread: ThreadCosts, names: Names) -> Cure | None:
@@ -86,7 +86,11 @@ def unused_tools(thread: ThreadCosts, names: Names) -> Cure | None:
     saves = sum(thread.input_usd(n) for n in idle)
     tokens = sum(map(thread.running.own, idle))
     labels = tuple(sorted({names.label(tree[n]) for n in idle}))
-    return Cure(TOOLS, saves, thread.thread, 0, len(labels), tokens, labels) if idle else None
+    return (
+        Cure(kind=TOOLS, saves=saves, thread=thread.thread, call=0, count=len(labels), tokens=tokens, names=labels)
+        if idle
+        else None
+    )
 
 
 def _answered(thread: ThreadCosts) -> set[int]:
@@ -119,7 +123,7 @@ def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -
         write = by.write_5m if usage.input >= minimum(call.model) else by.fresh
         saves += usage.input * by.fresh - kept * by.read - rest * write
         count, before = count + bool(kept), call
-    return Cure(CACHE, saves, thread.thread, 0, count) if count else None
+    return Cure(kind=CACHE, saves=saves, thread=thread.thread, call=0, count=count) if count else None
 
 
 _RESULT: Final = INDEX["tool_result"]
@@ -180,7 +184,9 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
         gone, count = gone + own, count + 1
         gone_read += own if tree[node].depth <= charged.read else 0
         behind = max(0.0, end - running.read(head, tree[node].parent) - gone_read)
-        yield Cure(CLEAR, saved - behind * dearer, thread.thread, index + 1, count, gone)
+        yield Cure(
+            kind=CLEAR, saves=saved - behind * dearer, thread=thread.thread, call=index + 1, count=count, tokens=gone
+        )
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
@@ -207,7 +213,7 @@ CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries"
 RatesOf = Callable[[Call], Rates | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cure:
     """Something to do otherwise: `saves` USD net. `thread` and `call` (from 1) say where, 0 for throughout; `count` of
     what (results, tools, pauses) and the `tokens` that it is about; `names` are tools."""

@@ -24,7 +24,7 @@ class Dear:
     calls: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Statement:
     """What sessions cost and why. `calls` are all their calls, each once; `peak` is the largest input of a call and
     `window` that model's context window (tokens, 0 unknown). `subscription`: paid by a subscription, so that money is

@@ -15,7 +15,7 @@ from ctxtui.core.word_diff import word_diff
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.blocks.word_diff import drawn
-from ctxtui.views.lists import diff_rows
+from ctxtui.views.lists import diff as rows_of_diff
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
@@ -37,7 +37,7 @@ def print_text(
     painter = Painter(settings.glyphs)
     for lines in (
         _heads(found, loaded),
-        diff_rows.summary(found),
+        rows_of_diff.summary(found),
         _first(found, whole),
         _changes(found, whole),
         _steady(steady),
@@ -63,8 +63,8 @@ def _first(found: Diff, whole: bool) -> Iterator[list[Span]]:
     first = found.first
     if first is None:
         return
-    yield rule("first difference", diff_rows.place(found, first))
-    yield list(diff_rows.row(found, first, width() - 1))
+    yield rule("first difference", rows_of_diff.place(found, first))
+    yield list(rows_of_diff.change_row(found, first, width() - 1))
     if first.kind in (CHANGED, RESPELLED):
         yield from _word_lines(found, first, whole)
 
@@ -89,7 +89,7 @@ def _changes(found: Diff, whole: bool) -> Iterator[list[Span]]:
     left = len(found.changes) - len(listed)
     yield rule("changes", f"{len(listed)} of {len(found.changes)}, --whole prints all" if left else "")
     for change in listed:
-        yield list(diff_rows.row(found, change, width() - 1))
+        yield list(rows_of_diff.change_row(found, change, width() - 1))
         if whole and change.kind == CHANGED and change is not found.first:
             yield from _word_lines(found, change, whole)
 
@@ -100,4 +100,4 @@ def _steady(steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]]) -> Iterator[l
         return
     yield rule("changing within the run", "the same place, other content")
     for side, one in rows[:_ROWS]:
-        yield list(diff_rows.steady_row(side, one, width() - 1))
+        yield list(rows_of_diff.steady_row(side, one, width() - 1))

@@ -17,7 +17,7 @@ from ctxtui.views.inspector import toolset
 from ctxtui.views.lists import duplicates as repeat_view
 from ctxtui.views.lists import heaviest_blocks as weight_view
 from ctxtui.views.lists import phases as view
-from ctxtui.views.lists.diff_rows import said
+from ctxtui.views.lists.diff import said
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -86,6 +86,7 @@ class Applied:
     """
 
     context: Context
+    _: KW_ONLY
     changes: Mapping[int, BlockChange] = field(default_factory=dict)
     inserts: tuple[Insert, ...] = ()
     marks: Mapping[int, Edit] = field(default_factory=dict)

@@ -174,16 +174,16 @@ def _applied(
     said = any(item.place.role == "user" for one in inserts for item in one.items)
     return Applied(
         context,
-        changes,
-        tuple(inserts),
-        marks,
-        pinned,
-        tuple(wanted.asleep),
-        (*wanted.held, *refused_marks),
-        tuple(repairs),
-        NOTHING_LEFT if nothing and not said else "",
-        _withheld(context, closed, rules),
-        len(context),
+        changes=changes,
+        inserts=tuple(inserts),
+        marks=marks,
+        pinned=pinned,
+        asleep=tuple(wanted.asleep),
+        held=(*wanted.held, *refused_marks),
+        repairs=tuple(repairs),
+        refused=NOTHING_LEFT if nothing and not said else "",
+        withheld=_withheld(context, closed, rules),
+        length=len(context),
     )
 
 

@@ -39,11 +39,6 @@ ERROR: Final = "error result"
 REASONING: Final = "reasoning"
 SIZE: Final = "size"
 TWICE: Final = "twice"
-RULES: Final = (
-    PAIR, RESULTS_FIRST, FIRST, LAST, EMPTY, THINKING, SYSTEM, MARKERS, TOOL, TEXT, IMAGES, ERROR, REASONING, SIZE,
-    TWICE,
-)  # fmt: skip
-"""The rules that a mend is known for."""
 
 
 def listed(value: Json) -> list[Json]:

@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
     stop: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PolicyContext:
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks

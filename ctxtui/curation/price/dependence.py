@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -175,11 +175,3 @@ def lost(known: Literals, covered: Iterable[int], summary: str, most: int = 100)
     found = [(Lost(literal, len(known.after(literal, last))), count) for literal, count in gone.items()]
     found.sort(key=lambda pair: (-pair[0].quoted, -pair[1], pair[0].literal))
     return [one for one, _ in found[:most]]
-
-
-def reattached(given: Mapping[str, object], literal: str) -> dict[str, object]:
-    """A summary's payload with `literal` said verbatim at its end."""
-    text = str(given.get("text") or "").rstrip()
-    label = "Kept verbatim:"
-    text += f"\n- {literal}" if label in text else f"\n\n{label}\n- {literal}"
-    return {**given, "text": text}

@@ -7,7 +7,7 @@ The first request pays for what must be written again, the second shows what eve
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from math import ceil
 from typing import Final
@@ -48,6 +48,7 @@ class PriceQuestion:
     prompt: CachedPrompt
     charge: Charge
     now: float
+    _: KW_ONLY
     path: SentPath | None = None
     raw: Front | None = None
     place: Callable[[int], PrefixEnd] | None = None
@@ -120,7 +121,7 @@ class ApplyMoment:
     broken: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTag:
     """What staged edits do: tokens `before` and `after` (of the whole next request), `broken` cached tokens that are
     not read any more if they are applied now, from the raw position `breaks_at` on; three `moments`; thinking that is
@@ -165,17 +166,17 @@ def price_tag(
     prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier)
     shared = asked.prompt.total if staged.first is None else staged.upto(staged.first - 1)
     return PriceTag(
-        asked.prompt.total,
-        prompt.total,
-        staged.first,
-        tuple(_moments(asked, prompt, shared)),
-        _thinking_lost(before, after, staged),
-        tuple(_quotes(before, after, literals)) if literals is not None else (),
-        tuple(_lost(before, after, literals)) if literals is not None else (),
-        sum(change.repaired for position, change in after.changes.items() if position not in before.changes),
-        after.refused,
-        len(after.asleep),
-        tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
+        before=asked.prompt.total,
+        after=prompt.total,
+        breaks_at=staged.first,
+        moments=tuple(_moments(asked, prompt, shared)),
+        thinking_lost=_thinking_lost(before, after, staged),
+        quotes=tuple(_quotes(before, after, literals)) if literals is not None else (),
+        lost=tuple(_lost(before, after, literals)) if literals is not None else (),
+        repairs=sum(change.repaired for position, change in after.changes.items() if position not in before.changes),
+        refused=after.refused,
+        asleep=len(after.asleep),
+        held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
     )
 
 

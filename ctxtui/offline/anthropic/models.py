@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final
 
@@ -57,6 +57,7 @@ class Claude:
     """
 
     id: str
+    _: KW_ONLY
     line: str
     version: tuple[int, int]
     window: int

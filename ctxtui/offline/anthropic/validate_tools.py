@@ -13,7 +13,6 @@ from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import FLAG, MAP, ROWS, STRING, TEXT, faults, members, needed, rows
 
 NAME: Final = r"^[a-zA-Z0-9_-]{1,128}$"
-ID: Final = r"^[a-zA-Z0-9_-]+$"
 _CUSTOM: Final = {
     "name": needed(STRING),
     "input_schema": needed("object"),

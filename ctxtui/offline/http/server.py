@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from aiohttp import web
@@ -66,6 +66,7 @@ class Server:
     provider: Provider = field(default_factory=Provider)
     faults: Faults = field(default_factory=Faults)
     pace: float = 0.0
+    _: KW_ONLY
     seen: list[Seen] = field(default_factory=list)
     told: Callable[[Seen], None] | None = None
     local: Local | None = None

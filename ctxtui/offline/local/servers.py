@@ -68,7 +68,16 @@ def serving(local: Local, asked: ApiRequest) -> LocalModel:
 
 def rules(model: LocalModel, window: int) -> Gpt:
     """A local model's rules, as a Chat side wants them."""
-    return Gpt(model.name, window, window, False, False, False, True, True)
+    return Gpt(
+        model.name,
+        window=window,
+        max_output=window,
+        reasons=False,
+        fixed=False,
+        breakpoints=False,
+        all_turns=True,
+        system_role=True,
+    )
 
 
 def error(local: Local, refusal: Refusal) -> Json:

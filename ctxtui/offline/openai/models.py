@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final
 
@@ -59,6 +59,7 @@ class Gpt:
     """
 
     id: str
+    _: KW_ONLY
     window: int
     max_output: int
     reasons: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from ctxtui.providers.endpoint import Endpoint
@@ -31,6 +31,7 @@ class ChatModel:
 
     endpoint: Endpoint
     model: str
+    _: KW_ONLY
     window: int = 0
     origin: str = ""
     models: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ CHAT: str = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Continuation:
     """What a chat goes on from. `stored` is set where the same stored session goes on, in the dialect of its `last`
     call; otherwise `before` is what was said, for a session of its own that says in `title` and
@@ -48,14 +48,23 @@ def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) 
     chosen = choose(session, thread, number)
     if found.stored and session.about.client == CHAT and not number:
         last = next(reversed(session.calls.values()), None)
-        return Continuation(session, stored=found.stored, last=last, model=chosen.call.model)
+        return Continuation(session=session, stored=found.stored, last=last, model=chosen.call.model)
     head = _end(session, chosen.thread, chosen.call, number)
     items = session.tree.items(head)
     title = session.about.title or session.about.id or name
     where = f"{title} @{chosen.number}" if number else title
     opens = os.path.abspath(loaded.path) if loaded.path is not None else found.stored
     origin = ForkOrigin(stored_name(loaded), opens, chosen.thread, chosen.number)
-    return Continuation(session, "", None, _talk(items), _system(items), where, chosen.call.model, origin)
+    return Continuation(
+        session=session,
+        stored="",
+        last=None,
+        before=_talk(items),
+        system=_system(items),
+        title=where,
+        model=chosen.call.model,
+        origin=origin,
+    )
 
 
 def _end(session: Session, thread: str, call: Call, number: int) -> int:

@@ -114,7 +114,7 @@ def _served(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why
     if chosen is None:
         return ChatModel(endpoint, model, models=names, why=why)
     window = chosen.window or chosen.maximum
-    return ChatModel(endpoint, chosen.id, window, endpoint.name if window else "", names, why)
+    return ChatModel(endpoint, chosen.id, window=window, origin=endpoint.name if window else "", models=names, why=why)
 
 
 async def _whatever(model: str, env: Mapping[str, str]) -> ChatModel:

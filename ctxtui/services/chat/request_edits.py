@@ -89,7 +89,12 @@ def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCar
     sizes = {n: about(item.block) for n, item in enumerate(context.items)}
     usable = round((card.window or 0) * usable_share)
     rules = rules_for(context.dialect, card)
-    made = run_all(profile.steps, PolicyContext(context, tuple(overlay.log), sizes.__getitem__, about, usable, rules))
+    made = run_all(
+        profile.steps,
+        PolicyContext(
+            context=context, log=tuple(overlay.log), tokens=sizes.__getitem__, count=about, usable=usable, rules=rules
+        ),
+    )
     if made:
         staged = overlay.stage_all(made)
         if profile.armed:

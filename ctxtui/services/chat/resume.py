@@ -88,7 +88,15 @@ class _Replay:
         reader = DIALECTS[str(about["dialect"])].stream_reader()
         at, attempt = about["at"], about["attempt"]
         assert isinstance(at, float | int) and isinstance(attempt, int)
-        self.exchange = AnswerReader(draft, reader, MAIN, self._provider, talk.model, self._own_id, float(at))
+        self.exchange = AnswerReader(
+            draft,
+            reader,
+            thread=MAIN,
+            provider=self._provider,
+            model=talk.model,
+            own_id=self._own_id,
+            started=float(at),
+        )
         self.exchange.attempt, self.exchange.known = attempt, self._known
 
     def settle(self) -> Call | None:

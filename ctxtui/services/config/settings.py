@@ -131,7 +131,7 @@ _HOLD_MISS: Final = _about(_flag, "whether a chat's request that would miss the 
 _ROUNDS: Final = _about(_whole(0, 100_000), "requests of one turn after which a chat is held; 0: no limit")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Every setting, typed. The fields are the table: name, default, check and meaning stand together.
 

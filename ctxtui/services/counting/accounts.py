@@ -61,12 +61,12 @@ class Account:
         window = session.about.window or (book.card(largest.model).window if largest else 0) or 0
         calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
         return Statement(
-            found,
-            [_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
-            cures(threads, whole.rewrites, self._rates, book.names, minimum),
-            calls,
-            1,
-            self._tools(threads, only),
+            bill=found,
+            heaviest=[_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
+            cures=cures(threads, whole.rewrites, self._rates, book.names, minimum),
+            calls=calls,
+            sessions=1,
+            tools=self._tools(threads, only),
             peak=peak,
             window=window,
         )

@@ -96,8 +96,6 @@ class Counter:
         self.labels = labels
         self._known: dict[str, dict[str, Features]] = {}
         self._new: dict[str, dict[str, Features]] = {}
-        self.blocks_counted = 0
-        """Blocks that went through the tokenizer: the rest was remembered."""
 
     def __call__(self, card: ModelCard) -> Callable[[Block], Features]:
         """The function that gives a block's features as the model of `card` is counted."""
@@ -125,7 +123,6 @@ class Counter:
             fresh = dict(zip(missing, counted, strict=True))
             known.update(fresh)
             self._new.setdefault(name, {}).update(fresh)
-            self.blocks_counted += len(fresh)
 
     def unsaved(self) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
         """What was worked out since the last call, by way of counting and digest: for the store to keep."""

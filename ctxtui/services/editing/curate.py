@@ -96,7 +96,16 @@ def curated(
     usable = round((card.window or 0) * usable_share)
     asked, weigh = _asked(book, call, head, prices, after=after)
     hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
-    situation = PolicyContext(context, tuple(edits), sizes.at, sizes.of, usable, rules, literals, hidden=hidden)
+    situation = PolicyContext(
+        context=context,
+        log=tuple(edits),
+        tokens=sizes.at,
+        count=sizes.of,
+        usable=usable,
+        rules=rules,
+        literals=literals,
+        hidden=hidden,
+    )
     made = run_all(steps, situation)
     log = (*edits, *made)
     applied = apply(context, log, rules)

@@ -40,7 +40,9 @@ class UnderEdits:
         unmarked = Front(replace(self.applied, marks={}), trail_of(prompt), self.path)
         marked, _ = staged_prompt(prompt, unmarked, self.applied, count)
         front = Front(self._plain, trail_of(raw.prompt), SentPath(self._plain.context))
-        return PriceQuestion(found.simulator, marked, charge, found.at, self.path, front, found.place, found.floors)
+        return PriceQuestion(
+            found.simulator, marked, charge, found.at, path=self.path, raw=front, place=found.place, floors=found.floors
+        )
 
     def _as_raw(self, raw: CachedPrompt, made: CachedPrompt, count: Count) -> CachedPrompt:
         """`made` with lengths that are those of the raw request less what goes: reports tell of that one alone."""

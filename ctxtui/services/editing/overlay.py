@@ -116,7 +116,7 @@ class ThreadEdits:
         made = []
         for n, e in enumerate(edits):
             id_ = f"{stamp.id}.{n}" if e.author == USER else e.id
-            made.append(Edit(id_, e.kind, e.targets, e.author, stamp.at, e.payload, stamp.id))
+            made.append(Edit(id_, e.kind, e.targets, author=e.author, at=stamp.at, payload=e.payload, batch=stamp.id))
         known = {entry.id for entry in self._log}
         return self._append([edit for edit in made if edit.id not in known])
 

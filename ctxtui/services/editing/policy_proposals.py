@@ -95,13 +95,13 @@ class Proposals:
         context = staging.applied.context
         sizes = [self._size(position) for position in range(len(context))]
         return PolicyContext(
-            context,
-            tuple(self._overlay.log),
-            sizes.__getitem__,
-            self._count,
-            staging.scene.limits.usable,
-            self.rules,
-            self._desk.literals,
+            context=context,
+            log=tuple(self._overlay.log),
+            tokens=sizes.__getitem__,
+            count=self._count,
+            usable=staging.scene.limits.usable,
+            rules=self.rules,
+            literals=self._desk.literals,
             cold=coming is not None and not coming.asked.read,
             hidden=max(0, staging.before - sum(sizes)),
             known=staging.applied,

@@ -125,7 +125,9 @@ class StagingArea:
             under = Staging(scene, base, sizes, head=head)
         self._under = under
         breaks = parted(base, applied)
-        return Staging(scene, applied, sizes, overlay.staged, marks, head, under, breaks)
+        return Staging(
+            scene, applied, sizes, edits=overlay.staged, marked=marks, head=head, under=under, breaks_at=breaks
+        )
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
         """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: the cheapest);
@@ -139,7 +141,9 @@ class StagingArea:
             at = [one for one in (coming.parts_at, tag.breaks_at if tag is not None else None) if one is not None]
             staging = staging.parted(min(at, default=None))
         if tag is None:
-            return StagedPane(staging, usable, applied.context.dialect, asleep=len(applied.asleep))
+            return StagedPane(
+                staging=staging, usable=usable, dialect=applied.context.dialect, asleep=len(applied.asleep)
+            )
         assert coming is not None
         moments = tuple(
             MomentPrice(one.name, _hint(one, coming.asked.now), one.once, one.per_call, one.pays_back)
@@ -147,15 +151,15 @@ class StagingArea:
         )
         chosen = tag.cheapest if moment is None else moment % max(1, len(moments))
         return StagedPane(
-            staging,
-            usable,
-            applied.context.dialect,
-            moments,
-            chosen,
-            tag.thinking_lost,
-            tuple(_warnings(tag)),
-            len(applied.asleep),
-            tag.broken,
+            staging=staging,
+            usable=usable,
+            dialect=applied.context.dialect,
+            moments=moments,
+            chosen=chosen,
+            thinking_lost=tag.thinking_lost,
+            warnings=tuple(_warnings(tag)),
+            asleep=len(applied.asleep),
+            broken=tag.broken,
         )
 
     def broken(self, staging: Staging, later: Later, *, live: bool) -> tuple[Sequence[Quote], Sequence[Lost]] | None:

@@ -123,7 +123,7 @@ LEAST = 0.25
 """The share of the usable window that no set of edits goes below: something must be left to go on from."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Smallest:
     """A set of edits: how many of each kind, tokens `before` and `after`, the `target` that was to be reached, USD
     more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
@@ -161,12 +161,12 @@ def smallest(
     tag = found.tag
     moment = tag.moments[tag.cheapest] if tag.moments else None
     return Smallest(
-        kinds,
-        tag.before,
-        tag.after,
-        target,
-        moment.name if moment else "",
-        moment.once if moment else None,
-        moment.per_call if moment else None,
-        len(tag.quotes),
+        kinds=kinds,
+        before=tag.before,
+        after=tag.after,
+        target=target,
+        moment=moment.name if moment else "",
+        once=moment.once if moment else None,
+        per_call=moment.per_call if moment else None,
+        quoted=len(tag.quotes),
     )

@@ -62,12 +62,12 @@ def _block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> Sh
     got = read(masked)
     label = book.names.label(book.session.tree[figure.node], got) if figure.node else "not recorded"
     return SharedBlock(
-        index_of(figure.category),
-        figure.role,
-        label,
-        "\n".join(filter(None, (got.text, got.arguments))),
-        figure.tokens,
-        figure.method,
-        figure.read,
-        tuple((one.media_type, one.data) for one in got.media if one.data),
+        category=index_of(figure.category),
+        role=figure.role,
+        label=label,
+        text="\n".join(filter(None, (got.text, got.arguments))),
+        tokens=figure.tokens,
+        method=figure.method,
+        read=figure.read,
+        images=tuple((one.media_type, one.data) for one in got.media if one.data),
     )

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +33,7 @@ class FoundRecording:
 
     path: Path
     source: str
+    _: KW_ONLY
     id: str
     size: int
     mtime: float
@@ -103,7 +104,7 @@ def seen_at(path: Path, group: str = "elsewhere") -> FoundRecording | None:
         status = path.stat()
     except OSError:
         return None
-    return FoundRecording(path, "", id_of(path.name), status.st_size, status.st_mtime, group)
+    return FoundRecording(path, "", id=id_of(path.name), size=status.st_size, mtime=status.st_mtime, group=group)
 
 
 def _seen(
@@ -114,7 +115,14 @@ def _seen(
     except OSError:
         return
     yield FoundRecording(
-        Path(entry.path), source, id_of(entry.name), status.st_size, status.st_mtime, group, cwd, project
+        Path(entry.path),
+        source,
+        id=id_of(entry.name),
+        size=status.st_size,
+        mtime=status.st_mtime,
+        group=group,
+        cwd=cwd,
+        project=project,
     )
 
 

@@ -33,9 +33,9 @@ class FileChange(Enum):
 class Tail:
     """Reads a file from its beginning and then only what is appended.
 
-    `offset` is the number of bytes read so far, `bytes_read` the same over the file's whole life, `bytes_probed` what
-    was read again to see that the earlier bytes are still there: 64 bytes at the start, before the offset, and at each
-    power of two between.
+    `offset` is the number of bytes read so far, `bytes_read` the same over the file's whole life. To see that the
+    earlier bytes are still there it reads some again: 64 bytes at the start, before the offset, and at each power of
+    two between.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +43,6 @@ class Tail:
         self._name = str(path)
         self.offset = 0
         self.bytes_read = 0
-        self.bytes_probed = 0
         self._id: tuple[int, int] | None = None
         self._mtime_ns = 0
         self._settled = False
@@ -71,7 +70,6 @@ class Tail:
     def _verified(self, change: FileChange) -> FileChange:
         with _opened(self.path) as fd:
             for at, was in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
-                self.bytes_probed += len(was)
                 if os.pread(fd, len(was), at) != was:
                     return FileChange.REWRITTEN
         self._settled = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from ctxtui.core.errors import NoContext
@@ -32,6 +32,7 @@ class FirstReading:
     form: Format
     session: Session
     reader: Reader
+    _: KW_ONLY
     head: bytes = b""
     lines: int = 0
     """Line ends in the main file so far."""

@@ -34,8 +34,7 @@ class Loaded:
     """An open recording: its session, and the way to read on.
 
     `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `take` folds what it brought
-    into `session` (where the session is shown). `more` does both. After a rewrite `session` is another object and
-    `generation` one higher.
+    into `session` (where the session is shown). `more` does both. After a rewrite `session` is another object.
     """
 
     def __init__(
@@ -45,7 +44,6 @@ class Loaded:
         """What the recording is called: its file name, ``standard input`` or a stored id."""
         self.path = path
         """The main file; None for a stream and a stored session."""
-        self.generation = 0
         self.gone = False
         """Whether the file has been removed; it is read anew if it comes back."""
         self._session = session
@@ -161,7 +159,6 @@ class Loaded:
         """Fold what `fetch` brought into the session; returns its events."""
         if news.reading is not None:
             self._session = news.reading.session
-            self.generation += 1
         else:
             self._session.fold(news.events)
         return news.events

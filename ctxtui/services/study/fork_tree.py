@@ -110,7 +110,9 @@ class _Tree:
                 continue
             one = self._own[n]
             span = f"{one.first:,}" if one.first == one.last else f"{one.first:,}–{one.last:,}"
-            found.append(ForkRow(depth, last, one.words or "a branch", after, span, call=one.first))
+            found.append(
+                ForkRow(depth=depth, last=last, words=one.words or "a branch", after=after, calls=span, call=one.first)
+            )
             found += self._line(n, depth + 1, children)
         return found
 
@@ -119,7 +121,7 @@ class _Tree:
 
     def _row(self, name: str, depth: int, last: bool, after: int) -> ForkRow:
         stored = self._known.rows.get(name)
-        row = ForkRow(depth, last, name, after)
+        row = ForkRow(depth=depth, last=last, words=name, after=after)
         if stored is not None:
             ended = stored.ended
             age = None if ended is None else max(0.0, self._now - ended)

@@ -70,17 +70,17 @@ def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[Sea
         for done, hits in enumerate(searcher.by_session(sessions), 1):
             found = [
                 Spotted(
-                    one.path or one.stored,
-                    hit.session.about.title or one.title,
-                    hit.found.place.thread,
-                    hit.found.place.call,
-                    hit.found.block.digest,
-                    hit.found.place.category,
-                    hit.label,
-                    hit.found.hits,
-                    hit.found.snippet,
-                    hit.found.at,
-                    hit.found.end,
+                    target=one.path or one.stored,
+                    title=hit.session.about.title or one.title,
+                    thread=hit.found.place.thread,
+                    call=hit.found.place.call,
+                    digest=hit.found.block.digest,
+                    category=hit.found.place.category,
+                    label=hit.label,
+                    hits=hit.found.hits,
+                    snippet=hit.found.snippet,
+                    at=hit.found.at,
+                    end=hit.found.end,
                 )
                 for hit in islice(hits, _IN_SESSION)
                 for one in (hit.summary,)

@@ -193,10 +193,15 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         first = self.pane.rows is None
         if first or what != self.rows:
             self.rows = what
-            self.pane.told, self.pane.noted = self.told(what), self.noted(what)
+            self.tell()
             self.draw_rows(self.begins_at(what) if first else None)
         if not self.settled(what):
             self.set_timer(self.again, self.begin)
+
+    def tell(self) -> None:
+        """Say on the title's rule what there is to say."""
+        self.pane.told, self.pane.noted = self.told(self.rows), self.noted(self.rows)
+        self.pane.refresh_rule()
 
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""

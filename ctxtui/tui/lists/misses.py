@@ -12,7 +12,6 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import CallAt, HostedList, ListHost
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.lists import misses
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
@@ -38,29 +37,6 @@ class PreviousMiss(Command):
 
     name, keys, group = "previous miss", ("left_square_bracket", "comma", "N"), "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.step(-1))
-
-
-class MissesPane(TablePane[Missed]):
-    """The list; `what` is all that is known of the misses."""
-
-    what: Misses | None = None
-
-    def empty(self) -> Spans:
-        """Without misses, among how many calls."""
-        if self.what is not None:
-            return [Span(f" No misses in {self.what.calls:,} calls.", "dim")]
-        return super().empty()
-
-    def after(self) -> Spans:
-        """How they are ordered."""
-        return [Span("dearest first", "dim")] if self.body_width >= misses.NARROW else ()
-
-    def notes(self) -> Spans:
-        """The sum, and how the forecasts did."""
-        if self.what is None:
-            return ()
-        head = misses.head(self.what)
-        return [*head, Span("   "), *misses.foreseen(self.what)] if self.body_width >= misses.NARROW else head[1:4]
 
 
 class DetailBoard(Board):
@@ -91,16 +67,17 @@ class MissesScreen(HostedList[Missed, CallAt]):
     """The misses; closes with the call that is to be shown."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (OpenCall, NextMiss, PreviousMiss)
-    leave = "back"
+    heading, leave, inset = "misses", "back", 0
+    working = (Span(" · running every call through the cache simulator", "dim"),)
     DEFAULT_CSS = """
     MissesScreen #misses { height: auto; max-height: 45%; min-height: 4; }
     MissesScreen #miss { height: 1fr; }
     """
 
     def __init__(self, host: ListHost) -> None:
-        working = [Span(" · running every call through the cache simulator", "dim")]
-        self.list, self.detail = MissesPane("misses", "", working=working, inset=0), DetailBoard()
-        super().__init__(host, self.list)
+        self.what: Misses | None = None
+        self.detail = DetailBoard()
+        super().__init__(host)
 
     @classmethod
     def ready(cls, host: ListHost) -> bool:
@@ -113,19 +90,35 @@ class MissesScreen(HostedList[Missed, CallAt]):
 
     def load(self) -> Sequence[Missed]:
         """Every call goes through the simulator."""
-        self.list.what = self.host.misses()
-        return self.list.what.found
+        self.what = self.host.misses()
+        return self.what.found
 
     def table(self, rows: Sequence[Missed]) -> Table[Missed]:
         """Call, cause, what changed, money."""
         return misses.table(rows)
 
+    def told(self, rows: Sequence[Missed]) -> Spans:
+        """How they are ordered."""
+        return [Span("dearest first", "dim")] if self.size.width >= misses.NARROW else ()
+
+    def noted(self, rows: Sequence[Missed]) -> Spans:
+        """The sum, and how the forecasts did."""
+        if self.what is None:
+            return ()
+        head = misses.head(self.what)
+        return [*head, Span("   "), *misses.foreseen(self.what)] if self.size.width >= misses.NARROW else head[1:4]
+
+    def on_resize(self) -> None:
+        """A narrow screen says less."""
+        self.tell()
+
     def show(self, what: Sequence[Missed]) -> None:
         """The list takes what it needs, the detail the rest."""
+        if self.what is not None:
+            self.pane.none = f" No misses in {self.what.calls:,} calls."
         super().show(what)
         rows = min(self.pane.row_count, max(4, self.size.height * 45 // 100 - 1))
         self.pane.styles.height = 1 + max(2, rows)
-        self.pane.refresh_rule()
         self.detail.show(what, 0)
 
     def on_pane_moved(self, message: Pane.Moved) -> None:

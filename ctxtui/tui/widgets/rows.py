@@ -32,8 +32,6 @@ class ScrolledRows(Board):
         """The line at the top of the view."""
         self.shift = 0
         """Cells scrolled to the right."""
-        self.rows_rendered = 0
-        """Lines that a subclass rendered so far: what one key costs."""
         self.opened: frozenset[int] = frozenset()
         """Rows of another height than one."""
         self.heights = Heights(0)
@@ -194,7 +192,6 @@ class ScrolledRows(Board):
 
     def _painted(self, index: int, line: int, state: str, look: Look) -> Strip:
         width = self.body_width
-        self.rows_rendered += 1
         spans = self.render_sticky(index, width) if line < 0 else self.render_row(index, line, width)
         ground = state if state.startswith("on-") else self.row_ground(index, max(0, line))
         return self.strip_of(spans, look, ground, self.shift)

@@ -16,8 +16,8 @@ Row = TypeVar("Row")
 
 
 class TablePane(Pane, Generic[Row]):
-    """Shows rows, one line each, below the heads of their table (which scroll with them). `none` is the sentence where
-    there are none, `working` what is said as long as they are worked out, `inset` blanks are left at the right."""
+    """Shows rows, one line each, below the heads of their table (which scroll with them). `working` is what is said as
+    long as they are worked out, `inset` blanks are left at the right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "move(-1)", "previous row", show=False),
@@ -26,13 +26,14 @@ class TablePane(Pane, Generic[Row]):
 
     def __init__(self, title: str, none: str, *, working: Spans = (), inset: int = 1) -> None:
         super().__init__(title=title, id=title.replace(" ", "-"))
-        self._none = none
         self._working = working or [Span("·", "faint")]
         self._inset = inset
         self._trouble = ""
         self._order = ""
         self.rows: Sequence[Row] | None = None
         self.table: Table[Row] | None = None
+        self.none = none
+        """The sentence where there are no rows."""
         self.told: Spans = ()
         """What follows the title."""
         self.noted: Spans = ()
@@ -81,7 +82,7 @@ class TablePane(Pane, Generic[Row]):
         """While it is worked out, where there is nothing, and why."""
         if self._trouble:
             return [Span(f" ▲ {safe_text.one_line(self._trouble, 400)}", "warn")]
-        return self._working if self.rows is None else [Span(self._none, "dim")]
+        return self._working if self.rows is None else [Span(self.none, "dim")]
 
     def after(self) -> Spans:
         """What follows the title."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.views.home.session_list import Entry, ListOrder, arrange
@@ -22,6 +22,7 @@ class Collection:
 
     directory: str = ""
     name: str = ""
+    _: KW_ONLY
     archived: bool = False
     """Whether archived sessions are listed."""
     sessions: dict[str, SessionSummary] = field(default_factory=dict)

@@ -34,7 +34,7 @@ def staged(what: Composition, changes: Mapping[int, int]) -> Composition:
     if not what.parts:
         return what
     known = {part.category: part for part in what.parts}
-    known |= {index: CategoryPart(index, 0, 0.0) for index in changes if index not in known}
+    known |= {index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in known}
     total = max(1, what.total + sum(changes.values()))
     parts = []
     for index in sorted(known):
@@ -61,13 +61,13 @@ def composition(
     was = before.categories if before and before.counted else None
     parts = [
         CategoryPart(
-            category,
-            tokens,
-            tokens / total if total else 0.0,
-            None if was is None or category == NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
-            money[0][category] if money else None,
-            money[1][category] if money else None,
-            shown[category] if category < len(shown) else "line",
+            category=category,
+            tokens=tokens,
+            share=tokens / total if total else 0.0,
+            change=None if was is None or category == NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
+            this=money[0][category] if money else None,
+            so_far=money[1][category] if money else None,
+            shown=shown[category] if category < len(shown) else "line",
         )
         for category, tokens in known.items()
         if tokens or (category < len(shown) and shown[category] != "line")

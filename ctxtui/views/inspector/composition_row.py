@@ -17,7 +17,7 @@ BAR_FROM: Final = 40
 """Cells from which rows have bars, and shares a decimal."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryPart:
     """One category: `tokens` in the context, `change` since the call before, USD in `this` call and `so_far`.
 

@@ -15,7 +15,7 @@ from ctxtui.views.text.signs import NOT_RECORDED
 from ctxtui.views.text.span import Span, Spans
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextMap:
     """What the map draws: `shown` is the category at each pixel, `extent` the tokens that all pixels stand for,
     `segments` and `marks` the track, `here` the token of the block under the cursor. With edits staged, `own` are the
@@ -49,7 +49,7 @@ def context_map(
     """The map of the shown context, whose nodes are `path`, in `count` pixels; `cursor` is the node under the
     cursor."""
     if not scene.counted:
-        return ContextMap((None,) * count, extent_of(scene))
+        return ContextMap(shown=(None,) * count, extent=extent_of(scene))
     extent, stretch = extent_of(scene), _stretch(scene)
     total, missing, read = scene.position(scene.head), scene.missing, scene.running.reading(scene.head)
     shown, at = list[int | None](), 0
@@ -67,7 +67,7 @@ def context_map(
     if charge:
         marks = tuple(scene.position(node) * stretch for node in (charge.read_node, charge.write_node) if node != ROOT)
     segments = tuple((state, tokens * stretch) for state, tokens in charge.segments()) if charge else ()
-    return ContextMap(tuple(shown), extent, segments, marks, here_of(scene, cursor))
+    return ContextMap(shown=tuple(shown), extent=extent, segments=segments, marks=marks, here=here_of(scene, cursor))
 
 
 def here_of(scene: Scene, cursor: int | None) -> float | None:

@@ -15,7 +15,7 @@ _TITLE: Final = 24
 """Cells that a title gets before anything that can go takes them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
     asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it,
@@ -46,16 +46,16 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
     thread = scene.session.threads.get(scene.thread)
     label = safe_text.one_line(thread.label, 80) if thread and thread.parent else ""
     return Header(
-        safe_text.one_line(about.title, 200) or safe_text.one_line(about.id, 80),
-        safe_text.one_line(short_model(call.model), 40),
-        scene.number if call.id and not scene.partial else 0,
-        state,
-        str(call.fidelity),
-        used,
-        scene.limits,
-        cost,
-        priced,
-        label,
+        title=safe_text.one_line(about.title, 200) or safe_text.one_line(about.id, 80),
+        model=safe_text.one_line(short_model(call.model), 40),
+        call=scene.number if call.id and not scene.partial else 0,
+        state=state,
+        fidelity=str(call.fidelity),
+        used=used,
+        limits=scene.limits,
+        cost=cost,
+        priced=priced,
+        thread=label,
         spent=_spent(scene) if subscription else None,
     )
 

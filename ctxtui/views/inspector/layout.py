@@ -44,13 +44,12 @@ class Layout:
     map_scale: bool = False
     strip_rows: int = 0
     marks: bool = False
-    too_small: bool = False
 
 
 def arrange(width: int, height: int, wants: Wants) -> Layout:
     """The layout of a screen of `width` x `height` cells."""
     if width < _READABLE[0] or height < _READABLE[1]:
-        return Layout({"sentence": Box(0, 0, width, height)}, too_small=True)
+        return Layout({"sentence": Box(0, 0, width, height)})
     boxes = {"header": Box(0, 0, width, 1), "keys": Box(0, height - 1, width, 1)}
     if width < _SMALLEST[0] or height < _SMALLEST[1]:
         # The prompt shares the key line's place: it is shown while something is typed or said.

@@ -24,23 +24,19 @@ def lines(what: Coming, now: float, room: int, height: int) -> list[Spans]:
     if height < FULL:
         return [_in_one(what), _total(what, room), _life(what, now, room)][: max(1, height)]
     most = max(what.read, what.write, what.fresh, what.answer, 1)
-    parts = (
-        ("read", GUTTER["read"].span, "readtx", "read", what.read),
-        ("write", GUTTER["write"].span, "write", "write", what.write),
-        ("fresh", GUTTER["fresh"].span, "fresh", "fresh", what.fresh),
-    )
+    parts = (("read", "readtx", what.read), ("write", "write", what.write), ("fresh", "fresh", what.fresh))
     out: list[Spans] = [
-        _line(name, sign, style, bar, numbers.tokens(n), n, most, usd, room)
-        for (name, sign, style, bar, n), usd in zip(parts, what.usd[:3], strict=True)
+        _line(name, GUTTER[name].span, Span(numbers.tokens(n), style), name, n, most=most, usd=usd, room=room)
+        for (name, style, n), usd in zip(parts, what.usd[:3], strict=True)
     ]
-    answer = numbers.typical(what.answer) if what.answer else numbers.NOT_YET
-    out.append(_line("answer", Span("›", "dim"), "dim", "dim", answer, what.answer, most, what.usd[3], room))
+    answer = Span(numbers.typical(what.answer) if what.answer else numbers.NOT_YET, "dim")
+    out.append(_line("answer", Span("›", "dim"), answer, "dim", what.answer, most=most, usd=what.usd[3], room=room))
     out.append([Span(" "), Span("─" * max(0, room - 2), "hair")])
     return [*out, _total(what, room), _life(what, now, room)]
 
 
 def _line(
-    name: str, sign: Span, style: str, bar_style: str, figure: str, n: int, most: int, usd: float | None, room: int
+    name: str, sign: Span, figure: Span, bar_style: str, n: int, *, most: int, usd: float | None, room: int
 ) -> Spans:
     bar = max(0, room - _TOKENS_END - 11)
     money = numbers.money(usd)
@@ -49,7 +45,7 @@ def _line(
         Span(" "),
         sign,
         Span(f" {name:<7}", "ink"),
-        Span(cells.right(figure, _TOKENS_END - 10), style + bold),
+        Span(cells.right(figure.text, _TOKENS_END - 10), figure.style + bold),
         Span(" "),
         Span(bars.line(n, most, bar).ljust(bar), bar_style),
         Span(f"{money:>9}", "faint" if money == "$0.000" else "ink"),

@@ -32,7 +32,7 @@ def with_answer(what: Composition, tokens: Mapping[int, int]) -> Composition:
     total = what.total + more
     parts = {part.category: part for part in what.parts}
     for category, count in tokens.items():
-        old = parts.get(category) or CategoryPart(category, 0, 0.0)
+        old = parts.get(category) or CategoryPart(category=category, tokens=0, share=0.0)
         parts[category] = replace(old, tokens=old.tokens + count)
     shared = [replace(part, share=part.tokens / total if total else 0.0) for part in parts.values()]
     return replace(what, total=total, reported=False, parts=tuple(sorted(shared, key=lambda part: part.category)))

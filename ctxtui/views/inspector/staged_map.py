@@ -31,7 +31,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     scene = staging.scene
     extent = max(extent_of(scene), float(staging.before))
     if not staging.counted:
-        return ContextMap((None,) * count, extent)
+        return ContextMap(shown=(None,) * count, extent=extent)
     found = _Walk(staging)
     total = found.total
     shown: list[int | None] = [*found.categories((pixel + 0.5) * extent / count for pixel in range(count))]
@@ -41,7 +41,15 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
     own = tuple(found.end(at) for at, edit in staging.applied.marks.items() if edit.given.get("on", True))
     break_at = None if broken is None else float(broken)
-    return ContextMap(tuple(shown), extent, segments, (), found.middle(cursor), own, break_at)
+    return ContextMap(
+        shown=tuple(shown),
+        extent=extent,
+        segments=segments,
+        marks=(),
+        here=found.middle(cursor),
+        own=own,
+        break_at=break_at,
+    )
 
 
 class _Walk:

@@ -57,10 +57,6 @@ class Window(NamedTuple):
         """The first column of `call` (0-based index)."""
         return (call - self.first) * self.per
 
-    def call_at(self, column: int) -> int:
-        """The call drawn in `column`, the last one for columns behind it."""
-        return min(self.last, self.first + max(0, column) // self.per)
-
 
 def window(count: int, cursor: int, room: int) -> Window:
     """The calls that `room` columns show of `count`: a window that ends at `cursor`, two columns per call if room."""

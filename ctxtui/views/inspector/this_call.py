@@ -32,7 +32,7 @@ class CallPart:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThisCall:
     """What is known of the call shown. `cost` None: no price is known; `priced` False: not asked yet.
 
@@ -62,18 +62,28 @@ def this_call(scene: Scene) -> ThisCall:
     lost = told(missed) if missed else ""
     by_pause = missed is not None and missed.cause == "pause"
     if usage is None:
-        return ThisCall(False, (), None, call.id in scene.costs, None, _facts(before, call), lost, by_pause, call.error)
+        return ThisCall(
+            reported=False,
+            lines=(),
+            total=None,
+            priced=call.id in scene.costs,
+            uncached=None,
+            facts=_facts(before, call),
+            missed=lost,
+            by_pause=by_pause,
+            error=call.error,
+        )
     total = cost.usd if cost else usage.cost or None
     return ThisCall(
-        True,
-        _lines(usage, cost),
-        total,
-        call.id in scene.costs,
-        scene.uncached.get(call.id) if usage.has_cache else None,
-        _facts(before, call, missed),
-        lost,
-        by_pause,
-        call.error,
+        reported=True,
+        lines=_lines(usage, cost),
+        total=total,
+        priced=call.id in scene.costs,
+        uncached=scene.uncached.get(call.id) if usage.has_cache else None,
+        facts=_facts(before, call, missed),
+        missed=lost,
+        by_pause=by_pause,
+        error=call.error,
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ctxtui.pricing.price import Cost
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadRow:
     """One thread: `depth` below the main one, the calls it made, the tokens of its last call and of its largest (None:
     no report), what it cost in USD (None: not known), and whether that is worked out."""
@@ -104,7 +104,9 @@ def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
     order = session.order.get(thread.id, [])
     usage = next((u for i in reversed(order) if (u := session.calls[i].usage)), None)
     label = safe_text.one_line(thread.label, 200) or (thread.id if depth else "main")
-    return ThreadRow(thread.id, label, depth, last, len(order), usage.input if usage else None)
+    return ThreadRow(
+        id=thread.id, label=label, depth=depth, last=last, calls=len(order), tokens=usage.input if usage else None
+    )
 
 
 PANE_HEADS: Final = "now   peak   cost"

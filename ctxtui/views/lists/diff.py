@@ -1,25 +1,39 @@
-"""A diff as a list of rows: a summary, one row per change with its word diff under it, then what changes in the run."""
+"""A diff as a list of rows: a summary, one line for every block that entered, left or changed with its word diff under
+it, then what changes in the run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, DiffSide
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.core.block_content import read_value
+from ctxtui.core.category import INDEX
 from ctxtui.core.word_diff import DiffSpan, word_diff
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.word_diff import drawn
-from ctxtui.views.lists import diff_rows
-from ctxtui.views.text import safe_text
+from ctxtui.views.model.preview import Preview, preview
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Column, Table
 
 OPENED: Final = 8
 """Changed blocks that are open from the start."""
 _LINES: Final = 400
 """Lines of one open block at most: more is for the pager of its own row."""
+
+SIGN: Final = {
+    CHANGED: Span("≠", "cat-tools bold"),
+    ENTERED: Span("+", "add bold"),
+    LEFT: Span("−", "del bold"),
+    RESPELLED: Span("≈", "dim bold"),
+}
+"""How each kind of change is marked."""
+_RESULT: Final = INDEX["tool_result"]
 
 Row = Spans | Change | Unsteady
 
@@ -30,7 +44,7 @@ class DiffList:
 
     def __init__(self, found: Diff, steady: Sequence[Unsteady]) -> None:
         self.found = found
-        self.rows: list[Row] = [*diff_rows.summary(found), *found.changes]
+        self.rows: list[Row] = [*summary(found), *found.changes]
         if steady:
             self.rows.append([Span("╌╌ changing within the run: the same place, other content ╌╌", "hair")])
             self.rows += steady
@@ -62,9 +76,9 @@ class DiffList:
         if line:
             return [Span("  "), *(self._body(index, room).line(line - 1) or ())]
         if isinstance(row, Change):
-            return diff_rows.row(self.found, row, room - 1, here=here)
+            return change_row(self.found, row, room - 1, here=here)
         if isinstance(row, Unsteady):
-            return diff_rows.steady_row(self.found.b, row, room - 1, here=here)
+            return steady_row(self.found.b, row, room - 1, here=here)
         return [Span(" "), *row]
 
     def _body(self, index: int, room: int) -> Body:
@@ -94,3 +108,79 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
     if raw:
         return word_diff(old.block.body.decode("utf-8", "replace"), new.block.body.decode("utf-8", "replace"))
     return word_diff(words_of(old), words_of(new))
+
+
+def summary(found: Diff) -> Iterator[list[Span]]:
+    """What both share, and what there is of each kind of change."""
+    if found.same:
+        told = f"The model reads the same: {_blocks(found.shared + found.kept)}, "
+        yield [Span(told), Span(numbers.tokens(found.shared_tokens + found.kept_tokens), "bold"), Span(" tokens.")]
+        return
+    shared = [Span("Both begin with ", "dim"), Span(_blocks(found.shared)), Span(", ", "dim")]
+    shared += [Span(numbers.tokens(found.shared_tokens), "bold"), Span(" tokens", "dim")]
+    if found.kept:
+        told = f"; {_blocks(found.kept)} behind the first difference, {numbers.tokens(found.kept_tokens)}, are the same"
+        shared.append(Span(told, "dim"))
+    yield [*shared, Span(".", "dim")]
+    yield list(totals(found))
+
+
+def totals(found: Diff) -> Iterator[Span]:
+    """How many blocks of each kind, with their tokens, in one line."""
+    between = ""
+    for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
+        count, before, after = found.total(kind)
+        if count:
+            tokens = f"{numbers.tokens(before)} → {numbers.tokens(after)}" if kind == CHANGED else ""
+            tokens = tokens or numbers.tokens(before if kind == LEFT else after)
+            yield from (Span(between), SIGN[kind], Span(f" {count:,} {kind} "), Span(tokens, "bold"))
+            between = "   "
+
+
+def _blocks(count: int) -> str:
+    return f"{count:,} block{'s' if count != 1 else ''}"
+
+
+def place(found: Diff, change: Change) -> str:
+    """Where a change stands: ``block 341 of 352``."""
+    side = found.a if change.after is None else found.b
+    return f"block {change.at:,} of {len(side.rows()):,}"
+
+
+def change_row(found: Diff, change: Change, room: int, *, here: bool = False) -> list[Span]:
+    """One change in `room` cells; `here` puts the cursor's mark in front."""
+    side, node = (found.a, change.before) if change.after is None else (found.b, change.after)
+    assert node is not None
+    if change.kind == CHANGED:
+        tokens = f"{numbers.tokens(change.tokens_before or 0)} → {numbers.tokens(change.tokens_after or 0)}"
+    else:
+        tokens = numbers.tokens((change.tokens_before if change.after is None else change.tokens_after) or 0)
+    style = {ENTERED: "add", LEFT: "del"}.get(change.kind, "ink")
+    return _line([Span("▸" if here else " ", "accent"), SIGN[change.kind]], side, node, Span(tokens, style), room)
+
+
+def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> list[Span]:
+    def words(node: int, room: int) -> list[Span]:
+        here, says = side.tree[node], said(side, node)
+        sign = CATEGORY[here.category]
+        label = [Span(says.label + " ", sign.style + (" bold" if says.loud else ""))] if says.label else []
+        return [*lead, Span(" "), sign.span, Span(" "), *label, Span(says.text, says.voice)]
+
+    taken = max(16, cells.width(right.text) + 1)
+    table = Table((Column("", 0, words, "left", least=9), Column("", taken, lambda node, _: right)), mark=0, tail=0)
+    return table.draw(node, room)
+
+
+def said(side: DiffSide, node: int) -> Preview:
+    """A block in one line."""
+    here, names = side.tree[node], side.book.names
+    value = here.block.value()
+    got = read_value(here.block.kind, value)
+    tool = names.tool(got.call_id or names.answered(here)) if here.category == _RESULT and not got.name else ""
+    return preview(here.block.kind, here.category, value, got, tool, side.book.session.about.cwd)
+
+
+def steady_row(side: DiffSide, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:
+    """A block that changed within the run: how often, and last at which call."""
+    told = f"{one.changes:,}× last at call {one.calls[-1]:,}"
+    return _line([Span("▸" if here else " ", "accent"), SIGN[CHANGED]], side, one.nodes[-1], Span(told, "warn"), room)

@@ -11,7 +11,7 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForkRow:
     """A session, or a line of the thread shown: `depth` below the root of the tree, `last` of those beside it. `words`
     name it, `after` is the call (from 1) that it went on from (0: from none), `calls` says which calls or how many,

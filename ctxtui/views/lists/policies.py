@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.views.text import cells, numbers, safe_text
@@ -38,6 +38,7 @@ class Proposed:
     name: str
     about: str
     settings: tuple[Setting, ...] = ()
+    _: KW_ONLY
     edits: tuple[Edit, ...] = ()
     freed: int | None = None
     share: float | None = None

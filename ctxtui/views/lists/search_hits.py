@@ -14,7 +14,7 @@ from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.hits import STYLE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spotted:
     """A block with hits in the session `target` (a path or stored id) called `title`.
 

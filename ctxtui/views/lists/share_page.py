@@ -19,7 +19,7 @@ _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SharedBlock:
     """One block of the page: its `category` index, `label` and `text` as the model read it, its tokens, and images in
     it as (media type, base64). `read` is False for a block that the provider took out."""
@@ -34,7 +34,7 @@ class SharedBlock:
     images: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SharedCall:
     """What the page is made of. `facts` are short texts under the title, `total` the context's tokens and `method` how
     they were obtained, `residual` the total less the blocks', `body` the request's JSON text ("" where it cannot be

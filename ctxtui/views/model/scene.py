@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from ctxtui.core.call import Call
@@ -39,6 +39,7 @@ class Scene:
     book: Book
     running: RunningTotals
     thread: str
+    _: KW_ONLY
     calls: Sequence[Call]
     index: int
     figures: CallFigures
@@ -133,11 +134,11 @@ def scene_at(
         book,
         running,
         call.thread or MAIN,
-        calls,
-        index,
-        figures(book, call),
-        limits,
-        events,
-        costs or {},
-        uncached or {},
+        calls=calls,
+        index=index,
+        figures=figures(book, call),
+        limits=limits,
+        events=events,
+        costs=costs or {},
+        uncached=uncached or {},
     )

@@ -50,7 +50,7 @@ class CallSpent(NamedTuple):
     thread: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
     """What Home shows of one session.
 

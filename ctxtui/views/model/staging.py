@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,7 @@ _ANYWHERE: Final = ("fates", "news", "counted", "before", "gone", "cached", "by_
 """What of a `Staging` does not depend on where the prompt parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fate:
     """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
     of its row by name, whether it is `out`, whether only a `repair` took it, and who did it."""
@@ -60,6 +60,7 @@ class Staging:
     scene: Scene
     applied: Applied
     tokens_of: Tokens
+    _: KW_ONLY
     edits: tuple[Edit, ...] = ()
     marked: frozenset[int] = frozenset()
     head: int = ROOT
@@ -97,7 +98,15 @@ class Staging:
             tokens -= self._header_before(change.position)
         after = 0 if change.after is None else tokens if not tokens else self.tokens_of(change.after)
         mark = "dropped" if change.repaired else change.edit.does.mark
-        return Fate(tokens, after, mark, change.after is None, change.repaired, change.edit.kind, change.edit.author)
+        return Fate(
+            tokens=tokens,
+            after=after,
+            mark=mark,
+            out=change.after is None,
+            repair=change.repaired,
+            kind=change.edit.kind,
+            author=change.edit.author,
+        )
 
     def _header_before(self, position: int) -> int:
         """Tokens of the message's header that count with the block at `position` and stay when that changes."""
@@ -120,11 +129,6 @@ class Staging:
             for item in insert.items
             if item.block.kind != HEADER
         ]
-
-    @property
-    def active(self) -> bool:
-        """Whether anything is staged or applied, so that the screen shows what comes of it."""
-        return bool(self.edits) or self.applied.touched
 
     @cached_property
     def counted(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from ctxtui.views.text import cells
@@ -26,6 +26,7 @@ class Grid:
     width: int
     text: int
     bar: int = 0
+    _: KW_ONLY
     call: int = 0
     cost: int = 0
     staged: bool = False
@@ -41,7 +42,7 @@ class Grid:
         bar = 8 if screen >= WIDE else 6 if screen >= MEDIUM else 0
         call, cost = (5, 7) if screen >= WIDE else (0, 0)
         right = (call + 1 + cost if call else 0) + 1 + 1 + 7 + 1 + (bar + 1 if bar else 0)
-        return cls(pane, max(1, pane - _LEAD - right), bar, call, cost)
+        return cls(pane, max(1, pane - _LEAD - right), bar, call=call, cost=cost)
 
     @property
     def body(self) -> int:

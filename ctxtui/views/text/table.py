@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Final, Generic, TypeVar
 
 from ctxtui.views.text import cells
@@ -29,6 +29,7 @@ class Column(Generic[Row]):
     width: int
     cell: Callable[[Row, int], Span | Spans]
     align: str = "right"
+    _: KW_ONLY
     gap: int = 0
     from_width: int = 0
     below: int = 0

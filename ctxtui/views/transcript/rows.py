@@ -34,7 +34,7 @@ _SIGN_OF_RULE: Final = {
 _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client changed", "rewind": "rewound"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptRow:
     """One block of the transcript, ready to draw.
 
@@ -68,15 +68,15 @@ def block_row(
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     own = scene.running.own(node.id) if counted else 0
     return TranscriptRow(
-        _gutter(charge, node, sent and read),
-        str(node.turn) if node.opens_turn and not scene.partial else "",
-        glyph,
-        _words(says, sign.style, read=read, asks=asks(node)),
-        _tokens(own, counted=counted, read=read),
-        own if read else 0,
-        sign.style,
-        call,
-        cost,
+        gutter=_gutter(charge, node, sent and read),
+        turn=str(node.turn) if node.opens_turn and not scene.partial else "",
+        sign=glyph,
+        words=_words(says, sign.style, read=read, asks=asks(node)),
+        tokens=_tokens(own, counted=counted, read=read),
+        weight=own if read else 0,
+        style=sign.style,
+        call=call,
+        cost=cost,
     )
 
 
@@ -89,13 +89,13 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     """The row of what the recording lacks."""
     words = (Span("not recorded ", "faint"), Span("system prompt and tools, inferred from the report", "faint"))
     return TranscriptRow(
-        GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
-        "",
-        _faint(CATEGORY[0]),
-        words,
-        Span(numbers.guessed(scene.missing), "faint"),
-        scene.missing,
-        "faint",
+        gutter=GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
+        turn="",
+        sign=_faint(CATEGORY[0]),
+        words=words,
+        tokens=Span(numbers.guessed(scene.missing), "faint"),
+        weight=scene.missing,
+        style="faint",
     )
 
 

@@ -26,7 +26,7 @@ class MomentPrice:
     pays_back: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPane:
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
     `dialect` the provider's dialect that the result was held against; `warnings` are short texts, each with what it is

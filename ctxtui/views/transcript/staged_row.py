@@ -106,7 +106,15 @@ def new_row(new: New) -> TranscriptRow:
     words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
     known = new.tokens is not None
     tokens = Span(numbers.signed(new.tokens or 0) if known else numbers.NONE, "ink bold" if known else "faint")
-    return TranscriptRow(GUTTER["write"].span, "", sign.span, words, tokens, new.tokens or 0, mark.style)
+    return TranscriptRow(
+        gutter=GUTTER["write"].span,
+        turn="",
+        sign=sign.span,
+        words=words,
+        tokens=tokens,
+        weight=new.tokens or 0,
+        style=mark.style,
+    )
 
 
 def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:

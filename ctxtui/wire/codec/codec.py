@@ -75,7 +75,7 @@ def decode_walked(
 
 
 def _plain(style: Style) -> Style:
-    return Style(style.comma, style.colon, style.indent, style.newline)
+    return Style(comma=style.comma, colon=style.colon, indent=style.indent, newline=style.newline)
 
 
 def _sections(grammar: Grammar, text: str, members: Sequence[Member], memo: Memo) -> list[_Found]:

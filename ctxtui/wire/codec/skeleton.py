@@ -41,7 +41,15 @@ def styles_of(parts: Json) -> list[Style]:
 
 
 def _style(comma: str, colon: str, indent: str, newline: str, ascii_: bool, upper: bool, swaps: Json) -> Style:
-    return Style(comma, colon, indent, newline, ascii_, upper, tuple((plain, escape) for plain, escape in swaps))
+    return Style(
+        comma=comma,
+        colon=colon,
+        indent=indent,
+        newline=newline,
+        ascii=ascii_,
+        upper=upper,
+        swaps=tuple((plain, escape) for plain, escape in swaps),
+    )
 
 
 def styles_json(styles: Sequence[Style]) -> list[Json]:

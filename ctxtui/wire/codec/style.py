@@ -22,7 +22,7 @@ _OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
 _SHORT: Final = {0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
     """One way to spell JSON.
 
@@ -124,7 +124,7 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
     """
     comma, colon, newline, indent = _layout(text, at, depth)
     if "\\u" not in text and "\\/" not in text:
-        return Style(comma, colon, indent, newline)
+        return Style(comma=comma, colon=colon, indent=indent, newline=newline)
     found = set(_ESCAPE.findall(text))
     codes = {int(e[1:], 16): e[1:] for e in found if len(e) == 5}
     ascii_ = text.isascii() and any(code >= 0x80 for code in codes)
@@ -135,7 +135,9 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
             plain = _SHORT.get(code) or (chr(code) if code >= 0x20 else "")
             if plain and not _OUTSIDE.fullmatch(plain):
                 swaps.append((plain, f"\\u{digits.lower()}"))
-    return Style(comma, colon, indent, newline, ascii_, upper, tuple(swaps))
+    return Style(
+        comma=comma, colon=colon, indent=indent, newline=newline, ascii=ascii_, upper=upper, swaps=tuple(swaps)
+    )
 
 
 def _layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:

@@ -14,7 +14,7 @@ from tests.cases.sessions import Story, with_subagents
 
 def test_peaks_totals_and_costs_are_each_threads_own() -> None:
     session = with_subagents()
-    costs = {id_: Cost(0.1, 0.01, 0.02, 0.03, 0.04, "t") for id_ in session.calls}
+    costs = {id_: Cost(0.1, fresh=0.01, read=0.02, write=0.03, output=0.04, version="t") for id_ in session.calls}
     rows = {row.id: row for row in family(session, costs)}
     for id_, row in rows.items():
         used = [call.usage.input for call in session.thread_calls(id_) if call.usage]

@@ -13,7 +13,15 @@ from ctxtui.pricing.price import price_call
 from tests.analysis.money_cases import MODEL, agent, counted
 from tests.analysis.sessions import Script
 
-GOOD = Figures(10, 90_000, 9000, 0.5, 0.6, 2, 0.9)
+GOOD = Figures(
+    calls=10,
+    context_tokens=90_000,
+    block_chars=9000,
+    cache_read=0.5,
+    cache_read_of_unwritten=0.6,
+    rewrites=2,
+    cost_usd=0.9,
+)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +38,16 @@ def test_a_limit_holds_up_to_its_own_value(limits: Limits, passed: list[bool]) -
 
 
 def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() -> None:
-    unknown = Figures(3, None, 10, None, None, 0, None, unpriced_calls=3)
+    unknown = Figures(
+        calls=3,
+        context_tokens=None,
+        block_chars=10,
+        cache_read=None,
+        cache_read_of_unwritten=None,
+        rewrites=0,
+        cost_usd=None,
+        unpriced_calls=3,
+    )
     found = verdicts(unknown, Limits(1, 100, 0.1, 0, 1.0))
     assert [(one.limit, one.passed) for one in found] == [
         ("max_context", False),
@@ -40,12 +57,20 @@ def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() 
         ("max_cost", False),
     ]
     assert "unknown" in found[0].told
-    assert verdicts(Figures(1), Limits(min_cache_read=0.5))[0].passed
+    assert verdicts(Figures(calls=1), Limits(min_cache_read=0.5))[0].passed
 
 
 def test_a_baseline_allows_a_little_more_and_no_rewrite_more() -> None:
     assert all(one.passed for one in against(GOOD, as_fields(GOOD)))
-    worse = Figures(10, 95_000, 9000, 0.4, 0.6, 3, 0.9)
+    worse = Figures(
+        calls=10,
+        context_tokens=95_000,
+        block_chars=9000,
+        cache_read=0.4,
+        cache_read_of_unwritten=0.6,
+        rewrites=3,
+        cost_usd=0.9,
+    )
     assert [one.limit for one in against(worse, as_fields(GOOD)) if not one.passed] == [
         "baseline context_tokens",
         "baseline cache_read",

@@ -57,7 +57,9 @@ def count(block: Block) -> int:
 
 def situation_of(context: Context, log: Any = (), **more: Any) -> PolicyContext:
     items = context.items
-    return PolicyContext(context, tuple(log), lambda position: count(items[position].block), count, **more)
+    return PolicyContext(
+        context=context, log=tuple(log), tokens=lambda position: count(items[position].block), count=count, **more
+    )
 
 
 def some_pins(rng: Random, context: Context) -> list[Edit]:

@@ -26,7 +26,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.legality.request_check import outgoing
-from ctxtui.curation.price.dependence import Literals, reattached
+from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
@@ -321,8 +321,7 @@ def test_a_summary_tells_what_it_lost_and_one_literal_can_be_put_back() -> None:
     targets = scene.context.targets(range(first, last + 1))
     tag = tag_of(scene, make(SUMMARIZE, targets, {"text": "Three files were read."}))
     assert tag.lost[0].literal == "token_3_secret" and tag.lost[0].quoted == 1
-    given = reattached({"text": "Three files were read."}, "token_3_secret")
-    assert given["text"] == "Three files were read.\n\nKept verbatim:\n- token_3_secret"
+    given = {"text": "Three files were read.\n\nKept verbatim:\n- token_3_secret"}
     again = tag_of(scene, make(SUMMARIZE, targets, given))
     assert "token_3_secret" not in {one.literal for one in again.lost} and not again.quotes
 

@@ -102,7 +102,7 @@ def test_a_window_above_the_models_own_names_file_value_maximum_and_fix(tmp_path
 
 def test_the_window_in_force(tmp_path: Path) -> None:
     small = config(tmp_path, '[windows]\n"tiny" = 2000\n')
-    local = ChatModel(Endpoint("llama.cpp", "openai_chat", local=True), "tiny", 4096, "llama.cpp")
+    local = ChatModel(Endpoint("llama.cpp", "openai_chat", local=True), "tiny", window=4096, origin="llama.cpp")
     assert windowed(local, small).window == 2000
     assert windowed(local, config(tmp_path)).window == 4096
     assert params_for(local, 8192)["max_tokens"] == 1024, "a small window keeps room for what is asked"

@@ -22,6 +22,7 @@ from ctxtui.services.counting.counting import Counter, LocalCounts, count_all, c
 from ctxtui.services.workers.counting_worker import CountingWorker, CountThese
 from ctxtui.tokens.encode import TokenizerFailure
 from ctxtui.tokens.features import Features
+from ctxtui.tokens.models import ModelCard
 
 CARD = model_table().card("claude-opus-4-20250514")
 BLOCKS = [block.text(f"some words, number {n}") for n in range(20)]
@@ -35,30 +36,44 @@ def session_of(blocks: list[Block], model: str = "gpt-5") -> Session:
     return Session(tree).fold([CallSeen(Call("c", "main", head, head, head, model=model))])
 
 
-def test_a_block_is_counted_once_whoever_asks() -> None:
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Block]:
+    """The blocks that go through the tokenizer."""
+    found: list[Block] = []
+    features = LocalCounts.features
+
+    def counting(bench: LocalCounts, card: ModelCard, blocks: list[Block]) -> list[Features]:
+        found.extend(blocks)
+        return features(bench, card, blocks)
+
+    monkeypatch.setattr(LocalCounts, "features", counting)
+    return found
+
+
+def test_a_block_is_counted_once_whoever_asks(counted: list[Block]) -> None:
     counter = Counter()
     measure = counter(CARD)
     assert measure(block.text("hello world")).text == 2
     assert measure(block.text("hello world")).text == 2
     counter.prefetch(CARD, [block.text("hello world"), block.text("new")])
-    assert counter.blocks_counted == 2
+    assert len(counted) == 2
     other = model_table().card("gpt-4")
     assert way(other) != way(CARD)
     counter(other)(block.text("new"))
-    assert counter.blocks_counted == 3
+    assert len(counted) == 3
 
 
-def test_growing_counts_new_content_only() -> None:
+def test_growing_counts_new_content_only(counted: list[Block]) -> None:
     session = session_of(BLOCKS)
     counter = Counter()
     book = book_for(session, counter, Settings())
     count_all(book, counter)
-    assert counter.blocks_counted == 20
+    assert len(counted) == 20
     head = session.calls["c"].raw_head
     new = session.tree.child(head, block.text("one more"), block.Place("messages", "user"))
     session.fold([CallSeen(Call("d", "main", new, new, new, model="gpt-5"))])
     count_all(book, counter)
-    assert counter.blocks_counted == 21
+    assert len(counted) == 21
     assert book.counted("gpt-5", new)
 
 
@@ -148,7 +163,9 @@ def test_a_tokenizer_that_gives_up_is_counted_by_bytes(monkeypatch: pytest.Monke
     assert here.failures == 1
 
 
-def test_counts_are_remembered_between_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_are_remembered_between_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[Block]
+) -> None:
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
     settings = Settings()
     with counter_with_memory(settings) as counter:
@@ -157,8 +174,9 @@ def test_counts_are_remembered_between_runs(tmp_path: Path, monkeypatch: pytest.
     Memory(tmp_path / "ctxtui.db", create=True).counts("any", [])
     for wanted in (20, 0):
         with counter_with_memory(settings) as counter:
+            del counted[:]
             counter.prefetch(CARD, BLOCKS)
-            assert counter.blocks_counted == wanted
+            assert len(counted) == wanted
             assert counter(CARD)(BLOCKS[0]) == LocalCounts().features(CARD, BLOCKS[:1])[0]
 
 

@@ -34,9 +34,10 @@ async def test_a_session_without_forks_says_how_to_make_one() -> None:
 
 
 async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = ForkRow(1, True, "branch of it @3", 3, "4", 60.0, target="chat-1")
+    row = ForkRow(depth=1, last=True, words="branch of it @3", after=3, calls="4", age=60.0, target="chat-1")
     monkeypatch.setattr(
-        "ctxtui.services.study.fork_tree.forks", lambda *given: [ForkRow(0, True, "it", here=True), row]
+        "ctxtui.services.study.fork_tree.forks",
+        lambda *given: [ForkRow(depth=0, last=True, words="it", here=True), row],
     )
     async with opened(every_category()) as (_, pilot):
         asked: list[str] = []
@@ -53,7 +54,9 @@ async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_rows_are_as_wide_as_they_are_asked_to_be() -> None:
-    row = ForkRow(3, False, "\x1b[31mred\x07 ｗｉｄｅ " * 20, 12, "1,234–1,240", 90_000.0)
+    row = ForkRow(
+        depth=3, last=False, words="\x1b[31mred\x07 ｗｉｄｅ " * 20, after=12, calls="1,234–1,240", age=90_000.0
+    )
     for room in (50, 78, 118):
         line = "".join(span.text for span in forks.TABLE.draw(row, room, here=True))
         assert "\x1b" not in line and "\x07" not in line

@@ -16,6 +16,7 @@ from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.signs import DARK
 from ctxtui.views.text.span import Span, Spans
+from tests.tui.painting import Painted
 
 HEIGHT = 10
 
@@ -105,16 +106,17 @@ async def test_a_key_renders_no_more_than_its_rows(count: int) -> None:
     app = Screen()
     async with app.run_test(size=(40, 20)) as pilot:
         pane = app.query_one(Numbers)
+        painted = Painted(pane)
         pane.count = count
         pane.reload()
         await pilot.pause()
         for key in ("down", "down", "pagedown", "pagedown", "up", "end", "up", "pageup", "home"):
-            pane.rows_rendered = 0
+            painted.count = 0
             await press(pilot, key)
-            assert pane.rows_rendered <= HEIGHT + 2, key
-        pane.rows_rendered = 0
+            assert painted.count <= HEIGHT + 2, key
+        painted.count = 0
         await press(pilot, *["down"] * 8)
-        assert pane.rows_rendered <= 2 * 8
+        assert painted.count <= 2 * 8
 
 
 async def test_rows_are_there_in_the_first_frame() -> None:
@@ -223,11 +225,11 @@ async def test_new_rows_are_followed_at_the_end_only() -> None:
         assert (pane.cursor, pane.top) == (0, 0)
         await press(pilot, "end")
         pane.count = 120
-        pane.rows_rendered = 0
+        painted = Painted(pane)
         pane.extended()
         await pilot.pause()
         assert (pane.cursor, pane.top) == (119, 110)
-        assert pane.rows_rendered <= HEIGHT + 2
+        assert painted.count <= HEIGHT + 2
 
 
 async def test_rows_before_a_change_are_not_rendered_again() -> None:
@@ -236,14 +238,14 @@ async def test_rows_before_a_change_are_not_rendered_again() -> None:
         pane = app.query_one(Numbers)
         await press(pilot, "down")
         assert len(shown(pane)) == HEIGHT
-        pane.rows_rendered = 0
+        painted = Painted(pane)
         pane.reload(start=8)
         await pilot.pause()
-        assert pane.rows_rendered == 2
-        pane.rows_rendered = 0
+        assert painted.count == 2
+        painted.count = 0
         pane.refresh_row(3)
         await pilot.pause()
-        assert pane.rows_rendered == 1
+        assert painted.count == 1
 
 
 async def test_sideways() -> None:

@@ -135,7 +135,9 @@ def test_the_composition_adds_up(room: int) -> None:
 
 
 def test_small_categories_share_a_row() -> None:
-    parts = [CategoryPart(category, tokens, 0.1) for category, tokens in enumerate((5, 900, 7, 300, 2))]
+    parts = [
+        CategoryPart(category=category, tokens=tokens, share=0.1) for category, tokens in enumerate((5, 900, 7, 300, 2))
+    ]
     kept, folded = fold(parts, 3)
     assert [part.tokens for part in kept] == [900, 300] and [part.tokens for part in folded] == [5, 7, 2]
     assert fold(parts, 5) == (parts, [])
@@ -224,15 +226,15 @@ def test_a_call_without_report_says_so() -> None:
     st.integers(30, 250),
     st.builds(
         Header,
-        st.text(max_size=60).filter(str.isprintable),
-        st.sampled_from(["", "opus-4"]),
-        st.integers(0, 99999),
-        st.sampled_from(["live", "recorded", "following"]),
-        st.sampled_from(["wire", "transcript", "totals only"]),
-        st.none() | st.integers(0, 2_000_000),
-        st.builds(WindowLimits, st.integers(0, 1_000_000), st.integers(0, 750_000)),
-        st.none() | st.floats(0, 9999),
-        st.booleans(),
+        title=st.text(max_size=60).filter(str.isprintable),
+        model=st.sampled_from(["", "opus-4"]),
+        call=st.integers(0, 99999),
+        state=st.sampled_from(["live", "recorded", "following"]),
+        fidelity=st.sampled_from(["wire", "transcript", "totals only"]),
+        used=st.none() | st.integers(0, 2_000_000),
+        limits=st.builds(WindowLimits, st.integers(0, 1_000_000), st.integers(0, 750_000)),
+        cost=st.none() | st.floats(0, 9999),
+        priced=st.booleans(),
     ),
 )
 def test_the_header_fits_any_width(room: int, what: Header) -> None:
@@ -292,7 +294,7 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
             assert (row.usd is None) == (own.usd is None) and row.priced == own.priced
             assert row.usd is None or abs(row.usd - (own.usd or 0)) < 1e-9
         if id_:
-            costs[id_] = None if number == 2 else Cost(0.1, 0.0, 0.1, 0.0, 0.0, "t")
+            costs[id_] = None if number == 2 else Cost(0.1, fresh=0.0, read=0.1, write=0.0, output=0.0, version="t")
     fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))
     session.apply(CallSeen(fuller))
     assert {row.id: row.peak for row in sums.rows(session, costs)}["find"] == 99_999

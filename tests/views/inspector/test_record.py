@@ -11,7 +11,15 @@ from ctxtui.views.model.scene import WindowLimits
 from ctxtui.views.text.span import plain, width
 
 WHAT = Header(
-    "a session's title", "opus-4", 99, "recorded", "transcript", 122_400, WindowLimits(200_000, 150_000), 20.88, True
+    title="a session's title",
+    model="opus-4",
+    call=99,
+    state="recorded",
+    fidelity="transcript",
+    used=122_400,
+    limits=WindowLimits(200_000, 150_000),
+    cost=20.88,
+    priced=True,
 )
 
 
@@ -35,7 +43,7 @@ def test_the_record_stands_in_the_header_where_it_fits(room: int, told: str) -> 
 
 
 def test_the_call_pane_names_the_record_where_there_is_room() -> None:
-    what = ThisCall(True, (), 0.1, True, None, (), record=(97, 98))
+    what = ThisCall(reported=True, lines=(), total=0.1, priced=True, uncached=None, facts=(), record=(97, 98))
     assert plain(this_call.notes(what, 46)) == "forecast right 97 of 98"
     assert plain(this_call.notes(what, 60)) == "forecast right 97 of 98 · reported"
     assert plain(this_call.notes(what, 30)) == "reported"
@@ -43,7 +51,7 @@ def test_the_call_pane_names_the_record_where_there_is_room() -> None:
 
 @pytest.mark.parametrize("room", [29, 30, 45])
 def test_what_the_pane_says_is_not_cut(room: int) -> None:
-    silent = ThisCall(False, (), None, False, None, ())
-    unpriced = ThisCall(True, (), None, True, None, ())
+    silent = ThisCall(reported=False, lines=(), total=None, priced=False, uncached=None, facts=())
+    unpriced = ThisCall(reported=True, lines=(), total=None, priced=True, uncached=None, facts=())
     for what in (silent, unpriced):
         assert all(width(line) <= room for line in this_call.lines(what, room, 3))

@@ -49,7 +49,7 @@ def parsed(what: SharedCall) -> Tags:
 
 
 def test_hostile_text_is_text() -> None:
-    tags = parsed(shared(SharedBlock(3, "user", HOSTILE, HOSTILE, 10, "exact")))
+    tags = parsed(shared(SharedBlock(category=3, role="user", label=HOSTILE, text=HOSTILE, tokens=10, method="exact")))
     assert not {"script", "iframe", "link", "img", "object"} & set(tags.tags)
     assert not [name for name, _ in tags.attributes if name.startswith("on")]
     assert "<script>alert(1)</script>" in "".join(tags.words)
@@ -59,7 +59,14 @@ def test_hostile_text_is_text() -> None:
 
 def test_nothing_is_loaded_from_anywhere() -> None:
     picture = SharedBlock(
-        8, "user", "a", "", 1, "exact", True, (("image/png", "aGk="), ("image/svg+xml", "aGk="), ("image/png", '"><b>'))
+        category=8,
+        role="user",
+        label="a",
+        text="",
+        tokens=1,
+        method="exact",
+        read=True,
+        images=(("image/png", "aGk="), ("image/svg+xml", "aGk="), ("image/png", '"><b>')),
     )
     tags = parsed(shared(picture))
     assert [value for name, value in tags.attributes if name in ("src", "href")] == ["data:image/png;base64,aGk="]
@@ -70,9 +77,11 @@ def test_categories_add_up_and_unread_blocks_do_not_count() -> None:
     words = "".join(
         parsed(
             shared(
-                SharedBlock(3, "user", "hello", "hello there", 900, "exact"),
-                SharedBlock(3, "user", "more", "more", 100, "exact"),
-                SharedBlock(5, "assistant", "old", "old thought", 50, "exact", read=False),
+                SharedBlock(category=3, role="user", label="hello", text="hello there", tokens=900, method="exact"),
+                SharedBlock(category=3, role="user", label="more", text="more", tokens=100, method="exact"),
+                SharedBlock(
+                    category=5, role="assistant", label="old", text="old thought", tokens=50, method="exact", read=False
+                ),
             )
         ).words
     )

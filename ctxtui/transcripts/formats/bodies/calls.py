@@ -32,7 +32,7 @@ _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "o
 _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
     """The context of a call: its `items`, and the `skeleton` where the request's own bytes are known. `whole` says
     that nothing of the request is missing, `name` is what an id can be made of, `previous` the response it goes on
@@ -66,14 +66,16 @@ class ContextMaker:
         if pair.request is not None:
             return self._joined(self._request(pair.request, pair.exact))
         if pair.messages is None:
-            return CallContext(self._source, echoed(pair.answer))
+            return CallContext(dialect=self._source, items=echoed(pair.answer))
         spoken = dialect(pair.messages, self._source)
         body = canonical.dumps({"input" if spoken == RESPONSES else "messages": pair.messages})
-        return CallContext(spoken, list(codec.decode(body, GRAMMARS[spoken], self._memo).items), name=body)
+        return CallContext(
+            dialect=spoken, items=list(codec.decode(body, GRAMMARS[spoken], self._memo).items), name=body
+        )
 
     def opened(self, items: list[Item], name: bytes) -> CallContext:
         """A context that begins with `items` and goes on record by record."""
-        return CallContext(self._source, items, name=name)
+        return CallContext(dialect=self._source, items=items, name=name)
 
     def message(self, value: Json) -> list[Item]:
         """The items of one message on its own."""
@@ -93,7 +95,13 @@ class ContextMaker:
         model = word(value.get("model"))
         skeleton = request.skeleton if model and exact else None
         return CallContext(
-            spoken, list(request.items), skeleton, model, bool(model), text.raw, word(value.get(PREVIOUS))
+            dialect=spoken,
+            items=list(request.items),
+            skeleton=skeleton,
+            model=model,
+            whole=bool(model),
+            name=text.raw,
+            previous=word(value.get(PREVIOUS)),
         )
 
     def _joined(self, asked: CallContext) -> CallContext:

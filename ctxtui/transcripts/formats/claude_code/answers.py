@@ -92,8 +92,8 @@ class Answers:
             head,
             head,
             head,
-            PROVIDER,
-            said.model,
+            provider=PROVIDER,
+            model=said.model,
             # A copied file may carry the copy's time on some records: nothing is asked after it was answered.
             started=before if before is None or at is None or before <= at else None,
             epoch=thread.epoch,

@@ -8,7 +8,7 @@ the context.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import Final
 
@@ -37,6 +37,7 @@ class Anchor:
     head: int = ROOT
     began: EpochStart | None = None
     tokens_before: int = 0
+    _: KW_ONLY
     used: bool = False
     results: list[Item] = field(default_factory=list)
     sides: list[Point] = field(default_factory=list)
@@ -50,6 +51,7 @@ class ApiResponse(Anchor):
     `number` how many calls the session had before."""
 
     id: str = ""
+    _: KW_ONLY
     asked: Point | None = None
     context: int = ROOT
     number: int = 0
@@ -70,6 +72,7 @@ class Point:
     anchor: Anchor
     up: Point | None = None
     kind: str = PASSING
+    _: KW_ONLY
     items: tuple[Item, ...] = ()
     order: int = 0
     at: float | None = None
@@ -80,7 +83,7 @@ class Point:
 
 def follow(point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = ()) -> Point:
     """The point after `point` for a record that adds `items`."""
-    made = Point(point.anchor, point, kind, tuple(items), order, at)
+    made = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at)
     made.root = made if kind == RESULT else point.root
     if kind == CLIENT and made.items and made.root is not None:
         point.anchor.sides.append(made)
@@ -90,7 +93,7 @@ def follow(point: Point, order: int, at: float | None, kind: str, items: Iterabl
 
 def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
     """A point below `anchor` that stands in every later context, whatever the ancestry says (a queued message)."""
-    made = Point(anchor, None, CLIENT, tuple(items), order, at)
+    made = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
     anchor.sides.append(made)
     anchor.version += 1
     return made

@@ -129,7 +129,6 @@ def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: st
     """The events that one record makes; `agent` is the subagent whose file it stands in ("" for the session's)."""
     state.threads.own_ids(record, agent)
     if record.uuid is not None and record.uuid in state.threads.points:
-        state.copies += 1
         return []
     if not agent:
         state.about.record(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from ctxtui.core.block import Item
 from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
@@ -23,18 +23,18 @@ class ClaudeState:
 
     `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
     person typed while the agent worked. `silent` and `other` count records that put nothing before the model:
-    understood ones, and unknown types. `copies` counts records seen before.
+    understood ones, and unknown types.
     """
 
     tree: Tree
     answers: Answers
+    _: KW_ONLY
     threads: ClaudeThreads = field(default_factory=ClaudeThreads)
     about: About = field(default_factory=About)
     kept: dict[str, list[Item]] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
     silent: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
-    copies: int = 0
     order: int = 0
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:

@@ -87,7 +87,6 @@ def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
         state.silent[f"progress {data.type}"] += 1
         return events
     if nested.uuid in state.threads.points:
-        state.copies += 1
         return events
     nested.is_sidechain, nested.agent_id = True, data.agent_id or record.agent_id or f"of {data.tool_use}"
     nested.session_id, nested.version = record.session_id, record.version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.call import Epoch, EpochStart
@@ -104,6 +104,7 @@ class ClaudeThread:
     """
 
     id: str = MAIN
+    _: KW_ONLY
     tip: Point | None = None
     head: int = ROOT
     last: Anchor | None = None

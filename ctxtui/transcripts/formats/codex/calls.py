@@ -12,7 +12,7 @@ from ctxtui.transcripts.formats.codex.usage import Counts, missing
 from ctxtui.transcripts.kit.timestamps import completed, seconds, shrunk
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Calls:
     """The call in progress and what the next one will be.
 
@@ -125,8 +125,8 @@ class Calls:
             head,
             head,
             head,
-            self.provider,
-            self.model,
+            provider=self.provider,
+            model=self.model,
             started=started,
             epoch=self.epoch,
             line=line,

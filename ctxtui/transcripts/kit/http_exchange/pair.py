@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core import canonical
@@ -34,6 +34,7 @@ class Exchange:
     response: bytes = b""
     url: str = ""
     method: str = "POST"
+    _: KW_ONLY
     status: int = 0
     started: float | None = None
     first_byte: float | None = None

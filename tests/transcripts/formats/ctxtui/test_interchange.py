@@ -87,7 +87,7 @@ def sessions(draw: st.DrawFn) -> Session:
         extra=st.one_of(OBJECTS, st.just({BEYOND: {"model": 1}})),
     )
     event: st.SearchStrategy[Event] = st.one_of(
-        st.builds(Described, WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, NUMBERS),
+        st.builds(Described, WORDS, WORDS, WORDS, cwd=WORDS, client=WORDS, version=WORDS, window=NUMBERS),
         st.builds(ThreadSeen, THREADS, WORDS, WORDS),
         st.builds(CallSeen, call),
         st.builds(TipMoved, THREADS, head),
