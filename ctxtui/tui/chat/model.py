@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.views.text import numbers, safe_text
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.model_choice import Offer
     from ctxtui.services.config.config import Config
     from ctxtui.views.model.scene import Scene
-
-_TIGHT = 0.5
-"""The share of a rate limit under which it is told."""
 
 
 def _entry(one: Offer) -> type[Command]:
@@ -55,17 +51,6 @@ class ChatAsker:
     def config(self) -> Config:
         """That of the chat."""
         return self._host.config
-
-
-def headroom(host: Host) -> Spans:
-    """What the provider's rate limits leave, where that is little; cache reads do not count against them."""
-    tight = [room for room in host.headroom if room.share < _TIGHT]
-    if not tight:
-        return []
-    room = tight[0]
-    left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
-    until = f", whole in {max(0, room.reset - time.time()):.0f} s" if room.reset is not None else ""
-    return [Span(f"{left}{until}  ", "warn" if room.share < 0.2 else "dim")]
 
 
 class ModelController(ChatController):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.tui.chat.model import headroom
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import QUESTION, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
@@ -22,6 +22,7 @@ from ctxtui.views.text.span import Span, Spans
 if TYPE_CHECKING:
     from ctxtui.agent import events as ev
     from ctxtui.agent.events import ToolCall
+    from ctxtui.services.chat.host import Host
 else:
     from ctxtui.tui.lazy import later
 
@@ -32,6 +33,19 @@ HINT: Spans = [Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
 _LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
+_TIGHT = 0.5
+"""The share of a rate limit under which it is told."""
+
+
+def _headroom(host: Host) -> Spans:
+    """What the provider's rate limits leave, where that is little; cache reads do not count against them."""
+    tight = [room for room in host.headroom if room.share < _TIGHT]
+    if not tight:
+        return []
+    room = tight[0]
+    left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
+    until = f", whole in {max(0, room.reset - time.time()):.0f} s" if room.reset is not None else ""
+    return [Span(f"{left}{until}  ", "warn" if room.share < 0.2 else "dim")]
 
 
 class TalkController(ChatController):
@@ -96,7 +110,7 @@ class TalkController(ChatController):
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
         held = [Span("^o ", "accent bold"), Span("held next" if hold else "hold", "warn" if hold else "dim")]
-        return [*headroom(self.host), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
+        return [*_headroom(self.host), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
 
     def _leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
