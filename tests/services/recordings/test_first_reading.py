@@ -80,6 +80,7 @@ def test_more_reads_appended_bytes_only(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(said("x" * 1000) * 200)
     loaded = load(path)
+    session = loaded.session
     assert loaded.bytes_read == path.stat().st_size
     for number in range(5):
         before = loaded.bytes_read
@@ -89,7 +90,7 @@ def test_more_reads_appended_bytes_only(tmp_path: Path) -> None:
         assert loaded.bytes_read - before == len(new)
     assert loaded.more() == []
     assert words(loaded.session)[-1] == "word 4"
-    assert loaded.generation == 0
+    assert loaded.session is session, "it was not read anew"
 
 
 def test_a_partial_line_is_listed_until_it_is_whole(tmp_path: Path) -> None:
@@ -104,14 +105,14 @@ def test_a_partial_line_is_listed_until_it_is_whole(tmp_path: Path) -> None:
     assert words(loaded.session) == ["one", "two"]
 
 
-def test_a_rewritten_recording_is_another_generation(tmp_path: Path) -> None:
+def test_a_rewritten_recording_is_another_session(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(said("one") + said("two"))
     loaded = load(path)
     old = loaded.session
     path.write_bytes(said("other"))
     loaded.more()
-    assert loaded.generation == 1
+    assert loaded.session is not old
     assert words(loaded.session) == ["other"]
     assert words(old) == ["one", "two"], "what was shown stays whole until it is replaced"
 
@@ -120,16 +121,17 @@ def test_an_emptied_recording_stays_on_screen_until_it_has_content(tmp_path: Pat
     path = tmp_path / "a.jsonl"
     path.write_bytes(said("one"))
     loaded = load(path)
+    old = loaded.session
     path.write_bytes(b"")
     assert loaded.more() == []
-    assert words(loaded.session) == ["one"]
+    assert loaded.session is old and words(old) == ["one"]
     append(path, said("new") + said("newer"))
     loaded.more()
-    assert words(loaded.session) == ["new", "newer"]
+    anew = loaded.session
+    assert anew is not old and words(anew) == ["new", "newer"]
     append(path, said("newest"))
     loaded.more()
-    assert words(loaded.session) == ["new", "newer", "newest"]
-    assert loaded.generation == 1
+    assert loaded.session is anew and words(anew) == ["new", "newer", "newest"]
 
 
 def test_a_removed_recording_is_gone_and_may_come_back(tmp_path: Path) -> None:
