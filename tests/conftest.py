@@ -30,8 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Half as many workers again as processors: tests of screens wait for a process at rest half of their time."""
-    return max(2, (os.cpu_count() or 2) * 3 // 2)
+    """Two workers for each processor: tests of screens wait for a process at rest half of their time."""
+    return 2 * (os.cpu_count() or 2)
 
 
 UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))

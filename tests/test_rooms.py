@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,7 @@ TUPLES = {
 POSITIONAL, MEMBERS, LEADING = 8, 6, 5
 
 
+@cache
 def trees() -> list[tuple[str, ast.Module]]:
     paths = sorted(PACKAGE.rglob("*.py"))
     return [(str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]

@@ -373,10 +373,12 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         assert screen.prompt.text == "hello"
         await pilot.press("escape", "i")
         assert screen.prompt.text == "half a"
+        assert "as a branch" not in shown(screen)
         await pilot.press("escape", "U", *" there", "ctrl+n", "escape")
         assert screen.prompt.text == "hello there"
+        assert "sent anew as a branch" in shown(screen), "what Enter will do is said again after the question"
         await pilot.press("enter")
-        assert screen.prompt.text == "half a"
+        assert screen.prompt.text == "half a" and "as a branch" not in shown(screen)
         await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.running)
         assert received(seen) == ["hello", "hello there"]
         assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"

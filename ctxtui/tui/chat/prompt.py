@@ -59,6 +59,9 @@ class TalkController(ChatController):
         """What was asked here last: to talk, for leave, whether to quit."""
         self._early: tuple[str, ...] = ()
         self._edited: int | None = None
+        """The node at which what is said next branches off; None: at the end."""
+        self._branch = ""
+        """What the prompt's line says of that."""
         self._draft_timer: Timer | None = None
         self._draft = ""
         self._aside = ""
@@ -110,7 +113,8 @@ class TalkController(ChatController):
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
         held = [Span("^o ", "accent bold"), Span("held next" if hold else "hold", "warn" if hold else "dim")]
-        return [*_headroom(self.host), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
+        branch = [Span(f"{self._branch} ", "warn")] if self._branch else []
+        return [*branch, *_headroom(self.host), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
 
     def _leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
@@ -173,8 +177,8 @@ class TalkController(ChatController):
             return
         self.say(())
         if self._edited is not None:
-            head, self._edited = self._edited, None
-            self.host.back_to(head)
+            self.host.back_to(self._edited)
+            self._go_on_from(None)
         if self.host.runner is None:
             self._early = (*self._early, words)
             return
@@ -201,7 +205,7 @@ class TalkController(ChatController):
         if self._aside:
             self._draft, self._aside = self._aside, ""
             self._keep_now(self._draft)
-        self._edited = None
+        self._go_on_from(None)
 
     def tell_early(self) -> None:
         """Say what was said before there was anyone to hear it."""
@@ -268,7 +272,7 @@ class TalkController(ChatController):
         if self.state.on.closed.emit() or not self.panels.transcript.has_focus:
             self.prompt.leave()
         elif self.state.marks:
-            self.state.marks.clear()
+            self.state.mark(())
             self.state.show()
         elif self.state.running:
             self.interrupt()
@@ -291,7 +295,7 @@ class TalkController(ChatController):
         if self._edited is None:
             self._aside = self._draft
         self.talk(read(tree[node].block).text)
-        self._edited = before
+        self._go_on_from(before, "sent anew as a branch")
 
     def branch_here(self) -> None:
         """What is said next goes on from the call shown: a branch of this chat."""
@@ -304,8 +308,14 @@ class TalkController(ChatController):
             return
         number = self.state.index + 1
         self.talk()
-        self._edited = call.response_head or call.raw_head
-        self.prompt.edit.right = [Span(f"a branch after call {number} ", "warn"), *self._prompt_keys()]
+        self._go_on_from(call.response_head or call.raw_head, f"a branch after call {number}")
+
+    def _go_on_from(self, node: int | None, words: str = "") -> None:
+        """What is said next branches off at `node` (None: it goes on at the end); the prompt's line says so."""
+        self._edited, self._branch = node, words
+        if self.talking:
+            self.prompt.edit.right = self._prompt_keys()
+            self.prompt.edit.refresh()
 
     # Going away
 

@@ -45,7 +45,7 @@ class ContextEdits:
         self._state = state
         self._prompt = prompt
         self._access = access
-        state.edits = self
+        state.take_edits(self)
         state.on.reopened.subscribe(self.load)
 
     def load(self) -> None:
@@ -157,6 +157,17 @@ class ContextEdits:
         warm = found.coming.expires is not None and found.coming.expires > time.time()
         return found.coming if self.ahead or state.live or warm else None
 
+    def next_moment(self) -> None:
+        """Price the edits at the next moment of those that there are."""
+        pane = self._state.panels.staged.what
+        self.moment = 0 if pane is None else pane.chosen + 1
+        self._state.show()
+
+    def look_ahead(self) -> None:
+        """The next call of the context shown, or what this one was charged."""
+        self.ahead = not self.ahead
+        self._state.show()
+
     # Staging
 
     def stage(self, edits: Sequence[Edit]) -> None:
@@ -177,7 +188,7 @@ class ContextEdits:
             overlay.revert({one.edit.id for one in held})
             self._prompt.refuse(f"refused: {held[0].why}")
         elif made:
-            self._state.marks.clear()
+            self._state.mark(())
         self.changed()
 
     def changed(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -36,6 +36,7 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.core.note import Note
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import ThreadStudy
     from ctxtui.tui.inspector import side_panels
@@ -120,6 +121,12 @@ class Panels:
         self._sides = None
         self.window = None
         self.transcript.data = self._make_rows(Readings(study.session, study.book.names, want), highlight)
+
+    def mark_noted(self, nodes: Mapping[int, Note], calls: Iterable[tuple[str, int]]) -> None:
+        """These have notes or bookmarks: nodes of the context, calls as (thread, number from 1)."""
+        if self.transcript.data is not None:
+            self.transcript.data.noted = nodes
+            self.noted = frozenset(calls)
 
     def boxes(self, width: int, height: int) -> dict[str, Box]:
         """Where everything stands on a screen of this size; tells map and strip how high they are."""

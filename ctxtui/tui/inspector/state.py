@@ -3,7 +3,7 @@ controllers subscribe to its signals, and hear them in the order in which the sc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol
 
 from textual.message import Message
@@ -77,7 +77,7 @@ class InspectorState:
         self.follows = follow
         self.live = False
         self.complete = False
-        self.marks: dict[int, None] = {}
+        self.marks: tuple[int, ...] = ()
         self.every = False
         self.edits: SceneEdits | None = None
         self.on = Signals()
@@ -161,6 +161,14 @@ class InspectorState:
     def show_every(self, every: bool) -> None:
         """Show all rows while edits are staged, or only what they touch."""
         self.every = every
+
+    def mark(self, nodes: Iterable[int]) -> None:
+        """These nodes are marked from now on, and no others; each once, in this order."""
+        self.marks = tuple(dict.fromkeys(nodes))
+
+    def take_edits(self, edits: SceneEdits) -> None:
+        """The context shown has edits: these say what they make of it."""
+        self.edits = edits
 
     # Going
 

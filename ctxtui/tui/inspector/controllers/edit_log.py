@@ -53,7 +53,7 @@ class EditLogController(EditController):
         overlay = self.edits.overlay
         if overlay is not None and (gone := overlay.discard()):
             self.say([Span(f"{len(gone):,} discarded; u brings them back", "ink")])
-        self.state.marks.clear()
+        self.state.mark(())
         self.edits.changed()
 
     def undo(self) -> None:
@@ -70,9 +70,7 @@ class EditLogController(EditController):
 
     def when(self) -> None:
         """Choose another moment."""
-        pane = self.panels.staged.what
-        self.edits.moment = 0 if pane is None else pane.chosen + 1
-        self.state.show()
+        self.edits.next_moment()
 
     def breaks(self) -> None:
         """Show what is broken; a literal that a summary lost can be kept."""
@@ -98,7 +96,7 @@ class EditLogController(EditController):
 
     def all_rows(self) -> None:
         """All rows, or only what the edits touch."""
-        self.state.every = not self.state.every
+        self.state.show_every(not self.state.every)
         self.state.show()
 
     def edit_log(self) -> None:

@@ -25,8 +25,8 @@ class MarkController(EditController):
         node = self.panels.transcript.node
         if not node or not self.edits.ready():
             return
-        if self.state.marks.pop(node, 0) == 0:
-            self.state.marks[node] = None
+        others = [one for one in self.state.marks if one != node]
+        self.state.mark(others if node in self.state.marks else [*others, node])
         self.panels.transcript.move_to(self.panels.transcript.cursor + 1)
         self.edits.changed()
 
@@ -51,8 +51,7 @@ class MarkController(EditController):
         self.say([Span("■ ", "accent"), Span(f"{len(wider):,} marked: {what}", "ink")])
 
     def _mark(self, context: Context, positions: Iterable[int]) -> None:
-        self.state.marks.clear()
-        self.state.marks.update(dict.fromkeys(context.nodes[at] for at in positions))
+        self.state.mark(context.nodes[at] for at in positions)
         self.edits.changed()
 
 

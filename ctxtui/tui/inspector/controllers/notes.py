@@ -78,10 +78,8 @@ class NotesController(Controller):
     def _stand(self, book: Notebook, kept: list[Note], marked: notes.SessionNotes) -> None:
         """Mark what has notes."""
         self.notebook, self._kept, self.standing = book, tuple(kept), marked
-        rows = self.panels.transcript.data
-        if rows is not None:
-            rows.noted = marked.nodes
-            self.panels.noted = frozenset(marked.at_calls())
+        if self.panels.transcript.data is not None:
+            self.panels.mark_noted(marked.nodes, marked.at_calls())
             self.state.show()
 
     # Setting

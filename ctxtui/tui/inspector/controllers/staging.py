@@ -64,8 +64,7 @@ class StagingController(EditController):
 
     def foretell(self) -> None:
         """The next call of the context shown, or what this one was charged."""
-        self.edits.ahead = not self.edits.ahead
-        self.state.show()
+        self.edits.look_ahead()
 
 
 class Pin(OnBlocks):
