@@ -326,7 +326,7 @@ class TalkController(ChatController):
         if not self.state.running and not staged:
             return True
         what = "a turn runs: end it and leave?  " if self.state.running else ""
-        what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and stay: leave?  "
+        what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and kept: leave?  "
         lead = [Span(" ? ", "warn bold"), Span(what, "ink")]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
         self._ask_own(

@@ -112,12 +112,15 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
         chosen = n == what.chosen
         lead = Span("▸ " if chosen else "  ", "accent")
         told = f"{moment.name} {moment.hint}".rstrip() if wide else moment.name
+        # Without a price nothing is said of when it pays: "never" would be a guess.
+        known = moment.once is not None
+        rate, gain = paid(moment.per_call), "faint" if not known else "add" if moment.pays_back == 0 else "ink"
         yield [
             lead,
             Span(cells.left(told, name), "ink bold" if chosen else "ink"),
             Span(cells.right(numbers.signed_money(moment.once), once), paid(moment.once)),
-            Span(cells.right(numbers.signed_money(moment.per_call), call), paid(moment.per_call)),
-            Span(cells.right(payback(moment.pays_back, wide), back), "add" if moment.pays_back == 0 else "ink"),
+            Span(cells.right(numbers.signed_money(moment.per_call) if known else numbers.NONE, call), rate),
+            Span(cells.right(payback(moment.pays_back, wide) if known else numbers.NONE, back), gain),
         ]
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ from ctxtui.services.editing.edited_context import body
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.transcript.staged_pane import StagedPane
+from ctxtui.views.text.span import plain
+from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, lines
 from tests.analysis.cache.test_audit import Talk
 from tests.analysis.sessions import book
 from tests.cases.inspect import InMemory
@@ -231,3 +233,17 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
         sorted(pane.staging.applied.changes),
         len(context),
     )
+
+
+@pytest.mark.parametrize("room", [34, 60])
+def test_without_a_price_nothing_is_said_of_when_it_pays(room: int) -> None:
+    table = talk(4)
+    table.stage(DROP, *table.results()[:1])
+    pane = table.pane()
+    priced, unpriced = (
+        "\n".join(plain(line) for line in lines(one, room, 20))
+        for one in (pane, replace(pane, moments=(MomentPrice("at expiry", "", None, None, None),)))
+    )
+    assert "$" in priced and "unknown" not in priced
+    assert " unknown " in unpriced and "never" not in unpriced
+    assert "at expiry" in unpriced and "unknownunknown" not in unpriced
