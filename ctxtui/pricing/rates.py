@@ -116,9 +116,7 @@ def _day(at: float | None) -> str:
     return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
 
 
-def _of_library(
-    model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable
-) -> Rates | None:
+def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable) -> Rates | None:
     for name, maker in candidates(model, provider):
         # Rates are the same between two of a model's length steps, so one question per stretch is enough.
         steps = _steps(name, maker, day)
