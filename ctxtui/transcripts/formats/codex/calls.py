@@ -95,8 +95,7 @@ class Calls:
 
     def compacted(self, response: str, says: Callable[[Call], bool]) -> Call | None:
         """A compaction: the call that made its summary, as a call of a thread of its own; None where it is in no
-        record. It is the last one if its response is `response`, or if that is not told and its answer `says` the
-        summary."""
+        record. It is the last one if its response is `response`, or if that is not told and it `says` the summary."""
         last = self.open or self._ended
         self.begin(EpochStart.COMPACTION)
         if last is None or last.thread != MAIN or self.answered or self.spoken:

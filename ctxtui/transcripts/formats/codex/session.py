@@ -171,6 +171,9 @@ class CodexSession:
         response = _word(payload.get("compaction_response_id"))
 
         def says(call: Call) -> bool:
+            if call.response_head == call.sent_head:
+                # Usage without any item, right before the summary.
+                return True
             words = [read(self.tree[node].block).text for node in self.tree.path(call.response_head, call.sent_head)]
             return any(text and summary.endswith(text) for text in words)
 
