@@ -47,7 +47,7 @@ class _Head(msgspec.Struct):
 _head: Final = msgspec.json.Decoder(_Head)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class CodexMessage:
     """One item: its blocks, whether the model wrote it, and what tells it apart (a provider's id, "" for none).
 
@@ -87,7 +87,7 @@ def of_value(value: Json) -> CodexMessage:
         return _outside(items[0], known.get("id"), known.get("call_id"))
     role = items[0].place.role
     kinds = _kinds(value, len(items) - 1)
-    found = CodexMessage([items[0]], by_model=role == "assistant", id=_id(value.get("id")), base=BASE in kinds)
+    found = CodexMessage(items=[items[0]], by_model=role == "assistant", id=_id(value.get("id")), base=BASE in kinds)
     for item, part_kind in zip(items[1:], kinds, strict=True):
         words = block_content.read(item.block).text if role == "user" else ""
         mark = _mark(part_kind, words) if role == "user" else ""
@@ -120,7 +120,7 @@ def _mark(kind: str, words: str) -> str:
 
 def _outside(item: Item, id_: Json, call_id: Json) -> CodexMessage:
     role = item.place.role
-    return CodexMessage([item], by_model=role == "assistant", answers=role == "tool", id=_id(call_id) or _id(id_))
+    return CodexMessage(items=[item], by_model=role == "assistant", answers=role == "tool", id=_id(call_id) or _id(id_))
 
 
 def _id(value: Json) -> str:

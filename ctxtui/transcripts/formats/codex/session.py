@@ -78,7 +78,7 @@ class CodexSession:
             return []
         place = Place("messages", "user")
         unreadable = block.unreadable(f"line {piece.line}", piece.reason)
-        self._history.add(items.CodexMessage([Item(block.header("user"), place), Item(unreadable, place)]))
+        self._history.add(items.CodexMessage(items=[Item(block.header("user"), place), Item(unreadable, place)]))
         return self._moved()
 
     def _moved(self) -> list[Event]:
