@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.core.block import Item
+from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import members
 from ctxtui.offline.offered import called_within, tools_in
 from ctxtui.offline.openai.cipher import opened
 from ctxtui.wire.definitions import Definition
@@ -21,6 +21,8 @@ _REMINDERS: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.S)
 _REPORTED: Final = re.compile(r"\A(?:Script |Chunk ID: )(?:[^\n]*\n){1,5}?Output:\n+")
 """What Codex says of a run in front of what it printed."""
 
+_BETWEEN: Final = ("input_text", "input_image", "encrypted_content")
+"""What agents say to each other, in pieces."""
 _PAYLOAD: Final = re.compile(r"\A(?:[\w ]+: .*\n)+?Payload:\n+")
 _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
 
@@ -51,7 +53,7 @@ class Task:
 def listen(request: Request) -> Task:
     """The conversation in `request`."""
     items = request.items
-    tools = tuple(tools_in(value for item in items for value in _definitions(item)))
+    tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
     talk = _turns([item for item in items if item.place.section == "messages"])
     at = max((n for n, turn in enumerate(talk) if _said(turn)), default=-1)
     names = {part.id: part.reading for turn in talk for part in turn.parts if part.what == CALL}
@@ -78,36 +80,38 @@ def clean(text: str) -> str:
     return _REMINDERS.sub("", text).strip()
 
 
-def _definitions(item: Item) -> list[Json]:
-    if item.place.section == "tools":
-        return [item.block.value()]
-    return rows(members(item.block.value()).get("tools")) if item.block.kind == "additional_tools" else []
-
-
 def _turns(items: Sequence[Item]) -> list[Turn]:
     """The turns, with what agents say to each other and what was compacted in turns of their own."""
     made: list[Turn] = []
     plain: list[Item] = []
+    said: tuple[dict[str, Json], list[Item]] | None = None
     for item in items:
-        if item.block.kind not in ("agent_message", "compaction"):
-            plain.append(item)
+        head = members(item.block.value()) if item.block.kind == HEADER else {}
+        if said is not None and item.block.kind in _BETWEEN:
+            said[1].append(item)
             continue
-        value = members(item.block.value())
-        made += [*turns(plain), _between(value) if item.block.kind == "agent_message" else _compacted(value)]
-        plain = []
-    return [*made, *turns(plain)]
+        made, said = made if said is None else [*made, _between(*said)], None
+        if head.get("type") == "agent_message" or item.block.kind == "compaction":
+            made, plain = [*made, *turns(plain)], []
+        if head.get("type") == "agent_message":
+            said = (head, [])
+        elif item.block.kind == "compaction":
+            made.append(_compacted(members(item.block.value())))
+        else:
+            plain.append(item)
+    return [*made, *([_between(*said)] if said else turns(plain))]
 
 
-def _between(value: dict[str, Json]) -> Turn:
+def _between(head: dict[str, Json], items: Sequence[Item]) -> Turn:
     """A message from another agent: a task, or what came of one. What is encrypted there is in the clear here, for
     this provider never encrypted it."""
-    parts = [members(part) for part in rows(value.get("content"))]
-    texts = [part.get("text") or part.get("encrypted_content") for part in parts]
+    values = [members(item.block.value()) for item in items]
+    texts = [value.get("text") or value.get("encrypted_content") for value in values]
     text = "".join(one for one in texts if isinstance(one, str))
     said = _PAYLOAD.sub("", text)
     if _FINAL.search(text):
-        return Turn("tool", [TurnPart(RESULT, "agent_message", value, BlockContent(text=said, name=_author(value)))])
-    return Turn("user", [TurnPart(TEXT, "agent_message", value, BlockContent(text=said))])
+        return Turn("tool", [TurnPart(RESULT, "agent_message", head, BlockContent(text=said, name=_author(head)))])
+    return Turn("user", [TurnPart(TEXT, "agent_message", head, BlockContent(text=said))])
 
 
 def _author(value: dict[str, Json]) -> str:
