@@ -31,22 +31,26 @@ def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
     known = {word(turn.get("id")) for turn in turns}
     # For a while both generations were written.
     old = [row for row in sorted(tables.get("responses", []), key=_when) if word(row.get("id")) not in known]
-    latest = max([*turns, *old], key=_when, default={})
-    main = _thread_of(latest)
-    labels = {
-        word(r.get("id")): word(r.get("name")) for r in [*tables.get("conversations", []), *tables.get("threads", [])]
-    }
+    labels = {word(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
+    roots = [row for row in [*turns, *old] if word(labels.get(_thread_of(row), {}).get("forked_from")) not in labels]
+    main = _thread_of(max(roots or [*turns, *old], key=_when, default={}))
     ids = Ids()
     threads: dict[str, Dialogue] = {}
     store = _Store(tables)
-    yield Described(main, labels.get(main, ""), NAME, client="llm")
+    yield Described(main, _name(labels, main), NAME, client="llm")
     for row in sorted([*turns, *old], key=lambda row: (_thread_of(row) != main, _when(row))):
         name = _thread_of(row)
         if name not in threads:
             threads[name] = Dialogue(tree, MAIN if name == main else name, ids)
-            yield ThreadSeen(threads[name].thread, labels.get(name, ""))
+            origin = word(labels.get(name, {}).get("forked_from"))
+            parent = (MAIN if origin == main else origin) if origin in labels and origin != name else ""
+            yield ThreadSeen(threads[name].thread, _name(labels, name), parent)
         yield from store.turn(threads[name], row) if "tip_message_hash" in row else store.response(threads[name], row)
     yield from (dialogue.tip() for dialogue in threads.values())
+
+
+def _name(labels: dict[str, Row], id_: str) -> str:
+    return word(labels.get(id_, {}).get("name"))
 
 
 def _when(row: Row) -> tuple[str, str]:

@@ -37,7 +37,7 @@ def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
     sessions = {word(row.get("id")): row for row in tables.get("session", [])}
     messages = _by(tables.get("message", []), "session_id")
     parts = _by(tables.get("part", []), "message_id")
-    roots = [id_ for id_ in messages if not word(sessions.get(id_, {}).get("parent_id"))] or list(messages)
+    roots = [id_ for id_ in messages if word(sessions.get(id_, {}).get("parent_id")) not in sessions] or list(messages)
     newest = max(roots, key=lambda id_: _time(sessions.get(id_, {}), "time_updated"), default="")
     ids = Ids()
     names = {id_: MAIN if id_ == newest else id_ for id_ in {**sessions, **messages}}
