@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
 from ctxtui.core import block_content, canonical
@@ -38,6 +38,7 @@ class SourceRecord:
 
     raw: bytes
     value: dict[str, Any]
+    _: KW_ONLY
     digests: list[str] = field(default_factory=list)
     answers: dict[int, str] = field(default_factory=dict)
     removed: bool = False
