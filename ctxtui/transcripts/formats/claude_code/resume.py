@@ -114,6 +114,7 @@ class ResumeChain:
         self.records = records
         self.known = {str(one.value["uuid"]) for one in records if one.value.get("uuid")}
         self._by_id = {str(one.value["uuid"]): one for one in reversed(records) if one.value.get("uuid")}
+        self._numbers = {id(one): number for number, one in enumerate(records)}
         self._before: dict[int, list[dict[str, Any]]] = {}
         self._last: list[dict[str, Any]] = []
 
@@ -166,7 +167,57 @@ class ResumeChain:
                 stays = before[-1]["uuid"]
             if stays != named:
                 changes[key] = canonical.dumps(stays)
+        metadata = record.value.get("compactMetadata")
+        if isinstance(metadata, dict):
+            kept = self._kept(metadata)
+            if kept != metadata:
+                changes["compactMetadata"] = canonical.dumps(kept)
         return changes
+
+    def _kept(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What a compaction says of the messages that it left standing, with what became of them: the client takes none
+        of them where one that it names is missing."""
+        kept = dict(metadata)
+        segment, listed = kept.get("preservedSegment"), kept.get("preservedMessages")
+        if isinstance(segment, dict):
+            left = self._left(self._stretch(segment.get("headUuid"), segment.get("tailUuid")))
+            if left:
+                kept["preservedSegment"] = {**segment, **self._anchored(segment)}
+                kept["preservedSegment"] |= {"headUuid": left[0], "tailUuid": left[-1]}
+            elif self._by_id.keys() >= {segment.get("headUuid"), segment.get("tailUuid")}:
+                del kept["preservedSegment"]
+        if isinstance(listed, dict):
+            names = {key: self._left(value) for key, value in listed.items() if isinstance(value, list)}
+            kept["preservedMessages"] = {**listed, **self._anchored(listed), **names}
+            if names and not any(names.values()):
+                del kept["preservedMessages"]
+        return kept
+
+    def _anchored(self, named: dict[str, Any]) -> dict[str, Any]:
+        return {"anchorUuid": self._stays(named["anchorUuid"])} if "anchorUuid" in named else {}
+
+    def _stretch(self, head: Any, tail: Any) -> list[Any]:
+        """The uuids from `head` to `tail` along the chain; none where `tail` does not stand below `head`."""
+        found: list[Any] = []
+        at = tail
+        while isinstance(at, str) and at in self._by_id and at not in found:
+            found.append(at)
+            if at == head:
+                return found[::-1]
+            at = self._by_id[at].value.get("parentUuid")
+        return []
+
+    def _left(self, uuids: list[Any]) -> list[Any]:
+        """`uuids` with what was put in before them and without those that are taken out."""
+        left: list[Any] = []
+        for uuid in uuids:
+            record = self._by_id.get(uuid) if isinstance(uuid, str) else None
+            if record is None:
+                left.append(uuid)
+                continue
+            left += [one["uuid"] for one in self._before.get(self._numbers[id(record)], [])]
+            left += [] if record.removed else [uuid]
+        return left
 
     def _of_removed(self, record: SourceRecord) -> bool:
         """Whether `record` only serves one that is taken out: the files as they stood when it was said."""
