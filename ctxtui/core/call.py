@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT
@@ -43,6 +44,10 @@ class Epoch:
     number: int = 1
     start: EpochStart = EpochStart.START
     detail: str = ""
+
+
+FRONT_RECORDED: Final = "front_recorded"
+"""In `Call.extra` of a transcript's call, True where its system prompt and tools are on record nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)

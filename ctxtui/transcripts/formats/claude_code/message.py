@@ -32,7 +32,7 @@ class ContentPart(NamedTuple):
 
 @dataclass(slots=True)
 class ClaudeMessage:
-    """The message of a record."""
+    """The message of a record. `string`: its content is one string."""
 
     role: str
     parts: list[ContentPart] = field(default_factory=list)
@@ -40,6 +40,7 @@ class ClaudeMessage:
     model: str = ""
     stop: str = ""
     report: Report = field(default_factory=Report)
+    string: bool = False
 
 
 class _Message(msgspec.Struct):
@@ -82,6 +83,7 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
             found.model or "",
             found.stop_reason or "",
             report(bytes(found.usage), bool(found.stop_reason)),
+            bytes(found.content)[:1] == b'"',
         )
     except msgspec.MsgspecError:
         return of_value(canonical.loads(raw), record.type or "")
@@ -90,7 +92,7 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
 def of_value(message: Json, role: str) -> ClaudeMessage | None:
     """The message that the JSON value `message` is; a bare string is what `role` says."""
     if isinstance(message, str):
-        return ClaudeMessage(role, _value_parts(message))
+        return ClaudeMessage(role, _value_parts(message), string=True)
     if not isinstance(message, dict):
         return None
     stop = _word(message.get("stop_reason"))
@@ -101,6 +103,7 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
         _word(message.get("model")),
         stop,
         report_of(message.get("usage"), bool(stop)),
+        isinstance(message.get("content"), str),
     )
 
 
@@ -162,7 +165,7 @@ class Spoken:
 
 def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
     """What the user record `record` with `message` says."""
-    mark = SUMMARY if record.is_compact_summary else META if record.is_meta else ""
+    mark = _mark(record)
     role = message.role if message.role != "assistant" else "user"
     found = Spoken()
     for part in message.parts:
@@ -176,6 +179,21 @@ def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
             found.interrupted = words
         elif not own and words.strip():
             found.words = found.words or words
+    return found
+
+
+def _mark(record: ClaudeRecord) -> str:
+    return SUMMARY if record.is_compact_summary else META if record.is_meta else ""
+
+
+def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
+    """The blocks of a message in its own order, as `spoken` marks them."""
+    found, mark, user = [], _mark(record), message.role == "user"
+    for part in message.parts:
+        own = ""
+        if user and not part.answers:
+            own = mark or (mark_of(block_content.read(part.block).text) if part.block.kind == "text" else "")
+        found.append(Item(part.block, Place("messages", message.role, own)))
     return found
 
 
