@@ -59,7 +59,7 @@ class SentMessage:
 @dataclass(slots=True, eq=False, kw_only=True)
 class ClaudeRequest:
     """A request as a record names it. `last` is its last message, None where the request that it goes on from is not
-    in the file. `answered` says that an answer names it, `fresh` that it goes on from no other."""
+    in the file (`lost`: its id). `answered` says that an answer names it, `fresh` that it goes on from no other."""
 
     id: str
     record: RequestRecord
@@ -67,6 +67,7 @@ class ClaudeRequest:
     bytes_: tuple[int, int]
     shape: str
     last: SentMessage | None
+    lost: str
     fresh: bool
     at: float | None
     answered: bool = False
@@ -130,6 +131,7 @@ class ClaudeRequests:
             bytes_=(found.start, found.end),
             shape=record.shape_hash,
             last=last,
+            lost="" if last is not None else base.lost if base is not None and base.lost else str(record.base),
             fresh=not record.base,
             at=seconds(record.timestamp),
         )
@@ -186,7 +188,7 @@ class ClaudeRequests:
         if shape is None:
             return None, self._once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
         if request.last is None:
-            return None, self._once(request, str(request.record.base), "the request that it goes on from is")
+            return None, self._once(request, request.lost, "the request that it goes on from is")
         lost = self._reach(request.last, shape)
         if lost:
             return None, self._once(request, lost, f"message {lost[:12]} of it is")
