@@ -75,7 +75,7 @@ def one_line(text: str, limit: int = 1024) -> str:
 
 
 def plain(text: str) -> str:
-    """A whole text that a terminal, or a model, may read: tabs and line breaks stay, nothing else is not what it shows."""
+    """A whole text for a terminal or a model: tabs and line breaks stay, everything else shows what it is."""
     return _safe(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
