@@ -30,7 +30,7 @@ WRITE_12H: Final = 2.0
 BATCH: Final = 0.5
 """Batches, times the standard rate, where the price library has no rate of its own (facts §2)."""
 FAST: Final = 2.0
-"""Fast mode, times the standard rate, where the price library has no rate of its own (facts §3)."""
+"""Fast mode, times the standard rate, where neither the price library nor the table has a rate for it (facts §3)."""
 US_ONLY: Final = 1.1
 """Inference in the US alone, times all rates; the price library lacks it (facts §2)."""
 
@@ -80,8 +80,9 @@ def rates(
     """
     row = table.find(model)
     if row and row.input is not None:
-        return _on_terms(_of_row(row, table.version), terms, known=False)
-    return _of_library(row.like if row else model, provider, _day(at), length, terms)
+        fast = table.fast_times(model) or FAST
+        return _on_terms(_of_row(row, table.version), terms, known=False, fast=fast)
+    return _of_library(row.like if row else model, provider, _day(at), length, terms, table)
 
 
 def _of_row(row: Override, version: str) -> Rates:
@@ -102,11 +103,12 @@ def _of_row(row: Override, version: str) -> Rates:
     )
 
 
-def _on_terms(standard: Rates, terms: Terms, *, known: bool) -> Rates:
-    """`standard` on other terms by the providers' published multiples; `known`: the table has told batch and speed."""
+def _on_terms(standard: Rates, terms: Terms, *, known: bool, fast: float) -> Rates:
+    """`standard` on other terms by the providers' published multiples; `known`: the table has told batch and speed;
+    `fast`: what fast mode of the model costs, times the standard rate."""
     factor = US_ONLY if terms.us else 1.0
     if not known:
-        factor *= (BATCH if terms.batch else 1.0) * (FAST if terms.fast else 1.0)
+        factor *= (BATCH if terms.batch else 1.0) * (fast if terms.fast else 1.0)
     return standard if factor == 1.0 else standard.times(factor)
 
 
@@ -114,7 +116,7 @@ def _day(at: float | None) -> str:
     return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
 
 
-def _of_library(model: str, provider: str, day: str, length: int, terms: Terms) -> Rates | None:
+def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable) -> Rates | None:
     for name, maker in candidates(model, provider):
         # Rates are the same between two of a model's length steps, so one question per stretch is enough.
         steps = _steps(name, maker, day)
@@ -126,7 +128,8 @@ def _of_library(model: str, provider: str, day: str, length: int, terms: Terms) 
             continue
         own = _rates_at(name, maker, day, step, terms) if terms.context else standard
         known = own is not None and own != standard
-        return _on_terms(own if known and own is not None else standard, terms, known=known)
+        fast = table.fast_times(name) or FAST
+        return _on_terms(own if known and own is not None else standard, terms, known=known, fast=fast)
     return None
 
 

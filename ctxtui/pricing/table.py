@@ -33,15 +33,30 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
+class FastMode:
+    """What fast mode of the models that `match` costs, `times` the standard rates of all tokens."""
+
+    match: str
+    times: float
+    source: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PriceTable:
     """The override table and its version."""
 
     version: str = ""
     rows: tuple[Override, ...] = ()
+    fast: tuple[FastMode, ...] = ()
 
     def find(self, model: str) -> Override | None:
         """The first row whose pattern matches the whole of `model`."""
         return next((row for row in self.rows if re.fullmatch(row.match, model)), None)
+
+    def fast_times(self, model: str) -> float | None:
+        """What fast mode of `model` costs, times the standard rates; None where the table does not say."""
+        return next((row.times for row in self.fast if re.fullmatch(row.match, model)), None)
 
 
 EMPTY: Final = PriceTable()
@@ -51,7 +66,8 @@ EMPTY: Final = PriceTable()
 def parse_prices(toml: str) -> PriceTable:
     """The override table from its TOML text. Raises `TypeError` on an unknown key, which names it."""
     data = tomllib.loads(toml)
-    return PriceTable(str(data.get("version", "")), tuple(Override(**row) for row in data.get("model", ())))
+    rows = tuple(Override(**row) for row in data.get("model", ()))
+    return PriceTable(str(data.get("version", "")), rows, tuple(FastMode(**row) for row in data.get("fast", ())))
 
 
 class LibraryModel(NamedTuple):

@@ -16,6 +16,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint
+from ctxtui.providers.key_mask import KeyMask
 from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
 from ctxtui.wire.stream import error_words
 
@@ -37,6 +38,7 @@ class SdkLine:
         self.endpoint = endpoint
         self.headroom: tuple[Headroom, ...] = ()
         """What the last answer's headers left."""
+        self._mask = KeyMask(endpoint.key)
         self._clock = clock
         self._client: Any = None
         self._sdk: Any = None
@@ -63,7 +65,7 @@ class SdkLine:
             await self._client.close()
 
     async def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """The bytes of the answer to `body` as they come. Raises `ProviderError`."""
+        """The bytes of the answer to `body` as they come, without the key. Raises `ProviderError`."""
         await self.open()
         sdk = self._sdk
         try:
@@ -78,7 +80,7 @@ class SdkLine:
             self.headroom = headrooms(raw.headers, self._clock()) or self.headroom
             came = False
             try:
-                async for data in raw.iter_bytes():
+                async for data in self._mask.stream(raw.iter_bytes()):
                     came = True
                     yield data
             finally:
@@ -92,7 +94,9 @@ class SdkLine:
             if type(error).__module__.partition(".")[0] not in ("httpx2", "httpx", "httpcore2", "httpcore"):
                 raise
             raise ProviderError(
-                f"the connection broke: {error or type(error).__name__}", retry=True, place=str(self.endpoint)
+                f"the connection broke: {self._mask.text(str(error)) or type(error).__name__}",
+                retry=True,
+                place=str(self.endpoint),
             ) from error
 
     async def _ask_why(self, body: bytes) -> None:
@@ -127,7 +131,7 @@ class SdkLine:
         if response is None:
             reason = str(error.__cause__ or error)
             return ProviderError(
-                f"{self.endpoint.name} cannot be reached: {self._masked(reason)}",
+                f"{self.endpoint.name} cannot be reached: {self._mask.text(reason)}",
                 retry=True,
                 place=self.endpoint.base_url,
                 way_out="is the server running?" if self.endpoint.local else "",
@@ -135,7 +139,7 @@ class SdkLine:
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
         self.headroom = headrooms(headers, self._clock()) or self.headroom
-        message = self._masked(_said(error, response))
+        message = self._mask.text(_said(error, response))
         spent = status == 429 and any(word in message for word in _SPENT)
         again = headers.get("x-should-retry", "") != "false" and (status in _AGAIN or status >= 500) and not spent
         return ProviderError(
@@ -145,9 +149,6 @@ class SdkLine:
             after=retry_after(headers),
             way_out=_way_out(status, self),
         )
-
-    def _masked(self, text: str) -> str:
-        return text.replace(self.endpoint.key, "…") if self.endpoint.key else text
 
 
 def _said(error: Any, response: Any) -> str:

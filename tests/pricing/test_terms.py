@@ -10,6 +10,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import essence, parse_prices, price, price_call, uncached
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.terms import STANDARD, Terms, terms_of
+from ctxtui.services.config.package_data import price_table
 
 NOVEMBER_2026 = 1795219200.0
 MILLION = 1_000_000
@@ -63,6 +64,27 @@ def test_other_terms_multiply_every_rate(model: str, terms: Terms, times: float)
         assert usd(model, usage, terms) == pytest.approx(
             times * usd(model, usage), rel=0.05
         )  # some are published rounded
+
+
+@pytest.mark.parametrize(
+    ("model", "times", "output"),
+    [
+        ("claude-opus-4-6", 6, 150.0),
+        ("claude-opus-4-7-20260416", 6, 150.0),
+        ("anthropic/claude-opus-4.6", 6, 150.0),
+        ("us.anthropic.claude-opus-4-7-v1:0", 6, 165.0),
+        ("claude-opus-4-8", 2, 50.0),
+        ("claude-opus-5-5", 2, 40.0),
+    ],
+)
+def test_fast_mode_costs_what_its_page_says_of_each_model(model: str, times: float, output: float) -> None:
+    table = price_table()
+    usual = rates(model, at=NOVEMBER_2026, table=table)
+    fast = rates(model, at=NOVEMBER_2026, table=table, terms=Terms(fast=True))
+    assert usual is not None and fast is not None
+    assert fast.output * MILLION == pytest.approx(output)
+    for kind in ("fresh", "read", "write_5m", "write_1h", "output"):
+        assert getattr(fast, kind) == pytest.approx(times * getattr(usual, kind))
 
 
 def test_a_batch_is_half_price_also_where_the_library_has_no_row_for_it() -> None:

@@ -61,6 +61,7 @@ BETA: Final[dict[str, tuple[str, ...]]] = {
     "fallbacks": ("fallback", "server-side-fallback"),
     "fallback_credit_token": ("fallback",),
     "billing_policy": ("billing",),
+    "safeguards": ("dangerous-tool-use-",),
     "betas": ("",),
 }
 """Members that need a beta header: how its name begins."""

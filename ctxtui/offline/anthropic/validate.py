@@ -21,7 +21,7 @@ from ctxtui.offline.anthropic.validate_thinking import thinking_refusals
 from ctxtui.offline.anthropic.validate_tools import tool_refusals
 from ctxtui.offline.anthropic.validate_turns import turn_refusals
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import STRING, ShapeField, faults, members, rows
+from ctxtui.offline.json_shape import OBJECT, ROWS, STRING, ShapeField, faults, members, needed, rows
 
 NEW_VERSION: Final = "2026-10-21"
 OLD_VERSION: Final = "2023-06-01"
@@ -33,6 +33,9 @@ MOST_BYTES: Final = 32 * 1024 * 1024
 MOST_MESSAGES: Final = 100_000
 
 ROLES: Final = ("user", "assistant", "system")
+
+SAFEGUARD: Final = "dangerous_tool_use"
+"""The one check that is known, under its beta header."""
 
 
 def refusals(
@@ -61,6 +64,7 @@ def refusals(
         *turn_refusals(messages, model),
         *(_documents(body) if version == NEW_VERSION else ()),
         *_compaction(body),
+        *_safeguards(body),
         *cache_refusals(body),
         *tool_refusals(body, model),
         *edit_refusals(body),
@@ -75,10 +79,13 @@ def _fields(
 ) -> Iterator[Refusal]:
     known: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
     known |= {key: ShapeField() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)}
+    known |= {"safeguards": ROWS} if "safeguards" in known else {}
     if version == OLD_VERSION:
         known |= SAMPLING
         for key in SAMPLING:
-            if body.get(key) is not None and model is not None and not model.sampling:
+            # The value that holds anyway is taken: llm always says it (facts §13.3).
+            usual = key == "temperature" and body.get(key) == 1
+            if body.get(key) is not None and not usual and model is not None and not model.sampling:
                 yield Refusal(f"`{key}` is deprecated for this model.", rule="sampling")
     yield from (worded(fault) for fault in faults(body, known))
 
@@ -152,6 +159,13 @@ def _documents(body: Mapping[str, Json]) -> Iterator[Refusal]:
             if message["role"] == "user" and any(members(part).get("citations") for part in texts):
                 told = "`citations` are not permitted on `text` blocks in a `user` message"
                 yield Refusal(f"{where}.text.citations: {told}", rule="user citations")
+
+
+def _safeguards(body: Mapping[str, Json]) -> Iterator[Refusal]:
+    """Checks of an answer that the client wants made (facts §13.3)."""
+    for n, check in enumerate(rows(body.get("safeguards"))):
+        known = {SAFEGUARD: {"type": needed(STRING), "classifier_context": needed(OBJECT)}}
+        yield from typed_refusals(check, ("safeguards", n), known)
 
 
 def _compaction(body: Mapping[str, Json]) -> Iterator[Refusal]:

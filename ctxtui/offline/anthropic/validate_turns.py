@@ -86,6 +86,9 @@ def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
         if members(message).get("content") not in ("", []):
             continue
         role, last = members(message).get("role"), n == len(messages) - 1
+        if role == "system" and members(message)["content"] == [] and members(message).get("output_config"):
+            # It says nothing, only how hard to think from here on: Claude Code's first one after a compaction.
+            continue
         if role == "user":
             yield Refusal(f"messages.{n}: user messages must have non-empty content", rule="empty content")
         elif role != "assistant" or not last:

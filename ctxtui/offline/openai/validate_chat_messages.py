@@ -34,6 +34,8 @@ _ASSISTANT: Final = {
     "tool_calls": ROWS,
     "function_call": MAP,
     "annotations": ROWS,
+    # What litellm keeps beside an answer goes back with it (facts §13.3).
+    "provider_specific_fields": MAP,
 }
 _BY_ROLE: Final[dict[str, Fields]] = {
     "assistant": _SAID | _ASSISTANT,

@@ -25,10 +25,13 @@ from ctxtui.offline.json_shape import (
     rows,
 )
 from ctxtui.offline.openai.validate_fields import object_refusals, spelled, worded, wrong_value
+from ctxtui.offline.openai.validate_tools import tool_refusals
 
 ROLES: Final = ("user", "assistant", "system", "developer")
 _STATUS: Final = one_of("in_progress", "completed", "incomplete")
-_ITEM: Final = {"type": TEXT, "id": TEXT, "status": _STATUS}
+_PASSED_ON: Final = {"internal_chat_message_metadata_passthrough": MAP}
+"""What Codex hangs on every item of its own (facts §13.2)."""
+_ITEM: Final = {"type": TEXT, "id": TEXT, "status": _STATUS} | _PASSED_ON
 _CALL: Final = _ITEM | {"call_id": needed(STRING), "caller": ANY}
 _OUTPUT: Final = _CALL | {"output": needed(STRING, ARRAY), "name": TEXT}
 
@@ -47,7 +50,9 @@ _ITEMS: Final[dict[str, Fields]] = {
     "item_reference": {"type": TEXT, "id": needed(STRING)},
     "compaction": _ITEM | {"encrypted_content": needed(STRING)},
     "compaction_trigger": {"type": TEXT},
-    "additional_tools": _ITEM | {"role": TEXT, "tools": needed(ARRAY)},
+    "additional_tools": _ITEM | {"role": one_of("developer"), "tools": needed(ARRAY)},
+    "agent_message": _ITEM
+    | {"author": needed(STRING), "recipient": needed(STRING), "content": needed(ARRAY), "agent": MAP},
     "configuration_update": _ITEM | {"reasoning": MAP, "text": MAP},
 }
 _HOSTED: Final = tuple(
@@ -72,6 +77,9 @@ _SAID: Final[dict[str, Fields]] = {
     "refusal": {"type": needed(STRING), "refusal": needed(STRING)},
 }
 _ANSWERED: Final = {name: _INPUT[name] for name in ("input_text", "input_image", "input_file")}
+_BETWEEN_AGENTS: Final[dict[str, Fields]] = {name: _INPUT[name] for name in ("input_text", "input_image")} | {
+    "encrypted_content": {"type": needed(STRING), "encrypted_content": needed(STRING)}
+}
 
 
 def kind_of(item: Mapping[str, Json]) -> str:
@@ -100,6 +108,11 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
         yield from _message(item, n)
     elif kind in ("function_call_output", "custom_tool_call_output"):
         yield from _parts(item.get("output"), ("input", n, "output"), _ANSWERED)
+    elif kind == "agent_message":
+        yield from _parts(item.get("content"), ("input", n, "content"), _BETWEEN_AGENTS)
+    elif kind == "additional_tools":
+        for m, tool in enumerate(rows(item.get("tools"))):
+            yield from tool_refusals(tool, ("input", n, "tools", m))
 
 
 def _message(item: Mapping[str, Json], n: int) -> Iterator[Refusal]:

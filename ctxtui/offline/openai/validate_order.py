@@ -15,6 +15,7 @@ _PAIRS: Final = {
     for name in ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call")
 }
 _NOUNS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
+_SEALED: Final = ("reasoning", "compaction")
 _FOLLOWING: Final = ("_call", "reasoning", "program")
 
 _NOT_KEPT: Final = (
@@ -51,7 +52,7 @@ def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool
     seen: set[str] = set()
     for item in items:
         id_, kind = item.get("id"), kind_of(item)
-        if kind == "reasoning" and item.get("encrypted_content") and not readable(item["encrypted_content"]):
+        if kind in _SEALED and item.get("encrypted_content") and not readable(item["encrypted_content"]):
             told = f"The encrypted content {str(item['encrypted_content'])[:8]}... could not be verified."
             code = "invalid_encrypted_content"
             yield Refusal(told, param="input", code=code, rule="encrypted content")

@@ -22,23 +22,20 @@ from ctxtui.offline.json_shape import (
     TEXT,
     ShapeField,
     faults,
-    members,
     needed,
     one_of,
     rows,
 )
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
-    FUNCTION,
-    function_refusals,
     object_refusals,
     temperature_refusals,
-    unknown_choice,
     unsupported,
     worded,
 )
 from ctxtui.offline.openai.validate_items import item_refusals
 from ctxtui.offline.openai.validate_order import order_refusals
+from ctxtui.offline.openai.validate_tools import choice_refusals, offered, tool_refusals
 
 _COUNTED: Final[dict[str, ShapeField]] = {
     "model": needed(STRING),
@@ -65,6 +62,7 @@ _FIELDS: Final[dict[str, ShapeField]] = _COUNTED | {
     "top_p": REAL,
     "top_logprobs": ShapeField(("integer",), at_least=0),
     "metadata": MAP,
+    "client_metadata": MAP,
     "background": FLAG,
     "context_management": ROWS,
     "prompt": MAP,
@@ -86,7 +84,6 @@ _REASONING: Final = {
     "context": one_of("auto", "current_turn", "all_turns"),
     "mode": one_of("standard", "pro"),
 }
-_CHOICES: Final = ("none", "auto", "required")
 
 
 def refusals(
@@ -124,7 +121,7 @@ def refusals(
         return [Refusal(told, param="previous_response_id", code=code, rule="previous response")]
     whole = not earlier or before is not None
     order = order_refusals([*(before or ()), *items], stored, len(before or ()), body.get("store") is not False, whole)
-    return [*order, *_parameters(body, model), *_tools(body)]
+    return [*order, *_parameters(body, model), *_tools(body, [*(before or ()), *items])]
 
 
 def items_of(body: Mapping[str, Json]) -> list[Json]:
@@ -161,22 +158,7 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
         yield Refusal(told, param="background", rule="background")
 
 
-def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    tools = rows(body.get("tools"))
-    for n, tool in enumerate(tools):
-        if members(tool).get("type") == "function":
-            fields = FUNCTION | {"type": needed(STRING), "defer_loading": FLAG, "allowed_callers": ROWS}
-            yield from object_refusals(tool, fields | {"output_schema": ANY}, ("tools", n))
-            yield from function_refusals(tool, ("tools", n), f"tools[{n}].parameters")
-        else:
-            # Tools of the provider's own have fields that we do not judge.
-            yield from object_refusals({"type": members(tool).get("type")}, {"type": needed(STRING)}, ("tools", n))
-    choice = body.get("tool_choice")
-    if choice == "required" and not tools:
-        told = "Tool choice 'required' must be specified with 'tools' parameter."
-        yield Refusal(told, param="tool_choice", rule="no tools")
-    elif isinstance(choice, str) and choice not in _CHOICES:
-        told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
-        yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
-    elif isinstance(choice, dict) and choice.get("type") == "function":
-        yield from unknown_choice(choice.get("name"), [members(tool).get("name") for tool in tools])
+def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
+    for n, tool in enumerate(rows(body.get("tools"))):
+        yield from tool_refusals(tool, ("tools", n))
+    yield from choice_refusals(body.get("tool_choice"), offered(body, items))

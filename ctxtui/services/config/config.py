@@ -14,6 +14,7 @@ from ctxtui.services.config.settings import FIELDS, Settings
 
 PROJECT_FILE: Final = "ctxtui.toml"
 PREFIX: Final = "CTXTUI_"
+HANDED_ON: Final = ("raw_api_bodies",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,14 @@ def load(
             raise BadConfig("a setting is KEY=VALUE", place=place)
         layers.lay(_known(name.strip(), place), _typed(name.strip(), text.strip(), place), Origin("flag", place))
     return Config(Settings(**layers.values), layers.origins)
+
+
+def hand_on(config: Config) -> None:
+    """Put what flags say of `HANDED_ON` settings into the environment: child processes read them there, and so does
+    what is too deep down to be told."""
+    for name in HANDED_ON:
+        if config.origins.get(name, Origin("default")).kind == "flag":
+            os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))
 
 
 def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:

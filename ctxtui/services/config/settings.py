@@ -113,6 +113,11 @@ _LIVE: Final = _about(_between(1, 86400), "a file written within so many seconds
 _INDEX: Final = _about(_flag, "whether the full-text index is filled while the screen runs")
 _PAGER: Final = _about(_text, "pager for a block's full text; empty: $PAGER, else less", user_only=True)
 _DATA: Final = _about(_text, "folder of the database; empty: the platform's", user_only=True)
+_BODIES: Final = _about(
+    _text,
+    "folder where Claude Code writes its API bodies; empty: what OTEL_LOG_RAW_API_BODIES=file:DIR names",
+    user_only=True,
+)
 _WINDOWS: Final = _about(_windows, "context windows in tokens by model, over the built-in table's", table=True)
 _PRICES: Final = _about(_prices, "USD per million tokens by model, over the price table's", table=True)
 _PROFILE: Final = _about(_text, "a TOML file of policies for chats; they only propose until it says armed = true")
@@ -146,6 +151,7 @@ class Settings:
     index: bool = field(default=True, metadata=_INDEX)
     pager: str = field(default="", metadata=_PAGER)
     data_dir: str = field(default="", metadata=_DATA)
+    raw_api_bodies: str = field(default="", metadata=_BODIES)
     windows: dict[str, int] = field(default_factory=dict, metadata=_WINDOWS)
     prices: dict[str, dict[str, float]] = field(default_factory=dict, metadata=_PRICES)
     phases: str = field(default="", metadata=_PHASES)

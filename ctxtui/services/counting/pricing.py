@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, uncached
@@ -20,7 +21,7 @@ def prices_for(settings: Settings) -> PriceTable:
     """The override price table with the user's prices in front."""
     base = price_table()
     own = tuple(_override(model, rates) for model, rates in settings.prices.items())
-    return PriceTable(base.version, (*own, *base.rows)) if own else base
+    return replace(base, rows=(*own, *base.rows)) if own else base
 
 
 def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:

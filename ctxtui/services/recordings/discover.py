@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.services.config.projects import is_folder_of, related
+from ctxtui.services.recordings.database_address import parted
 
 CLAUDE_CODE: Final = "claude code"
 CODEX: Final = "codex"
@@ -100,11 +101,13 @@ def _samples(paths: tuple[Path, ...]) -> Iterator[FoundRecording]:
 
 def seen_at(path: Path, group: str = "elsewhere") -> FoundRecording | None:
     """The recording at `path`; None where there is no file."""
+    file, session = parted(path)
     try:
-        status = path.stat()
+        status = file.stat()
     except OSError:
         return None
-    return FoundRecording(path, "", id=id_of(path.name), size=status.st_size, mtime=status.st_mtime, group=group)
+    id_ = session or id_of(path.name)
+    return FoundRecording(path, "", id=id_, size=status.st_size, mtime=status.st_mtime, group=group)
 
 
 def _seen(

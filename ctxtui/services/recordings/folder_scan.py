@@ -11,6 +11,8 @@ from typing import Final
 
 from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.format_registry import detect
+from ctxtui.services.recordings.database_address import address_of, is_database
+from ctxtui.services.recordings.database_sessions import roots
 from ctxtui.services.recordings.discover import find, placed
 from ctxtui.services.recordings.file_tail import unreadable
 from ctxtui.services.recordings.multi_file import gathered, is_gathered
@@ -25,10 +27,13 @@ _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 def recordings_in(folder: Path) -> list[Path]:
     """The recordings in `folder` or below, chosen by content, newest first; else those of sessions that ran in it.
 
-    Raises `NotFound` for a folder without any, `Unreadable` where it may not be listed.
+    Of a database, the sessions that it holds. Raises `NotFound` for a folder without any, `Unreadable` where it may not
+    be listed.
     """
+    if is_database(folder):
+        return [address_of(folder, one.id) for one in roots(folder)] or [folder]
     _may_list(folder)
-    readable = [path for path in _files(folder) if _is_recording(path)]
+    readable = [one for path in _files(folder) for one in _recordings(path)]
     if not readable:
         place = folder.resolve()
         readable = [one.path for one in placed(find(place), [place]) if one.group == "here"]
@@ -61,7 +66,7 @@ def _files(folder: Path) -> list[Path]:
         except OSError:
             continue
         if status.st_size or S_ISDIR(status.st_mode):
-            likely = path.endswith((".jsonl", ".json", ".ndjson")) or S_ISDIR(status.st_mode)
+            likely = path.endswith((".jsonl", ".json", ".ndjson", ".db")) or S_ISDIR(status.st_mode)
             dated.append((likely, status.st_mtime, path))
     dated.sort(key=lambda item: (not item[0], -item[1], item[2]))
     best = dated[:_HEADS]
@@ -87,6 +92,16 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
                 yield from _walk(entry.path, depth - 1)
         elif entry.is_file() and not entry.name.startswith("agent-"):
             yield entry.path
+
+
+def _recordings(path: Path) -> list[Path]:
+    """What can be opened of the file or folder `path`: itself, or the sessions of a database."""
+    try:
+        if is_database(path):
+            return [address_of(path, one.id) for one in roots(path)]
+    except Unreadable:
+        return []
+    return [path] if _is_recording(path) else []
 
 
 def _is_recording(path: Path) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ctxtui.services.recordings.database_address import file_of
+
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded
     from ctxtui.store.rows import SourceInfo
@@ -22,8 +24,8 @@ def source_info(loaded: Loaded) -> SourceInfo:
     from ctxtui.store.rows import SourceInfo
 
     files = []
-    for path in loaded.paths:
-        status = os.stat(path)
+    for path in loaded.paths or ([loaded.path] if loaded.path is not None else []):
+        status = os.stat(file_of(path))
         files.append(SourceInfo(os.path.abspath(path), status.st_size, status.st_mtime, loaded.source))
     if not files:
         return SourceInfo(format=loaded.source)

@@ -8,30 +8,36 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.recordings.database_address import is_database, parted
+from ctxtui.services.recordings.database_sessions import roots, rows_of
 from ctxtui.services.recordings.discover import FoundRecording, placed
 from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.services.recordings.sqlite_sources import is_database, rows
+from ctxtui.services.recordings.sqlite_sources import rows
 
 
 def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
     """An open recording with nothing read yet, and its first reading: take each `RecordingNews` as it comes.
 
-    For a screen that shows the first blocks of a large file while the rest is read. Raises `NotFound`, `Unreadable`,
+    For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
+    sessions the newest is read, or the one that `path` names (``DATABASE#ID``). Raises `NotFound`, `Unreadable`,
     `NoContext`.
     """
+    database, session = parted(path)
     try:
-        stream = is_stream(path)
+        stream = is_stream(database)
     except OSError as error:
         raise unreadable(path, error) from error
     if stream:
         file = path.open("rb")
         reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
         loaded = Loaded(reading.session, path.name, None, reading)
-    elif is_database(path):
-        reading, chunks = begin(path.name, rows(path))
+    elif is_database(database):
+        session = session or next((one.id for one in roots(database)), "")
+        wanted = rows_of(database, session) if session else None
+        reading, chunks = begin(database.name, rows(database, wanted), str(path))
         loaded = Loaded(reading.session, path.name, path, reading)
     elif (pieces := gathered(path)) is not None:
         reading, chunks = begin(path.name, pieces, str(path))

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
+from urllib.parse import unquote
 
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.database_address import MARK, address_of, is_database
+from ctxtui.services.recordings.database_sessions import found_in, roots
 from ctxtui.services.recordings.discover import FoundRecording, find
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.open import load, load_stream, opening
@@ -30,7 +33,7 @@ _LISTED: Final = 8
 class Named:
     """What a name stands for: the main file in `path`, the store's id in `stored`, or standard input (neither).
 
-    `others` are further recordings in the folder that was named, newest first.
+    `others` are further recordings in the folder or database that was named, newest first.
     """
 
     path: Path | None = None
@@ -39,7 +42,8 @@ class Named:
 
 
 def locate(name: str, cwd: Path, stored: Callable[[str], list[str]] | None = None) -> Named:
-    """What `name` stands for: ``-``, a file, a folder, or an id (whole, or its first characters).
+    """What `name` stands for: ``-``, a file, a folder, a session in a database (``DATABASE#ID``, also the beginning of
+    the id or its title), or an id (whole, or its first characters).
 
     `stored` gives the ids in the store that begin with a text. Raises `NotFound`, `Several`, `NoContext`, `Unreadable`.
     """
@@ -49,9 +53,20 @@ def locate(name: str, cwd: Path, stored: Callable[[str], list[str]] | None = Non
     if os.path.isdir(path):
         first, *others = recordings_in(path)
         return Named(first, others=tuple(others))
-    if os.path.lexists(path) or os.sep in name:
+    if os.path.lexists(path):
+        return _in_database(path)
+    database, mark, wanted = str(path).rpartition(MARK)
+    if mark and is_database(Path(database)):
+        return Named(address_of(Path(database), found_in(Path(database), unquote(wanted)).id))
+    if os.sep in name:
         return Named(path)
     return _by_id(name, cwd, stored)
+
+
+def _in_database(path: Path) -> Named:
+    """The file `path`; of a database the sessions that it holds, the newest first."""
+    first, *others = [address_of(path, one.id) for one in roots(path)] or [path]
+    return Named(first, others=tuple(others))
 
 
 def _by_id(name: str, cwd: Path, stored: Callable[[str], list[str]] | None) -> Named:

@@ -18,6 +18,7 @@ from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
+from ctxtui.services.recordings.database_address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
@@ -31,7 +32,7 @@ _OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group"
 
 def summarise(path: Path, settings: Settings, counter: Counter | None = None) -> SessionSummary:
     """The figures of the recording in `path`. Raises what `load` raises."""
-    found = path.stat()
+    found = file_of(path).stat()
     return summarised(
         SessionSummary(key=str(path), title=path.name, path=str(path), mtime=found.st_mtime, size=found.st_size),
         settings,

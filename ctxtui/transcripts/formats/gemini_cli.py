@@ -67,7 +67,10 @@ class _Gemini:
         if kind == "user":
             self._dialogue.say(spoken("user", *google.parts(message.get("content"))))
         elif kind == "gemini":
-            yield self._dialogue.answer(_said(message), self._call(message, found))
+            asked, said = self._dialogue.head, _said(message)
+            yield self._dialogue.answer(said, self._call(message, found))
+            # Summaries of thoughts are shown to the user; the client never sends them back.
+            self._dialogue.head = self._tree.extend(asked, [i for i in said if i.block.kind != "thinking"])
             results = [result for call in objects(message.get("toolCalls")) for result in _results(call)]
             if results:
                 self._dialogue.say(spoken("user", *results))
@@ -117,9 +120,12 @@ def _results(call: dict[str, Json]) -> list[Json]:
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer: the input includes what the cache held, the output leaves thoughts out."""
+    """Usage of one answer: the input includes what the cache held, the output leaves thoughts out.
+
+    None where nothing but zeros is reported: no call has an empty input.
+    """
     held = obj(report)
-    if "input" not in held:
+    if "input" not in held or not any(count(tokens) for tokens in held.values()):
         return None
     read, thoughts = count(held.get("cached")), count(held.get("thoughts"))
     fresh = max(0, count(held.get("input")) + count(held.get("tool")) - read)

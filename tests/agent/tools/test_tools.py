@@ -50,7 +50,7 @@ def test_listing_finding_searching(root: Path) -> None:
 def test_a_pattern_that_takes_too_long_is_stopped_and_holds_nobody_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxtui.agent.tools.read_tools._PATIENCE", 1.0, raising=False)
+    monkeypatch.setattr("ctxtui.agent.tools.read_tools._PATIENCE", 1.0)
     for name in ("m.txt", "n.txt", "o.txt"):
         (root / name).write_text("a" * 90 + "b\n")
     done: list[tuple[str, bool]] = []

@@ -371,6 +371,9 @@ def test_versions() -> None:
     assert refusals(old)[0].rule == "extra field"
     new = anthropic(temperature=0.5)
     assert refusals(new, version=OLD_VERSION)[0].message == "`temperature` is deprecated for this model."
+    assert refusals(anthropic(temperature=1.0), version=OLD_VERSION) == []
+    assert refusals(anthropic(top_k=1), version=OLD_VERSION)[0].rule == "sampling"
+    assert refusals(anthropic(temperature=1.0))[0].rule == "extra field"
     said = edited(anthropic(), at("messages.3.content.0", DOCUMENT))
     assert refusals(said, version=OLD_VERSION) == []
 
@@ -378,6 +381,31 @@ def test_versions() -> None:
 def test_betas() -> None:
     body = anthropic(context_management={"edits": []})
     assert refusals(body, betas=["context-management-2025-06-27"]) == []
+
+
+SAFEGUARDED = "dangerous-tool-use-2026-09-03"
+
+
+def test_safeguards() -> None:
+    check = {"type": "dangerous_tool_use", "classifier_context": {"v": 1}}
+    assert refusals(anthropic(safeguards=[check]), betas=[SAFEGUARDED]) == []
+    assert refusals(anthropic(safeguards=[check]))[0].message == "safeguards: Extra inputs are not permitted"
+    for wrong, words in [
+        ({"v": 1}, "safeguards: Input should be a valid list"),
+        ([{"type": "dangerous_tool_use"}], "classifier_context: Field required"),
+        ([{**check, "type": "kind"}], "Input tag 'kind' found using 'type'"),
+        (["x"], "safeguards.0: Input should be a valid dictionary"),
+    ]:
+        assert words in refusals(anthropic(safeguards=wrong), betas=[SAFEGUARDED])[0].message
+
+
+def test_a_system_turn_that_only_sets_the_effort() -> None:
+    """Claude Code's first one after a compaction."""
+    told = {"role": "system", "content": [], "output_config": {"effort": "medium"}}
+    body = edited(anthropic(), at("messages.5", told))
+    assert refusals(body, betas=["effort-2025-11-24"]) == []
+    silent = edited(anthropic(), at("messages.5", {"role": "system", "content": []}))
+    assert refusals(silent, betas=["effort-2025-11-24"])[0].rule == "empty content"
 
 
 def test_counting() -> None:

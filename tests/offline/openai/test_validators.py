@@ -8,10 +8,17 @@ import pytest
 
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.offline.openai.cipher import close
-from tests.offline.talks import Edit, at, chat, edited, responses, without
+from tests.offline.talks import MORE_TOOLS, Edit, at, chat, edited, responses, without
 
 CALL = {"id": "call_2", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": close("thoughts")}
+PASSED = "internal_chat_message_metadata_passthrough"
+AGENT = {
+    "type": "agent_message",
+    "author": "/root",
+    "recipient": "/root/count",
+    "content": [{"type": "input_text", "text": "NEW_TASK"}, {"type": "encrypted_content", "encrypted_content": "x"}],
+}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 
 
@@ -186,6 +193,7 @@ CHAT_TAKEN: list[tuple[str, Edit]] = [
     ("image of the user", at("messages.1.content", [IMAGE])),
     ("empty string", at("messages.4.content", "")),
     ("two users", put(1, {"role": "user", "content": "x"})),
+    ("what litellm keeps", at("messages.4.provider_specific_fields", {"refusal": None})),
     ("max_tokens on 4o", both(at("model", "gpt-4o"), at("max_tokens", 5))),
     ("assistant last", put(6, {"role": "assistant", "content": "x"})),
     ("temperature on 5.4", at("temperature", 0.2)),
@@ -292,6 +300,52 @@ RESPONSES: list[tuple[str, Edit, str, str | None, str]] = [
         "must be the last input item",
     ),
     ("tool name", at("tools.0.name", "a.b"), "tool name", "invalid_value", "'tools[0].name'"),
+    ("client metadata a string", at("client_metadata", "x"), "invalid type", "invalid_type", "'client_metadata'"),
+    ("item metadata a list", at(f"input.1.{PASSED}", []), "invalid type", "invalid_type", f"'input[1].{PASSED}'"),
+    (
+        "agent without name",
+        put(0, {**AGENT, "author": None}),
+        "invalid type",
+        "invalid_type",
+        "'input[0].author'",
+    ),
+    (
+        "agent says output",
+        put(0, {**AGENT, "content": [{"type": "output_text", "text": "x"}]}),
+        "invalid value",
+        "invalid_value",
+        "'encrypted_content'",
+    ),
+    (
+        "tool of an item",
+        put(0, {**MORE_TOOLS, "tools": [{"type": "function"}]}),
+        "missing required parameter",
+        "missing_required_parameter",
+        "'input[0].tools[0].name'",
+    ),
+    (
+        "namespace of namespaces",
+        put(0, {**MORE_TOOLS, "tools": [{**MORE_TOOLS["tools"][0], "tools": MORE_TOOLS["tools"]}]}),
+        "invalid value",
+        "invalid_value",
+        "'function', and 'custom'",
+    ),
+    (
+        "tool name in a namespace",
+        put(0, {**MORE_TOOLS, "tools": [{**MORE_TOOLS["tools"][0], "tools": [{"type": "custom", "name": "a b"}]}]}),
+        "tool name",
+        "invalid_value",
+        "'input[0].tools[0].tools[0].name'",
+    ),
+    ("tools said by the user", put(0, {**MORE_TOOLS, "role": "user"}), "invalid value", "invalid_value", "'developer'"),
+    ("unknown custom", at("tool_choice", {"type": "custom", "name": "exec"}), "unknown tool", None, "'exec'"),
+    (
+        "compaction changed",
+        put(0, {"type": "compaction", "encrypted_content": close("a")[:-8] + "AAAAAAA="}),
+        "encrypted content",
+        "invalid_encrypted_content",
+        "could not be verified",
+    ),
     ("forced without tools", both(without("tools"), at("tool_choice", "required")), "no tools", None, "'required'"),
     ("unknown choice", at("tool_choice", {"type": "function", "name": "x"}), "unknown tool", None, "'x'"),
     ("truncation", at("truncation", "some"), "invalid value", "invalid_value", "'auto', and 'disabled'"),
@@ -314,6 +368,13 @@ RESPONSES_TAKEN: list[tuple[str, Edit]] = [
     ("a provider's cipher", put(1, {**REASONING, "encrypted_content": "gAAAAABo" + "x_-Y" * 12})),
     ("output of a call that is kept", both(without("input.1"), at("previous_response_id", "resp_1"))),
     ("trigger last", put(5, {"type": "compaction_trigger"})),
+    ("what Codex says of itself", at("client_metadata", {"session_id": "s"})),
+    ("what Codex hangs on items", at("input.1.internal_chat_message_metadata_passthrough", {"turn_id": "t"})),
+    ("a message between agents", put(0, AGENT)),
+    ("tools as an item", both(without("tools"), put(0, MORE_TOOLS), at("tool_choice", "required"))),
+    ("one of them chosen", both(put(0, MORE_TOOLS), at("tool_choice", {"type": "custom", "name": "exec"}))),
+    ("namespaces among the tools", at("tools", MORE_TOOLS["tools"])),
+    ("compacted before", put(0, {"type": "compaction", "id": "cmp_1", "encrypted_content": close("earlier")})),
     ("a reference", put(1, {"type": "item_reference", "id": "msg_1"})),
 ]
 

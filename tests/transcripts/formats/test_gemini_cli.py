@@ -47,10 +47,18 @@ def test_calls_and_usage() -> None:
     assert first.usage and (first.usage.fresh, first.usage.cache_read) == (62, 40)
     assert (first.usage.output, first.usage.reasoning) == (12, 7) and first.provider == "google"
     assert [kind for _, _, kind in shown(session, second.raw_head)] == [
-        "header", "text", "header", "thinking", "tool_use", "header", "tool_result",
+        "header", "text", "header", "tool_use", "header", "tool_result",
     ]  # fmt: skip
+    assert "thinking" in [kind for _, _, kind in shown(session, first.response_head)]
     assert session.about.id == "s-1" and session.about.title == "Which files?"
     assert [(h.kind, h.text) for h in session.happenings] == [("warning", "slow")]
+
+
+def test_a_report_of_nothing_but_zeros_is_no_report() -> None:
+    value = chat()
+    value["messages"][1]["tokens"] = dict.fromkeys(("input", "output", "cached", "thoughts", "tool", "total"), 0)
+    first, second = calls(read(as_bytes(value), NAME))
+    assert first.usage is None and second.usage is not None
 
 
 def test_lines_give_the_same() -> None:

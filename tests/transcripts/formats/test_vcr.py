@@ -77,6 +77,18 @@ def test_every_api_in_every_spelling(make: Any) -> None:
     law_2(data, NAME)
 
 
+def test_a_mapping_as_body_is_the_body() -> None:
+    url, request, status, answer = cases.every()[0]
+    entry = {
+        "request": {"method": "POST", "uri": url, "headers": {}, "body": request},
+        "response": {"status": {"code": status, "message": "x"}, "body": answer},
+    }
+    data = yaml.safe_dump({"interactions": [entry], "version": 1}, sort_keys=False).encode()
+    (call,) = calls(read(data, NAME))
+    (other,) = calls(read(python_cassette([cases.every()[0]]), NAME))
+    assert call.usage == other.usage and call.model == other.model and call.usage is not None
+
+
 def test_a_request_is_spelled_again_byte_for_byte() -> None:
     pair = cases.anthropic()
     session, call = only(pair)
