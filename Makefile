@@ -48,11 +48,11 @@ clients:
 
 # Each client against the offline provider, where nothing else can be reached; CLIENTS="codex pi" leaves these out.
 test-clients: install clients
-	REAL_CLIENTS=1 CLIENTS="$(CLIENTS)" $(BIN)/pytest -n 2 --dist loadgroup tests/clients $(ARGS)
+	REAL_CLIENTS=1 CLIENTS="$(CLIENTS)" $(BIN)/pytest -n 2 tests/clients $(ARGS)
 
 # The table of clients in docs/formats.md, from what the tests find.
 client-table: install clients
-	REAL_CLIENTS=1 CLIENTS="$(CLIENTS)" CLIENTS_TABLE=write $(BIN)/pytest -n 2 --dist loadgroup tests/clients $(ARGS)
+	REAL_CLIENTS=1 CLIENTS="$(CLIENTS)" CLIENTS_TABLE=write $(BIN)/pytest -n 2 tests/clients $(ARGS)
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -59,8 +59,17 @@ def _cost(one: Exchange) -> float:
 def _same_context(play: Play, call: Call, one: Exchange, number: int) -> None:
     """Every text of the request's messages stands in the call's context, as often, and nothing else does."""
     tree = play.session.tree
-    in_session = Counter(_plain(said([block.value() for block, place in tree.items(call.sent_head)
-                                      if block.kind not in (HEADER, NOT_RECORDED) and place.section == "messages"])))
+    in_session = Counter(
+        _plain(
+            said(
+                [
+                    block.value()
+                    for block, place in tree.items(call.sent_head)
+                    if block.kind not in (HEADER, NOT_RECORDED) and place.section == "messages"
+                ]
+            )
+        )
+    )
     on_wire = Counter(_plain(said(one.messages)))
     lacking, added = on_wire - in_session, in_session - on_wire
     assert not lacking, f"call {number}: on the wire, not in the session: {_short(lacking)}"
@@ -81,8 +90,8 @@ def _short(texts: Mapping[str, int]) -> str:
 def followed(play: Play) -> None:
     """While the client runs, new calls appear in an open session; in the end it is as if opened anew."""
     watched = play.watched
-    assert watched.loaded.follows, "it is not followed"
-    assert not watched.errors
+    assert not watched.errors, watched.errors
+    assert watched.loaded is not None and watched.loaded.follows, "it is not followed"
     assert watched.live > 0, "no new call was seen while the client ran"
     fresh = load(play.recording).session
     seen = watched.loaded.session
@@ -94,8 +103,11 @@ def curated(play: Play) -> None:
     """The curated session is written in the client's format, and read again it is the curated context."""
     written = load(play.curated).session
     (head,) = {written.threads["main"].tip}
-    again = [item.block.value() for item in written.tree.items(head)
-             if item.block.kind not in (HEADER, NOT_RECORDED) and item.place.section == "messages"]
+    again = [
+        item.block.value()
+        for item in written.tree.items(head)
+        if item.block.kind not in (HEADER, NOT_RECORDED) and item.place.section == "messages"
+    ]
     assert OUT not in json.dumps(again) and KEPT in json.dumps(again)
     assert _history(said(play.context)) == _history(said(again))
 
@@ -129,10 +141,10 @@ def _added_by_client(text: str) -> bool:
 
 
 def accepted(play: Play) -> None:
-    """No request of the client was refused."""
-    assert play.whole
-    if play.client.resume is not None and RESUMED not in play.client.lacks:
-        assert play.resumed
+    """No request of the client was refused, also where it went on with a curated session."""
+    assert play.whole, "nothing was asked"
+    if RESUMED not in play.client.lacks:
+        play.tried_to_resume()
     refused = [(one.path, one.status, one.rule, one.answer) for one in play.lab.seen() if not one.accepted]
     assert not refused
 

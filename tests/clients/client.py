@@ -38,7 +38,8 @@ class Client:
 
     `files` are written below the lab's folder before it starts, {url} and {home} filled in, as in `env`. `ask` begins
     a session with the prompt `first`; `again` goes on with it by the client's own means and the prompt `second` (None
-    where it has none). One that `talks` takes `second` and `third` from its input instead, one a line. `recordings` is a glob below the lab's folder for what it writes. `resume` are
+    where it has none). One that `talks` takes `second` and `third` from its input instead, one a line. `recordings` is
+    a glob below the lab's folder for what it writes. `resume` are
     the commands that take a curated file and go on with a prompt; `curate_to` names its format. `aside` tells requests
     that the client itself records nowhere. `lacks` gives the reason for each cell of the table that does not apply.
     """

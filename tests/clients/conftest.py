@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.clients import table
 from tests.clients.client import Client
@@ -17,9 +19,7 @@ _OUTCOMES: dict[tuple[str, str], str] = {}
 """Client, column -> the cell, as this run found it."""
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(one, marks=pytest.mark.xdist_group(one.name), id=one.name) for one in CLIENTS]
-)
+@pytest.fixture(scope="module")
 def client(request: pytest.FixtureRequest) -> Client:
     """A client that is installed; without it the tests fail, unless CLIENTS names it."""
     one: Client = request.param
@@ -36,6 +36,19 @@ def play(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     """The client in a lab of its own."""
     with lab(client, tmp_path_factory.mktemp(client.name) / "lab") as place:
         yield Play(client, place)
+
+
+class ByClient(LoadScopeScheduling):  # type: ignore[misc]
+    """All tests of one client go to one worker: it is played through once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("[")[2].rpartition("-")[0] or nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByClient:
+    """Called where this folder is named on the command line."""
+    return ByClient(config, log)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -65,5 +78,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     out = [one.name for one in CLIENTS if left_out(one.name)]
     terminalreporter.write_line(f"clients left out by CLIENTS: {' '.join(out) or 'none'}")
     now = table.made(CLIENTS, _OUTCOMES, table.rows(table.region()))
-    if now != table.region():
+    if _OUTCOMES and now != table.region():
         terminalreporter.write_line(f"docs/formats.md says other things of the clients (make client-table):\n{now}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.client import ROOT, Client, Command
-from tests.clients.namespace import ClientFailed, Namespace, finish, namespace, tail
+from tests.clients.namespace import Namespace, finish, namespace, tail
 from tests.clients.wire import Exchange, exchanges
 
 PORT = 4010
@@ -103,13 +103,12 @@ class Lab:
         return sorted(self.folder.glob(self.client.recordings), key=lambda path: (path.stat().st_mtime, path.name))
 
 
-def until(told: Callable[[], bool], seconds: float, what: str, log: Path) -> None:
-    """Wait until `told`; fails with `what` and what was printed after `seconds`."""
+def soon(told: Callable[[], bool], seconds: float) -> bool:
+    """Whether `told` comes true within `seconds`."""
     limit = time.monotonic() + seconds
-    while not told():
-        if time.monotonic() > limit:
-            raise ClientFailed(f"{what}: not within {seconds} s\n{tail(log)}")
+    while not (true := told()) and time.monotonic() < limit:
         time.sleep(0.05)
+    return true
 
 
 @contextmanager
@@ -121,7 +120,9 @@ def lab(client: Client, folder: Path) -> Iterator[Lab]:
     (work / "a.txt").write_text(f"The port is 4711.\nThe colour is {OUT}.\n")
     (work / "b.txt").write_text(f"The harbour is {KEPT}.\n")
     # `sh gate.sh 1` waits for the file `open1`: so a client is held at its work for as long as a test looks at it.
-    (work / "gate.sh").write_text("n=0; until [ -e open$1 ] || [ $n = 600 ]; do sleep 0.05; n=$((n + 1)); done; date +%j\n")
+    (work / "gate.sh").write_text(
+        "n=0; until [ -e open$1 ] || [ $n = 600 ]; do sleep 0.05; n=$((n + 1)); done; date +%j\n"
+    )
     with namespace() as space:
         place = Lab(client=client, folder=folder, space=space, url=f"http://127.0.0.1:{PORT}")
         for name, text in client.files.items():
@@ -130,5 +131,5 @@ def lab(client: Client, folder: Path) -> Iterator[Lab]:
         log = folder / "offline.txt"
         serve = [sys.executable, str(Path(__file__).with_name("serve.py")), str(folder / "wire.jsonl"), str(PORT)]
         space.start(serve, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, log=log)
-        until(lambda: b"http" in log.read_bytes(), 20, "the offline provider does not serve", log)
+        assert soon(lambda: b"http" in log.read_bytes(), 20), f"the offline provider does not serve\n{tail(log)}"
         yield place

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from ctxtui.core.block import HEADER, NOT_RECORDED
 from ctxtui.core.call import Call
@@ -21,32 +19,56 @@ from ctxtui.services.recordings.follow import FollowedNews, Follower, run
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from tests.clients.client import Client, Command
-from tests.clients.lab import OUT, Lab, until
+from tests.clients.lab import OUT, Lab, soon
 from tests.clients.wire import Exchange
 
 SIGHT = 15.0
 """Seconds within which something that a client wrote must be seen."""
 
 
+T = TypeVar("T")
+
+
+class once(property):
+    """A step that is done when first asked for; how it ended, well or not, is remembered."""
+
+    def __init__(self, step: Callable[[Any], T]) -> None:
+        def done(play: Play) -> T:
+            if step.__name__ not in play.ended:
+                try:
+                    play.ended[step.__name__] = (step(play), None)
+                except Exception as error:  # noqa: BLE001 - raised again below, for each test that asks
+                    play.ended[step.__name__] = (None, error)
+            value, error = play.ended[step.__name__]
+            if error is not None:
+                raise error
+            return value
+
+        super().__init__(done, doc=step.__doc__)
+
+
 @dataclass(slots=True)
 class Watched:
-    """What a follower of a recording saw."""
+    """What a follower of a recording saw: `before` calls when it began, `live` more while the client's process ran."""
 
-    loaded: Loaded
-    before: int
+    loaded: Loaded | None = None
+    before: int = 0
     live: int = 0
-    """Calls that it saw while the client's process ran."""
     errors: list[CtxtuiError] = field(default_factory=list)
+
+    def open(self, loaded: Loaded) -> None:
+        self.loaded, self.errors = loaded, []
+        self.before = self.calls
 
     def take(self, heard: FollowedNews) -> None:
         if heard.error is not None:
             self.errors.append(heard.error)
         else:
-            self.loaded.take(heard.news)
+            heard.loaded.take(heard.news)
 
     @property
     def calls(self) -> int:
-        return len(self.loaded.session.calls)
+        return len(self.loaded.session.calls) if self.loaded else 0
 
 
 @dataclass
@@ -55,72 +77,63 @@ class Play:
 
     client: Client
     lab: Lab
+    ended: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict)
 
-    @cached_property
+    @once
     def watched(self) -> Watched:
         """The client's work, and a follower of its recording while it is at it: while it goes on with a session that
         it has begun, or in its first run where it goes on with none."""
         client, lab = self.client, self.lab
         if client.again is None:
-            return self._follow(client.ask(lab, client.first), self._begun)
+            return self._follow(client.ask(lab, client.first))
         lab.open_gates()
         lab.run(client.ask(lab, client.first))
         lab.close_gates()
-        return self._follow(client.again(lab, client.second), self._recorded)
+        return self._follow(client.again(lab, client.second))
 
-    def _recorded(self, running: subprocess.Popen[bytes]) -> Loaded:
-        """The recording of a session that has been begun before."""
-        found = self.lab.recorded()
-        assert found, f"nothing is recorded at {self.client.recordings}"
-        return load(found[-1])
-
-    def _begun(self, running: subprocess.Popen[bytes]) -> Loaded:
-        """The recording of the client that waits at its first gate."""
-        got: list[Loaded] = []
-
-        def opened() -> bool:
-            if running.poll() is None:
-                with suppress(CtxtuiError):
-                    got.extend(load(path) for path in self.lab.recorded()[-1:])
-                return bool(got)
-            return True
-
-        until(opened, SIGHT, "the recording can be opened while the client runs", self.lab.printed)
-        return got[0] if got else self._recorded(running)
-
-    def _follow(self, command: Command, opened: Callable[[subprocess.Popen[bytes]], Loaded]) -> Watched:
+    def _follow(self, command: Command) -> Watched:
+        watched, stop = Watched(), Flag()
         running = self.lab.begin(command)
-        follower, stop = Follower(), Flag()
-        watched = None
+        follower = Follower()
+        thread = Thread(target=run, args=(follower, watched.take, stop), daemon=True)
+        thread.start()
         try:
-            loaded = opened(running)
-            watched = Watched(loaded, len(loaded.session.calls))
-            follower.watch(loaded)
-            thread = Thread(target=run, args=(follower, watched.take, stop), daemon=True)
-            thread.start()
+            self._open(watched, follower, running)
             self.lab.open_gate(1)
             self._say(running, self.client.second)
-            self._hold(watched, running)
+            self._see(lambda: watched.calls > watched.before, watched, running)
+            watched.live = watched.calls - watched.before if running.poll() is None else 0
             self.lab.open_gates()
             self._say(running, self.client.third)
             if running.stdin is not None:
                 running.stdin.close()
             self.lab.end(running)
-            if watched.live:
-                until(lambda: watched.calls == len(self.main), SIGHT, "the follower sees the end", self.lab.printed)
+            self._see(lambda: watched.calls == len(self.main), watched)
         finally:
             stop.set()
             self.lab.open_gates()
-        thread.join()
+            thread.join()
         return watched
 
-    def _hold(self, watched: Watched, running: subprocess.Popen[bytes]) -> None:
-        """Leave the client where it waits (at a gate, for its next prompt) until the follower saw it going on."""
-        if not watched.loaded.follows:
-            return
-        until(lambda: watched.calls > watched.before or running.poll() is not None, SIGHT, "live", self.lab.printed)
-        if running.poll() is None:
-            watched.live = watched.calls - watched.before
+    def _open(self, watched: Watched, follower: Follower, running: subprocess.Popen[bytes]) -> None:
+        """Open the recording and follow it: what was there before, or what the client writes up to its first gate."""
+
+        def opened() -> bool:
+            for path in self.lab.recorded()[-1:]:
+                try:
+                    watched.open(load(path))
+                    return True
+                except CtxtuiError as error:
+                    watched.errors = [error]
+            return running.poll() is not None
+
+        if soon(opened, SIGHT if self.client.again is None else 0) and watched.loaded is not None:
+            follower.watch(watched.loaded)
+
+    def _see(self, told: Callable[[], bool], watched: Watched, running: subprocess.Popen[bytes] | None = None) -> None:
+        """Wait until the follower saw what it should, in vain where it cannot: a test says so."""
+        if watched.loaded is not None and watched.loaded.follows:
+            soon(lambda: told() or (running is not None and running.poll() is not None), SIGHT)
 
     def _say(self, running: subprocess.Popen[bytes], prompt: str) -> None:
         if running.stdin is not None:
@@ -131,9 +144,11 @@ class Play:
     def recording(self) -> Path:
         """What the client wrote."""
         assert self.watched
-        return self.lab.recorded()[-1]
+        found = self.lab.recorded()
+        assert found, f"nothing is recorded at {self.client.recordings}"
+        return found[-1]
 
-    @cached_property
+    @once
     def whole(self) -> list[Exchange]:
         """All that was asked before the session was curated."""
         assert self.watched
@@ -145,23 +160,23 @@ class Play:
         asked = [one for one in self.lab.seen() if "count_tokens" not in one.path and "input_tokens" not in one.path]
         return [one for one in asked if one.accepted and not self.client.aside(one)]
 
-    @cached_property
+    @once
     def recorded(self) -> list[Exchange]:
         """What the recording must hold."""
         assert self.whole
         return self.main
 
-    @cached_property
+    @once
     def session(self) -> Session:
         """The recording as ctxtui reads it."""
         assert self.whole
         return load(self.recording).session
 
-    @cached_property
+    @once
     def calls(self) -> list[Call]:
         return list(self.session.calls.values())
 
-    @cached_property
+    @once
     def edits(self) -> Path:
         """Edits that drop every block in which `OUT` stands."""
         calls = self.session.thread_calls()
@@ -176,14 +191,14 @@ class Play:
         path.write_text(json.dumps([{"kind": "drop", "targets": wanted}]))
         return path
 
-    @cached_property
+    @once
     def context(self) -> list[dict[str, Any]]:
         """The messages of the curated context, in the recorded dialect."""
         told = self.lab.ctxtui("curate", str(self.recording), "--after", "--edits", str(self.edits))
         found: list[dict[str, Any]] = told.get("messages") or told.get("input")
         return found
 
-    @cached_property
+    @once
     def curated(self) -> Path:
         """The curated session in the client's own format."""
         recording, into = self.recording, self.lab.folder / "curated"
@@ -195,7 +210,7 @@ class Play:
         (written,) = [path for path in into.rglob("*") if path.is_file()]
         return written
 
-    @cached_property
+    @once
     def resumed(self) -> list[Exchange]:
         """What the client asked when it went on with the curated session."""
         assert self.client.resume is not None
@@ -204,3 +219,9 @@ class Play:
             self.lab.run(command)
         return self.lab.seen()[before:]
 
+    def tried_to_resume(self) -> bool:
+        """Whether the client went on with the curated session; what hinders it is another test's business."""
+        try:
+            return bool(self.resumed)
+        except (AssertionError, CtxtuiError, OSError, ValueError):
+            return False

@@ -34,8 +34,10 @@ def made(clients: Sequence[Client], outcomes: Mapping[tuple[str, str], str], bef
     for client in clients:
         old = before.get(client.name, {})
         old = old if old.get("version") == client.version else {}
-        cells = [NEVER if cell in client.lacks else outcomes.get((client.name, cell), old.get(cell, UNTRIED))
-                 for cell in CELLS]
+        cells = [
+            NEVER if cell in client.lacks else outcomes.get((client.name, cell), old.get(cell, UNTRIED))
+            for cell in CELLS
+        ]
         lines.append(f"| {client.name} | {client.version} | {' | '.join(cells)} |")
     reasons = [f"- {one.name}, not {cell}: {one.lacks[cell]}" for one in clients for cell in CELLS if cell in one.lacks]
     return "\n".join(["", *lines, "", *reasons, *([""] if reasons else [])]) + "\n"

@@ -9,6 +9,7 @@ import pytest
 from tests.clients.cells import PROMISES
 from tests.clients.client import CELLS, Client
 from tests.clients.play import Play
+from tests.clients.registry import CLIENTS
 
 
 @pytest.fixture
@@ -18,6 +19,7 @@ def noted(client: Client, cell: str, record_property: Callable[[str, object], No
 
 
 @pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda one: one.name, indirect=True, scope="module")
 @pytest.mark.usefixtures("noted")
 def test_the_table_is_kept(client: Client, cell: str, request: pytest.FixtureRequest) -> None:
     if cell in client.lacks:

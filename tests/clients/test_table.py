@@ -54,7 +54,11 @@ def test_clients_are_left_out_by_name(given: str, out: bool, monkeypatch: pytest
 
 
 def test_texts_are_compared_however_a_dialect_spells_them() -> None:
-    chat = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "read", "arguments": '{"a":"x"}'}}]}
+    chat = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"function": {"name": "read", "arguments": '{"a":"x"}'}}],
+    }
     messages = {"role": "assistant", "content": [{"type": "tool_use", "name": "read", "input": {"a": "x"}}]}
     responses = {"type": "function_call", "name": "read", "arguments": '{"a":"x"}'}
     assert [list(said(one)) for one in (chat, messages, responses)] == [["x"]] * 3
