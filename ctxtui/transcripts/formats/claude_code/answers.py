@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call
+from ctxtui.core.call import ESTIMATED_INPUT, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
@@ -122,7 +122,7 @@ class Answers:
             usage=usage,
             stop_reason=stop,
             bytes_=(call.bytes_[0], max(call.bytes_[1], found.end)),
-            extra=call.extra if call.extra and usage is call.usage else _extra(record, said.report.value, call.extra),
+            extra=call.extra if usage and call.extra and usage is call.usage else _extra(record, said, call.extra),
         )
         if usage is not None and usage.cache_write:
             self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
@@ -194,7 +194,9 @@ def _asked(said: float | None, before: float | None, at: float | None) -> dict[s
     return {"asked_at": said}
 
 
-def _extra(record: ClaudeRecord, report: Json, known: dict[str, Json]) -> dict[str, Json]:
+def _extra(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
+    report = said.report.value
     reported = report if isinstance(report, dict) else {}
     found: Iterable[tuple[str, Json]] = [(key, reported.get(key)) for key in _EXTRA]
-    return known | {key: value for key, value in (("requestId", record.request_id), *found) if value}
+    facts = (("requestId", record.request_id), (ESTIMATED_INPUT, said.report.estimated), *found)
+    return known | {key: value for key, value in facts if value}
