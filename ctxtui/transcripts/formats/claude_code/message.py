@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, NamedTuple
 
 import msgspec
@@ -36,6 +36,7 @@ class ClaudeMessage:
 
     role: str
     parts: list[ContentPart] = field(default_factory=list)
+    _: KW_ONLY
     id: str = ""
     model: str = ""
     stop: str = ""
@@ -79,11 +80,11 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
         return ClaudeMessage(
             found.role or record.type or "",
             parts,
-            found.id or "",
-            found.model or "",
-            found.stop_reason or "",
-            report(bytes(found.usage), bool(found.stop_reason)),
-            bytes(found.content)[:1] == b'"',
+            id=found.id or "",
+            model=found.model or "",
+            stop=found.stop_reason or "",
+            report=report(bytes(found.usage), bool(found.stop_reason)),
+            string=bytes(found.content)[:1] == b'"',
         )
     except msgspec.MsgspecError:
         return of_value(canonical.loads(raw), record.type or "")
@@ -99,11 +100,11 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
     return ClaudeMessage(
         _word(message.get("role")) or role,
         _value_parts(message.get("content")),
-        _word(message.get("id")),
-        _word(message.get("model")),
-        stop,
-        report_of(message.get("usage"), bool(stop)),
-        isinstance(message.get("content"), str),
+        id=_word(message.get("id")),
+        model=_word(message.get("model")),
+        stop=stop,
+        report=report_of(message.get("usage"), bool(stop)),
+        string=isinstance(message.get("content"), str),
     )
 
 
