@@ -15,7 +15,7 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
-from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint
+from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, is_loopback
 from ctxtui.providers.key_mask import KeyMask
 from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
 from ctxtui.wire.stream import error_words
@@ -24,6 +24,8 @@ _RAW: Final = {"X-Stainless-Raw-Response": "stream"}
 """How both SDKs are asked for the raw response; they take it for themselves."""
 _NO_KEY: Final = "none"
 """What a server without keys is given: the SDKs insist on one."""
+_SCHEMES: Final = ("http://", "https://", "all://")
+"""Ways for which a client of the SDKs would take a proxy from the environment."""
 _AGAIN: Final = frozenset({408, 409, 429})
 _SPENT: Final = ("insufficient_quota", "billing")
 
@@ -56,8 +58,13 @@ class SdkLine:
 
     def _made(self) -> Any:
         made = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
-        given = {"base_url": self.endpoint.base_url} if self.endpoint.base_url else {}
-        return made(api_key=self.endpoint.key or _NO_KEY, max_retries=0, **given)
+        address = self.endpoint.base_url
+        given = {"base_url": address} if address else {}
+        # A proxy of the environment has no business between two programs of this machine, and a request goes where
+        # the screen says or nowhere.
+        near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
+        http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, **near)
+        return made(api_key=self.endpoint.key or _NO_KEY, max_retries=0, http_client=http, **given)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -138,6 +145,13 @@ class SdkLine:
             )
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
+        if 300 <= status < 400:
+            return ProviderError(
+                f"{status} the server sends requests on to {headers.get('location', 'another address')}",
+                status=status,
+                place=str(self.endpoint),
+                way_out="not followed: if that is the right address, give it with --base-url",
+            )
         self.headroom = headrooms(headers, self._clock()) or self.headroom
         message = self._mask.text(_said(error, response))
         spent = status == 429 and any(word in message for word in _SPENT)
