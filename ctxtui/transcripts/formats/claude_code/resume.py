@@ -13,6 +13,7 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.transcripts.formats.claude_code.resume_figures import cut_behind, settle
+from ctxtui.transcripts.formats.claude_code.resume_places import Places, places
 from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord, made_record, read
 from ctxtui.transcripts.kit.resume import (
     ResumedFile,
@@ -20,13 +21,13 @@ from ctxtui.transcripts.kit.resume import (
     ResumePlan,
     fresh_ids,
     losses,
-    matched,
     plan,
     spliced,
     told,
 )
 
 _UNHELD = "a changed block stands in the file in another form: as recorded"
+_OWN = "the client writes its system prompt and tools itself: as it has them"
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -35,10 +36,11 @@ def resume(order: ResumeOrder) -> ResumedFile:
     The new file must be named after its session's id. Subagents' own files are not part of it.
     """
     records, lost = read(order.source, order.until)
-    found = _places(records, order.path)
+    where = places(records, order.path)
+    found = where.found
     stop = _stop(found, order)
     wanted = plan(order.path, [one for one in order.sent if order.end is None or one.at is None or one.at < order.end])
-    lost += _change(records, order.path[: order.end], found, wanted)
+    lost += _change(records, order.path[: order.end], where, wanted)
     if stop is not None:
         lost += cut_behind(records, stop)
     chain = ResumeChain(records)
@@ -57,31 +59,18 @@ def _stop(found: dict[int, tuple[int, int]], order: ResumeOrder) -> int | None:
     return max((found[at][0] for at in found if at < order.end), default=None)
 
 
-def _places(records: list[SourceRecord], path: Sequence[Item]) -> dict[int, tuple[int, int]]:
-    """Where each place of `path` stands: by its block, else by the call that a result answers (a client may have
-    cleared or shortened it in its requests)."""
-    found = matched(path, [one.digests for one in records])
-    results = {call: (n, part) for n, one in enumerate(records) for part, call in one.answers.items()}
-    for at, item in told(enumerate(path)):
-        if at not in found and item.block.kind == "tool_result":
-            place = results.get(str(item.block.value().get("tool_use_id")))
-            if place is not None:
-                found[at] = place
-    return found
-
-
-def _change(
-    records: list[SourceRecord], path: Sequence[Item], found: dict[int, tuple[int, int]], wanted: ResumePlan
-) -> Iterator[str]:
+def _change(records: list[SourceRecord], path: Sequence[Item], where: Places, wanted: ResumePlan) -> Iterator[str]:
     """Drop and replace in `records` what `wanted` does; gives what could not be done."""
     for at, item in told(enumerate(path)):
         stands = wanted.stands.get(at)
         if stands is not None and stands.block.digest == item.block.digest:
             continue
-        if at not in found:
-            yield _UNHELD
+        if at not in where.found:
+            yield _UNHELD if item.place.section == "messages" else _OWN
             continue
-        number, part = found[at]
+        number, part = where.found[at]
+        for beside in where.beside.get(at, ()):
+            records[beside].removed = True
         if not records[number].change(part, stands.block.value() if stands else None):
             # What the client writes around a message is no message: another stands in its place.
             records[number].removed = True
