@@ -14,7 +14,7 @@ from typing import Final
 from ctxtui.analysis.book import Book
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
@@ -136,9 +136,9 @@ def _categories(book: Book, model: str, head: int) -> list[int]:
 
 def not_recorded(book: Book, call: Call) -> int | None:
     """Tokens that the provider read but the recording lacks (design §2): inferred once per epoch, from the first
-    call of the epoch that has a report, or else from what the recording gives as an estimate; None for wire recordings,
-    and while nothing can be inferred."""
-    if call.fidelity != Fidelity.TRANSCRIPT:
+    call of the epoch that has a report, or else from what the recording gives as an estimate; None where system prompt
+    and tools are on record, and while nothing can be inferred."""
+    if call.fidelity != Fidelity.TRANSCRIPT or call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
     given = first.usage.input if first.usage is not None else first.estimated_input
