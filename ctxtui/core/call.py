@@ -49,6 +49,10 @@ class Epoch:
     detail: str = ""
 
 
+FRONT_RECORDED: Final = "front_recorded"
+"""In `Call.extra` of a transcript's call, True where its system prompt and tools are on record nevertheless."""
+
+
 @dataclass(frozen=True, slots=True)
 class Skeleton:
     """What is left of a wire body when its blocks are taken out; `dialect` names the codec that reads it back.
