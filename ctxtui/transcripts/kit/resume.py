@@ -27,6 +27,7 @@ class KeptBlock(NamedTuple):
 class ResumeOrder:
     """What a writer is asked for: the session in `source` with the context `sent` in the place of `path`.
 
+    `session` is that session's id (a source may hold several).
     `until` is the 1-based line that the session ends before (0: at its end); `end` is the place of `path` behind its
     last answer and that answer's results, from which on nothing is written (None: nothing follows them). `input_tokens`
     is what the request of that answer would come to with the new context, `answer_tokens` what stands of the answer and
@@ -38,6 +39,7 @@ class ResumeOrder:
     sent: Sequence[KeptBlock]
     ids: Iterator[str]
     now: float
+    session: str = ""
     until: int = 0
     end: int | None = None
     input_tokens: int | None = None
