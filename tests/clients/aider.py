@@ -10,7 +10,7 @@ from tests.clients.lab import Lab
 
 
 def _asked(lab: Lab, *args: str) -> Command:
-    flags = "--no-git --yes-always --no-auto-lint --no-check-update --no-show-release-notes --analytics-disable"
+    flags = "--no-git --no-stream --yes-always --no-auto-lint --no-check-update --no-show-release-notes --analytics-disable"
     model = ["--model", "openai/gpt-5.6", "--no-show-model-warnings", "--llm-history-file", ".aider.llm.history"]
     return [lab.client.program("aider"), *flags.split(), *model, *args]
 

@@ -9,8 +9,6 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-pytest.register_assert_rewrite("tests.clients.cells")
-
 from tests.clients import table
 from tests.clients.client import Client
 from tests.clients.lab import lab
