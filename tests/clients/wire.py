@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -31,6 +31,8 @@ class Exchange:
     status: int
     request: dict[str, Any]
     answer: dict[str, Any]
+    before: tuple[Any, ...] = ()
+    """The items that the request names by `previous_response_id` instead of sending them again."""
 
     @property
     def accepted(self) -> bool:
@@ -64,7 +66,7 @@ class Exchange:
     def messages(self) -> list[dict[str, Any]]:
         """The request's messages or items."""
         found = self.request.get("messages", self.request.get("input", []))
-        return found if isinstance(found, list) else [{"role": "user", "content": found}]
+        return [*self.before, *(found if isinstance(found, list) else [{"role": "user", "content": found}])]
 
     @property
     def instructions(self) -> list[Any]:
@@ -76,7 +78,9 @@ class Exchange:
         """The answer's messages or items."""
         if "choices" in self.answer:
             return [choice["message"] for choice in self.answer["choices"]]
-        return self.answer.get("output") or [{"role": "assistant", "content": self.answer.get("content", [])}]
+        if "output" in self.answer:
+            return list(self.answer["output"])
+        return [{"role": "assistant", "content": self.answer.get("content", [])}]
 
 
 def said(value: object) -> Iterator[str]:
@@ -130,6 +134,12 @@ def exchanges(folder: Path) -> list[Exchange]:
     for log in sorted(folder.glob("*.har")):
         for entry in json.loads(log.read_bytes())["log"]["entries"]:
             found += _exchanges(entry)
+    kept: dict[str, tuple[Any, ...]] = {}
+    for n, one in enumerate(found):
+        earlier = kept.get(str(one.request.get("previous_response_id")), ())
+        found[n] = replace(one, before=earlier)
+        if one.answer.get("object") == "response":
+            kept[str(one.answer.get("id"))] = (*found[n].messages, *one.answered)
     return found
 
 
