@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ctxtui.cli.output import note
-from ctxtui.services.config.config import Config, load
+from ctxtui.services.config.config import Config, hand_on, load
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def config_of(context: click.Context) -> Config:
     root = context.find_root()
     if not isinstance(root.obj, Config):
         root.obj = load(root.obj or ())
+        hand_on(root.obj)
     return root.obj
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -39,6 +40,7 @@ class BlockContent:
     is_error: bool = False
 
 
+_BLANK: Final = re.compile(r"\s")
 _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
@@ -149,9 +151,15 @@ def _media(value: dict[str, Json]) -> BlockContent:
 
 
 def _tool(value: dict[str, Json]) -> BlockContent:
-    inner = _inner(value)
+    inner = _inner(tool_inside(value))
     name = _words(inner.get("name") or inner.get("server_label") or value.get("type"))
     return BlockContent(text=canonical.text_of(value), name=name)
+
+
+def tool_inside(value: Json) -> Json:
+    """The definition itself where `value` is a namespace round one tool (facts §13), else `value`."""
+    inner = value.get("tools") if isinstance(value, dict) and value.get("type") == "namespace" else None
+    return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 
 
 def _header(value: dict[str, Json]) -> BlockContent:
@@ -165,6 +173,12 @@ def _not_recorded(value: dict[str, Json]) -> BlockContent:
 
 def _unreadable(value: dict[str, Json]) -> BlockContent:
     return BlockContent(text=f"{_words(value.get('place'))}: {_words(value.get('reason'))}")
+
+
+def _encrypted(value: dict[str, Json]) -> BlockContent:
+    # What one agent tells another is encrypted for the model only: what holds a blank is not.
+    cipher = _words(value.get("encrypted_content"))
+    return BlockContent(text=cipher) if _BLANK.search(cipher) else BlockContent(hidden=len(cipher))
 
 
 def _compaction(value: dict[str, Json]) -> BlockContent:
@@ -197,6 +211,7 @@ _READERS: Final[dict[str, _Reader]] = {
     HEADER: _header,
     "not_recorded": _not_recorded,
     "unreadable": _unreadable,
+    "encrypted_content": _encrypted,
     "compaction": _compaction,
     "compaction_summary": _compaction,
 }

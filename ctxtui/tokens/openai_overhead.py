@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from ctxtui.core.block_content import tool_inside
+
 Count = Callable[[str], int]
 
 PER_MESSAGE: Final = 3
@@ -46,11 +48,16 @@ def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | N
 
     `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's encoding.
     """
+    tool = tool_inside(tool)
     inner = tool.get("function", tool)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         return None
     total = PER_FUNCTION.get(encoding, _PER_FUNCTION_DEFAULT)
     total += count(f"{inner['name']}:{_sentence(inner.get('description'))}")
+    form = inner.get("format")
+    if isinstance(form, Mapping) and isinstance(form.get("definition"), str):
+        # A tool that takes free text: its grammar is read, how it is framed is not published.
+        total += count(form["definition"])
     return total + _object(inner.get("parameters") or inner.get("input_schema"), count)
 
 

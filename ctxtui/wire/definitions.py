@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ctxtui.core.block_content import tool_inside
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.translate.turns import Losses, tool_home
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
@@ -44,6 +45,7 @@ def read(value: Json) -> Definition | None:
 def convert(value: Json, target: str, losses: Losses) -> Json | None:
     """A tool's JSON in dialect `target`; None, noted in `losses`, where that cannot say it."""
     target = CHAT if target == OLLAMA else target
+    value = value if target == RESPONSES else tool_inside(value)
     if tool_home(value) == target:
         return value
     found = read(value)

@@ -17,6 +17,7 @@ from ctxtui.wire.grammar import (
     split_tool,
     system_string,
 )
+from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM, join_tools, split_agent_message, split_tools
 from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join, split
 from ctxtui.wire.parts import Piece, WirePart, kind_of, part, shape, unreadable, words
 
@@ -46,9 +47,9 @@ OLLAMA_SHAPE: Final = Shape(
 
 MESSAGE_PARTS: Final = frozenset(
     "text input_text output_text refusal input_image input_file input_audio summary_text reasoning_text "
-    "computer_screenshot image image_url document file output_audio".split()
+    "computer_screenshot image image_url document file output_audio encrypted_content tool".split()
 )
-"""Kinds that stand inside a Responses message; every other kind is an item of its own."""
+"""Kinds that stand inside a Responses message or item; every other kind is an item of its own."""
 
 
 def _message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
@@ -68,7 +69,13 @@ def split_item(value: Json, path: str) -> list[WirePart]:
     kind = kind_of(value, "message")
     if kind == "message":
         return split(value, path, PLAIN_SHAPE)
+    inside = _INSIDE[kind](value, path) if kind in _INSIDE else None
+    if inside is not None:
+        return inside
     return [part(kind, value, Place("messages", item_role(kind, value)), ())]
+
+
+_INSIDE: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
 
 
 def item_role(kind: str, value: dict[str, Json]) -> str:
@@ -76,8 +83,18 @@ def item_role(kind: str, value: dict[str, Json]) -> str:
     role = value.get("role")
     if isinstance(role, str):
         return role
+    if kind == AGENT_ITEM:
+        return "user"
     answers = kind.endswith(("_output", "_response")) or kind == "item_reference"
     return "tool" if answers else "assistant"
+
+
+def join_item(pieces: Sequence[Piece]) -> Json:
+    """One item of a Responses input from its pieces: the inverse of `split_item` for those of the usual shapes."""
+    head = pieces[0][1]
+    if pieces[0][0] == HEADER and head.get("type") == TOOLS_ITEM:
+        return join_tools(pieces)
+    return _join(PLAIN_SHAPE, pieces)
 
 
 def _input_string(text: str) -> list[WirePart]:
@@ -117,7 +134,7 @@ _INPUT: Final = Section(
     "messages",
     "input",
     split_item,
-    lambda pieces: _join(PLAIN_SHAPE, pieces),
+    join_item,
     string=_input_string,
     is_string=_one_user_text,
     bare=lambda kind: kind not in MESSAGE_PARTS,

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
     """As `start`, with the configuration read now; `flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
-    from ctxtui.services.config.config import load
+    from ctxtui.services.config.config import hand_on, load
 
-    settings = load(flags).settings
+    config = load(flags)
+    hand_on(config)
     need_terminal(name)
-    return start(name, settings)
+    return start(name, config.settings)
 
 
 def need_terminal(name: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from ctxtui.core.block_content import tool_inside
 from ctxtui.core.canonical import Json
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
@@ -20,6 +21,8 @@ def minimised(tool: Json, given: Mapping[str, Json]) -> Json:
     inner = tool.get("function")
     if isinstance(inner, dict):
         return {**tool, "function": minimised(inner, given)}
+    if tool_inside(tool) is not tool:
+        return {**tool, "tools": [minimised(tool_inside(tool), given)]}
     limit = given.get("description", 100)
     made = dict(tool)
     words = tool.get("description")

@@ -283,14 +283,14 @@ def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Ma
 def seen_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
     """The recording at `path`; None where there is no file."""
     file, session = parted(path)
-    if session:
+    if session and not file.is_dir():
         there = in_database(str(file), "")
         return next((one._replace(group=group) for one in there if one.id == session), None)
     try:
-        status = path.stat()
+        status = file.stat()
     except OSError:
         return None
-    return FoundRecording(str(path), "", id_of(path.name), status.st_size, status.st_mtime, group)
+    return FoundRecording(str(path), "", session or id_of(path.name), status.st_size, status.st_mtime, group)
 
 
 def id_of(name: str) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core import canonical
-from ctxtui.core.block import NOT_RECORDED, UNREADABLE, Item
+from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.wire.definitions import convert
+from ctxtui.wire.grammar import TOOLS
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate import anthropic, dropped_fields, ollama_chat, openai_chat, openai_responses
@@ -47,6 +49,8 @@ def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     write = _WRITERS[dialect]
     known = [item for item in items if not _missing(item, losses)]
     same = source_of(known) == dialect
+    if not same:
+        known = _tools_in_front(known)
     tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
     system, talk = _talk(known, same and dialect == CHAT)
     said = write(system, paired(talk, losses), same, losses)
@@ -65,6 +69,17 @@ def _missing(item: Item, losses: Losses) -> bool:
     elif item.block.kind == UNREADABLE:
         losses.note("records that could not be read")
     return item.block.kind in (NOT_RECORDED, UNREADABLE)
+
+
+def _tools_in_front(items: Sequence[Item]) -> list[Item]:
+    """Tools that an item of the conversation brings along (Responses only) among the request's tools."""
+    kept: list[Item] = []
+    for item in items:
+        if item.block.kind == TOOL and item.place.section == "messages":
+            kept.append(Item(item.block, TOOLS))
+        elif item.block.kind != HEADER or item.block.value().get("type") != TOOLS_ITEM:
+            kept.append(item)
+    return kept
 
 
 def _talk(items: Sequence[Item], keep: bool) -> tuple[list[TurnPart], list[Turn]]:

@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import BlockContent, Media, read, read_value
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, OLLAMA, RESPONSES, join_item
+from ctxtui.wire.input_items import AGENT_ITEM, NAMESPACE, TOOLS_ITEM
+from ctxtui.wire.parts import Piece
 
 TEXT: Final = "text"
 THINKING: Final = "thinking"
@@ -38,7 +40,9 @@ _KINDS: Final = {
         RESULT,
     ),
 }
-_READABLE: Final = frozenset({"compaction", "compaction_summary"})
+_READABLE: Final = frozenset({"compaction", "compaction_summary", AGENT_ITEM})
+_WHOLE: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
+"""Items of the Responses API whose blocks stand for nothing apart from each other."""
 _HOMES: Final = {
     ANTHROPIC: frozenset("tool_use tool_result thinking redacted_thinking image document server_tool_use".split()),
     CHAT: frozenset("tool_call image_url".split()),
@@ -126,16 +130,26 @@ def tool_home(value: Json) -> str:
         return ANTHROPIC
     if isinstance(value.get("function"), dict) or isinstance(value.get("custom"), dict):
         return CHAT
-    return RESPONSES if "parameters" in value or value.get("type") in ("function", "custom") else ANTHROPIC
+    return RESPONSES if "parameters" in value or value.get("type") in ("function", "custom", NAMESPACE) else ANTHROPIC
 
 
 def turns(items: Sequence[Item]) -> list[Turn]:
     """The messages among `items` as turns; neighbours stay apart."""
     found: list[Turn] = []
     answers: Json = None
+    whole: list[Piece] = []
     for block, place in items:
+        if whole and block.kind in MESSAGE_PARTS:
+            whole.append((block.kind, block.value()))
+            found[-1].parts[-1] = _whole(whole)
+            continue
+        whole = []
         if block.kind == HEADER:
             head = block.value()
+            if head.get("type") in _WHOLE:
+                whole = [(HEADER, head)]
+                found.append(Turn(place.role, [_whole(whole)]))
+                continue
             answers = head if place.role in (TOOL, "function") else None
             found.append(Turn(place.role))
             if answers is not None:
@@ -149,6 +163,14 @@ def turns(items: Sequence[Item]) -> list[Turn]:
                 found.append(Turn(place.role))
             found[-1].parts.append(part_of(block))
     return found
+
+
+def _whole(pieces: Sequence[Piece]) -> TurnPart:
+    """An item with all its blocks."""
+    value = join_item(pieces)
+    words = [read_value(kind, part).text for kind, part in pieces[1:]]
+    reading = BlockContent(text="\n".join(text for text in words if text))
+    return TurnPart(OTHER, str(value["type"]), value, reading)
 
 
 def part_of(block: Block) -> TurnPart:

@@ -1,6 +1,6 @@
 """Every oddity of Codex rollouts, as small scripts."""
 
-from tests.cases.codex_odd import files
+from tests.cases.codex_odd import current, files
 from tests.cases.codex_odd.turns import ODDITIES
 
-__all__ = ["ODDITIES", "files"]
+__all__ = ["ODDITIES", "current", "files"]

@@ -152,7 +152,7 @@ def errors() -> bytes:
     script.item("ghost_snapshot", ghost_commit={"id": "abc"})
     script.item("hologram_call", call_id="call_00000000000009", beam=1)
     script.item("hologram_call_output", call_id="call_00000000000009", output=[{"type": "input_text", "text": "3D"}])
-    script.put("world_state", {"x": 1})
+    script.put("hologram_state", {"x": 1})
     script.says("Ok.")
     script.counts(400, 0, 5)
     return script.dump()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ctxtui.core import canonical
@@ -39,6 +40,9 @@ class Calls:
     _ids: dict[str, str] = field(default_factory=dict)
     _known: dict[str, Call] = field(default_factory=dict)
     """Calls that have ended: a copy of one says nothing new."""
+    _records: bool = False
+    _compactions: int = 0
+    _ended: Call | None = None
 
     def wrote(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
         """The model wrote an item: `head` is the context before it, `after` with it. `name` tells the item apart."""
@@ -57,9 +61,15 @@ class Calls:
     def counted(self, counts: Counts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
         """A token count: the calls that it tells the usage of, none if it repeats an earlier one or counts nothing.
 
-        Totals that grew by more than the last call tell the usage of one before it that was cut short.
+        Totals that grew by more than the last call tell the usage of one before it that was cut short. Where the
+        client writes a usage record for each response (facts §13), a count that ends no call is a repetition.
         """
         total, usage = counts.total, counts.last
+        if counts.record:
+            self._records = True
+        elif self._records and self.open is None:
+            self._total = total or self._total
+            return []
         before, self._total = self._total, total or self._total
         repeated = total == before if total is not None else usage == self._usage and self.open is None
         if usage is None or repeated:
@@ -71,18 +81,39 @@ class Calls:
             self._next_epoch()
             call = self._call(self._id(f"{stamp} {self.model} {usage}", stamp), head, line, span, self.newest)
             call = replace(call, response_head=head, ended=seconds(stamp))
+        if counts.response:
+            call = replace(call, extra={**call.extra, "response_id": counts.response})
         self.open = None
         cut, self._cut = self._cut, []
         rest = missing(before, total, usage) if before is not None and total is not None and len(cut) == 1 else None
         self.epoch = completed(self.epoch, usage.input)
         self.close()
         told = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
-        return [self._know(replace(one, usage=its, epoch=completed(one.epoch, its.input))) for one, its in told]
+        ended = [self._know(replace(one, usage=its, epoch=completed(one.epoch, its.input))) for one, its in told]
+        self._ended = ended[-1]
+        return ended
+
+    def compacted(self, response: str, says: Callable[[Call], bool]) -> Call | None:
+        """A compaction: the call that made its summary, as a call of a thread of its own; None where it is in no
+        record. It is the last one if its response is `response`, or if that is not told and it `says` the summary."""
+        last = self.open or self._ended
+        self.begin(EpochStart.COMPACTION)
+        if last is None or last.thread != MAIN or self.answered or self.spoken:
+            return None
+        told = last.extra.get("response_id")
+        if told != response if response and told else not says(last):
+            return None
+        self._compactions += 1
+        extra = {**last.extra, "purpose": "compaction"}
+        made = replace(last, thread=f"compaction {self._compactions}", epoch=Epoch(), extra=extra)
+        self._ended = self._known[last.id] = made
+        return made
 
     def close(self) -> None:
         """Whatever was in progress has ended, with or without a count."""
         if self.open is not None:
             self._cut.append(self._know(self.open))
+            self._ended = self._cut[-1]
         self.open, self.answered, self.spoken = None, False, False
 
     def _know(self, call: Call) -> Call:

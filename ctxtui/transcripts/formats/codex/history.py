@@ -23,17 +23,36 @@ class History:
     head: int = ROOT
     turns: list[int] = field(default_factory=list)
     _instructions: list[Item] = field(default_factory=list)
+    _as_item: bool = False
 
     def instruct(self, text: str) -> None:
-        """The base instructions stand before everything."""
-        if not self._instructions and text:
+        """The base instructions stand before everything, unless an item of the history has them."""
+        if not self._instructions and text and not self._as_item:
             self._instructions = [Item(block.text(text), SYSTEM)]
             self.head = self.tree.extend(self.head, self._instructions)
 
+    def _instructed_by_item(self) -> None:
+        """An item holds the base instructions: what `session_meta` said of them is the same once more."""
+        self._as_item = True
+        if not self._instructions:
+            return
+        first = self.tree.extend(ROOT, self._instructions)
+        self._instructions = []
+        if not self.tree.holds(self.head, first):
+            return
+        moved = {first: ROOT}
+        for node in self.tree.path(self.head, first):
+            here = self.tree[node]
+            moved[node] = self.tree.child(moved[here.parent], here.block, here.place)
+        self.head = moved[self.head]
+        self.turns = [moved.get(turn, turn) for turn in self.turns]
+
     def add(self, said: items.CodexMessage) -> int:
         """Append an item; gives the context before it."""
+        if said.base and not self._as_item:
+            self._instructed_by_item()
         before = self.head
-        if said.words:
+        if said.asks:
             self.turns.append(before)
         self.head = self.tree.extend(before, said.items)
         return before
@@ -43,7 +62,10 @@ class History:
         replacement, summary = payload.get("replacement_history"), payload.get("message")
         new: Iterable[Item]
         if isinstance(replacement, list):
-            new = [item for value in replacement for item in items.of_value(value).items]
+            found = [items.of_value(value) for value in replacement]
+            if any(one.base for one in found):
+                self._instructed_by_item()
+            new = [item for one in found for item in one.items]
         else:
             new = self._asked()
             if isinstance(summary, str) and summary:

@@ -13,15 +13,28 @@ from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit import raw_block
 from ctxtui.wire.grammars import item_role, split_item
+from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM
 
 MEMORY, META, SUMMARY = "memory", "meta", "summary"
 
 _UNSENT: Final = frozenset({"ghost_snapshot"})
 """Items that the client keeps for itself."""
-# The client's own messages are wrapped in one tag; the project's instructions have a headline.
+PASSTHROUGH: Final = "internal_chat_message_metadata_passthrough"
+BASE: Final = "model.base_instructions"
+"""The client's word for the text that `session_meta` has as ``base_instructions`` (facts §13)."""
+_SUMMARY_KIND: Final = "compaction.summary"
+_MEMORY_KIND: Final = "agents_md."
+_PERSON_KIND: Final = "user."
+_UNKNOWN_KIND: Final = "unknown"
+# Older clients do not say what a part is: their own messages are wrapped in one tag; the project's instructions have a
+# headline.
 _WRAPPED: Final = re.compile(r"\s*<([a-zA-Z_]+)(?:\s[^>]*)?>.*</\1>\s*\Z", re.DOTALL)
 _MEMORIES: Final = ("# AGENTS.md instructions", "<user_instructions>")
 _SUMMARIES: Final = ("Another language model started to solve this problem",)
+
+
+_SPLIT: Final = frozenset({None, "message", AGENT_ITEM, TOOLS_ITEM})
+"""Items that are more than one block."""
 
 
 class _Head(msgspec.Struct):
@@ -34,11 +47,12 @@ class _Head(msgspec.Struct):
 _head: Final = msgspec.json.Decoder(_Head)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class CodexMessage:
     """One item: its blocks, whether the model wrote it, and what tells it apart (a provider's id, "" for none).
 
-    `words` are what a person said in it.
+    `words` are what a person said in it; `asks` says that what was said there is to be answered; `base` that it holds
+    the base instructions.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -46,13 +60,15 @@ class CodexMessage:
     answers: bool = False
     id: str = ""
     words: str = ""
+    asks: bool = False
+    base: bool = False
 
 
 def said(raw: bytes, clean: bool) -> CodexMessage:
     """The item whose JSON text is `raw`, canonical if `clean`."""
     try:
         head = _head.decode(raw)
-        if clean and head.type not in (None, "message") and head.role is None and head.type not in _UNSENT:
+        if clean and head.role is None and head.type not in _SPLIT and head.type not in _UNSENT:
             place = Place("messages", item_role(head.type or "", {}))
             return _outside(Item(raw_block.of_part(raw, head.type or "", True), place), head.id, head.call_id)
     except msgspec.MsgspecError:
@@ -70,19 +86,41 @@ def of_value(value: Json) -> CodexMessage:
         known = value if isinstance(value, dict) else {}
         return _outside(items[0], known.get("id"), known.get("call_id"))
     role = items[0].place.role
-    found = CodexMessage([items[0]], by_model=role == "assistant", id=_id(value.get("id")))
-    for item in items[1:]:
+    kinds = _kinds(value, len(items) - 1)
+    found = CodexMessage(items=[items[0]], by_model=role == "assistant", id=_id(value.get("id")), base=BASE in kinds)
+    for item, part_kind in zip(items[1:], kinds, strict=True):
         words = block_content.read(item.block).text if role == "user" else ""
-        mark = mark_of(words)
+        mark = _mark(part_kind, words) if role == "user" else ""
         found.items.append(Item(item.block, item.place._replace(mark=mark)) if mark else item)
         if words and not mark:
             found.words = found.words or words
+    found.asks = bool(found.words)
+    if kind == AGENT_ITEM:
+        # No person said it: it is no session's title.
+        found.words = ""
     return found
+
+
+def _kinds(value: dict[str, Json], count: int) -> list[str]:
+    """What the client says that each of the `count` parts is; "" where it does not."""
+    told = value.get(PASSTHROUGH)
+    kinds = told.get("content_item_kinds") if isinstance(told, dict) else None
+    if not isinstance(kinds, list) or len(kinds) != count:
+        return [""] * count
+    return [kind if isinstance(kind, str) and kind != _UNKNOWN_KIND else "" for kind in kinds]
+
+
+def _mark(kind: str, words: str) -> str:
+    if not kind:
+        return mark_of(words)
+    if kind.startswith(_PERSON_KIND):
+        return ""
+    return SUMMARY if kind == _SUMMARY_KIND else MEMORY if kind.startswith(_MEMORY_KIND) else META
 
 
 def _outside(item: Item, id_: Json, call_id: Json) -> CodexMessage:
     role = item.place.role
-    return CodexMessage([item], by_model=role == "assistant", answers=role == "tool", id=_id(call_id) or _id(id_))
+    return CodexMessage(items=[item], by_model=role == "assistant", answers=role == "tool", id=_id(call_id) or _id(id_))
 
 
 def _id(value: Json) -> str:

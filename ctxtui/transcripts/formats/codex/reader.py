@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.codex.records import ITEM, META, decode
+from ctxtui.transcripts.formats.codex.records import TYPES, decode
 from ctxtui.transcripts.formats.codex.session import NAME, CodexSession
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece
@@ -17,13 +17,11 @@ __all__ = ["BARE", "NAME", "CodexReader", "sniff"]
 
 BARE: Final = "a Codex rollout without any message"
 
-_TYPES: Final = frozenset({META, ITEM, "turn_context", "event_msg", "compacted"})
-
 
 def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins a Codex rollout."""
     found = file_head.records(head, 20)
-    if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in _TYPES and "timestamp" in r for r in found):
+    if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in found):
         return 0.97
     first = found[0] if found else {}
     if isinstance(first.get("session"), dict) and isinstance(first.get("items"), list):

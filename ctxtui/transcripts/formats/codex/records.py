@@ -13,8 +13,11 @@ from ctxtui.core.canonical import Json
 
 META: Final = "session_meta"
 ITEM: Final = "response_item"
+USAGE: Final = "token_usage_record"
+UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
+"""Records of what the client keeps for itself (facts §13): nothing of them stands before the model."""
+TYPES: Final = frozenset({META, ITEM, "turn_context", "event_msg", "compacted", USAGE}) | UNSENT
 _OLD: Final = "old"
-_NEW_TYPES: Final = frozenset({META, ITEM, "turn_context", "event_msg", "compacted"})
 
 
 @dataclass(slots=True)
@@ -75,7 +78,7 @@ def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> 
     # A bare line is an item if it has an item's type (or a role), a state mark, or the first line: the session.
     if record_type:
         return record_type
-    if type_ in _NEW_TYPES:
+    if type_ in TYPES:
         return f"{_OLD} {type_}"
     return ITEM if type_ or role else META
 

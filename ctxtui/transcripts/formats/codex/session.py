@@ -11,15 +11,16 @@ import msgspec
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import EpochStart
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, TipMoved
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls
 from ctxtui.transcripts.formats.codex.history import History
-from ctxtui.transcripts.formats.codex.records import ITEM, CodexRecord
-from ctxtui.transcripts.formats.codex.usage import counts_of
+from ctxtui.transcripts.formats.codex.records import ITEM, UNSENT, CodexRecord
+from ctxtui.transcripts.formats.codex.usage import Counts, counts_of, record_of
 from ctxtui.transcripts.kit.fields import one_line, plain
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
@@ -60,11 +61,13 @@ class CodexSession:
                 self._turn_context(record.value())
                 return []
             case "compacted":
-                self._calls.begin(EpochStart.COMPACTION)
-                self._history.compact(record.value())
-                return self._moved()
+                return self._compacted(record.value())
             case "session_meta":
                 return self._meta(record.value())
+            case "token_usage_record":
+                return self._counted(record_of(record.value()), record, found)
+        if record.type in UNSENT:
+            return []
         self.other[record.type or "no type"] += 1
         return []
 
@@ -75,7 +78,7 @@ class CodexSession:
             return []
         place = Place("messages", "user")
         unreadable = block.unreadable(f"line {piece.line}", piece.reason)
-        self._history.add(items.CodexMessage([Item(block.header("user"), place), Item(unreadable, place)]))
+        self._history.add(items.CodexMessage(items=[Item(block.header("user"), place), Item(unreadable, place)]))
         return self._moved()
 
     def _moved(self) -> list[Event]:
@@ -95,8 +98,12 @@ class CodexSession:
         id_ = _word(meta.get("id")) or _word(meta.get("session_id"))
         if self._about.id:
             # Forks repeat the record of what they came from; the first names the file.
-            if id_ == self._about.id and self._calls.last:
-                self._calls.begin(EpochStart.RESUME)
+            # The client repeats its own with every turn (facts §13), so that alone is no restart; another version of
+            # the client may send other tools.
+            version = _word(meta.get("cli_version"))
+            if id_ == self._about.id and version and version != self._about.version:
+                self._calls.begin(EpochStart.CLIENT)
+                return self._describe(version=version)
             return []
         self._calls.provider = _word(meta.get("model_provider")) or self._calls.provider
         base = meta.get("base_instructions")
@@ -125,7 +132,7 @@ class CodexSession:
             events.append(CallSeen(calls.wrote(before, self._history.head, name, record.timestamp, found.line, span)))
         elif said.answers:
             calls.answered = True
-        elif said.words:
+        elif said.asks:
             calls.spoken = True
             events += [] if self._about.title else self._describe(title=one_line(said.words))
         at = seconds(record.timestamp)
@@ -138,7 +145,7 @@ class CodexSession:
         except msgspec.MsgspecError:
             kind = _word(record.value().get("type"))
         if kind == "token_count":
-            return self._counted(record, found)
+            return self._counted(counts_of(record.value().get("info")), record, found)
         if kind in _BOUNDS:
             self._calls.close()
             window = record.value().get("model_context_window")
@@ -159,8 +166,23 @@ class CodexSession:
         words = plain(_word(record.value().get(key))) or kind
         return Happened(kind, words, MAIN, seconds(record.timestamp), self._calls.last)
 
-    def _counted(self, record: CodexRecord, found: FoundObject) -> list[Event]:
-        counts = counts_of(record.value().get("info"))
+    def _compacted(self, payload: dict[str, Json]) -> list[Event]:
+        summary = _word(payload.get("message"))
+        response = _word(payload.get("compaction_response_id"))
+
+        def says(call: Call) -> bool:
+            if call.response_head == call.sent_head:
+                # Usage without any item, right before the summary.
+                return True
+            words = [read(self.tree[node].block).text for node in self.tree.path(call.response_head, call.sent_head)]
+            return any(text and summary.endswith(text) for text in words)
+
+        call = self._calls.compacted(response, says)
+        self._history.compact(payload)
+        made: list[Event] = [] if call is None else [ThreadSeen(call.thread, "compaction", MAIN), CallSeen(call)]
+        return [*made, *self._moved()]
+
+    def _counted(self, counts: Counts, record: CodexRecord, found: FoundObject) -> list[Event]:
         span = (found.start, found.end)
         calls = self._calls.counted(counts, self._history.head, record.timestamp, found.line, span)
         return [*self._describe(window=counts.window), *map(CallSeen, calls)]

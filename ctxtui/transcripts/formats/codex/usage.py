@@ -10,11 +10,13 @@ from ctxtui.core.usage import Usage
 
 class Counts(NamedTuple):
     """A token_count event: the `last` call's usage and the `total` of the session (None where they count nothing),
-    and the `window`."""
+    and the `window`. A usage record (`record`) says the same of exactly one response, whose id is `response`."""
 
     last: Usage | None = None
     total: Usage | None = None
     window: int = 0
+    record: bool = False
+    response: str = ""
 
 
 def counts_of(info: Json) -> Counts:
@@ -23,6 +25,13 @@ def counts_of(info: Json) -> Counts:
         return Counts()
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
     return Counts(last, total, _count(info, "model_context_window"))
+
+
+def record_of(payload: dict[str, Json]) -> Counts:
+    """The figures of a ``token_usage_record`` (facts §13)."""
+    response = payload.get("response_id")
+    last, total = _usage(payload.get("usage")), _usage(payload.get("thread_token_usage"))
+    return Counts(last, total, record=True, response=response if isinstance(response, str) else "")
 
 
 def missing(before: Usage, total: Usage, last: Usage) -> Usage | None:

@@ -61,7 +61,8 @@ def test_a_compaction_replaces_everything_but_the_instructions() -> None:
 
 def test_a_compaction_in_words_keeps_what_was_asked() -> None:
     found = odd("compacted_in_words")
-    before, its_own, after = found.calls
+    before, after = found.calls
+    (its_own,) = found.session.thread_calls("compaction 1")
     assert its_own.raw_head == its_own.response_head == before.response_head
     assert its_own.usage is not None and its_own.usage.output == 500
     context = found.context(after.id)
@@ -100,7 +101,7 @@ def test_a_turn_can_be_taken_back() -> None:
 def test_errors_and_unknown_records() -> None:
     found = odd("errors")
     assert [(h.kind, h.text) for h in found.session.happenings] == [("api error", "stream disconnected, retrying 1/5")]
-    assert found.reader.other == {"world_state": 1}
+    assert found.reader.other == {"hologram_state": 1}
     assert "hologram_call_output(call_00000000000009) 3D" in found.tip()
     assert not [words for words in found.tip() if "ghost" in words]
 

@@ -1,0 +1,208 @@
+"""Folders in which Claude Code writes the bodies of its requests and answers (`OTEL_LOG_RAW_API_BODIES=file:DIR`).
+
+Where they may be, and which of their files belong to which session (facts §13.1). Only ever opened to read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from ctxtui.services.config.config import PREFIX
+from ctxtui.services.config.config import load as load_settings
+
+INDEX: Final = "index.jsonl"
+VARIABLE: Final = "OTEL_LOG_RAW_API_BODIES"
+SETTING: Final = "raw_api_bodies"
+BESIDE: Final = "raw-api-bodies"
+"""The folder beside a transcript that is looked into without being named."""
+
+REQUEST: Final = ".request.json"
+RESPONSE: Final = ".response.json"
+_BODY: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:request|response)\.json")
+_UUID: Final = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_SESSION: Final = re.compile(rb'session_(?:id[\\"]*\s*:\s*[\\"]*)?(' + _UUID + rb")")
+_END: Final = 16_384
+"""Bytes at the end of a request in which its session is looked for first: the client writes it behind the tools."""
+_TICK_NS: Final = 50_000_000
+
+
+def is_body(name: str) -> bool:
+    """Whether a file called `name` is a body that the client wrote."""
+    return _BODY.fullmatch(name) is not None
+
+
+def holds_bodies(names: Collection[str]) -> bool:
+    """Whether a folder with files of these `names` is one that the client writes bodies into."""
+    return any(name.endswith(REQUEST) and is_body(name) for name in names) or (
+        INDEX in names and any(map(is_body, names))
+    )
+
+
+def is_body_folder(path: Path) -> bool:
+    """Whether `path` is such a folder."""
+    try:
+        return path.is_dir() and holds_bodies([one.name for one in os.scandir(path)])
+    except OSError:
+        return False
+
+
+def named_folder(env: Mapping[str, str] | None = None) -> Path | None:
+    """The folder that the setting `raw_api_bodies` names, else the client's own variable; None where neither does.
+
+    Raises `BadConfig`.
+    """
+    env = os.environ if env is None else env
+    told = _setting(tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG")))))
+    if not told:
+        variable = env.get(VARIABLE, "")
+        told = variable.removeprefix("file:") if variable.startswith("file:") else ""
+    return Path(told).expanduser() if told else None
+
+
+@cache
+def _setting(env: tuple[tuple[str, str], ...]) -> str:
+    # Only the user may set it, so a project's file has no say.
+    return load_settings(env=dict(env), cwd=Path(os.sep)).settings.raw_api_bodies
+
+
+def folders_for(transcript: Path, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """The folders that may hold bodies of the session in the file `transcript`, the nearest first."""
+    named = named_folder(env)
+    places = [transcript.parent, transcript.parent / BESIDE, *([named] if named is not None else [])]
+    return tuple(dict.fromkeys(place.absolute() for place in places))
+
+
+class BodyFolder:
+    """One such folder, as far as it was looked at: which of its files are of which session.
+
+    The index says it for what it names; a request that it does not name says it itself (in `metadata`), an answer goes
+    with the request before it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._time = -1
+        self._sure = False
+        self._indexed = 0
+        self._index_size = 0
+        self._told: dict[str, str] = {}
+        self._read: dict[str, str] = {}
+        self._files: list[str] = []
+
+    def changed(self) -> bool:
+        """Whether anything may have come since the last `files`."""
+        return not self._sure or self._time != self._now() or self._index_grew()
+
+    def sessions(self) -> list[str]:
+        """The ids of the sessions that the folder has bodies of, in order of their first body; "" for those that do
+        not say."""
+        self._look()
+        requests = [name for name in self._files if name.endswith(REQUEST)]
+        return list(dict.fromkeys(self._session(name) for name in requests))
+
+    def files(self, sessions: Iterable[str]) -> list[Path]:
+        """The bodies of the given sessions in the order in which they were written, the index first."""
+        self._look()
+        wanted = frozenset(sessions)
+        found: list[Path] = []
+        of = ""
+        for name in self._files:
+            if name.endswith(REQUEST):
+                own = of = self._session(name)
+            else:
+                own = self._told.get(name, of)
+            if own in wanted:
+                found.append(self.path / name)
+        index = self.path / INDEX
+        return [index, *found] if found and index.is_file() else found
+
+    def _look(self) -> None:
+        if not self.changed():
+            return
+        self._time = self._now()
+        self._files = [name for _, name in sorted(_dated(self.path))]
+        self._take_index()
+        # A file made within the clock's step after the listing would leave the folder's time as it is.
+        self._sure = time.time_ns() - self._time > _TICK_NS
+
+    def _now(self) -> int:
+        try:
+            return os.stat(self.path).st_mtime_ns
+        except OSError:
+            return 0
+
+    def _index_grew(self) -> bool:
+        try:
+            return os.stat(self.path / INDEX).st_size != self._index_size
+        except OSError:
+            return False
+
+    def _take_index(self) -> None:
+        try:
+            with (self.path / INDEX).open("rb") as file:
+                file.seek(self._indexed)
+                data = file.read()
+        except OSError:
+            return
+        self._index_size = self._indexed + len(data)
+        whole = data[: data.rfind(b"\n") + 1]
+        self._indexed += len(whole)
+        for line in whole.splitlines():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict) and isinstance(value.get("session_id"), str):
+                for key in ("request_file", "response_file"):
+                    if isinstance(value.get(key), str):
+                        self._told[value[key]] = value["session_id"]
+
+    def _session(self, name: str) -> str:
+        told = self._told.get(name) or self._read.get(name)
+        if told is None:
+            told = _session_in(self.path / name)
+            if told:
+                self._read[name] = told
+        return told
+
+
+def _dated(folder: Path) -> Iterator[tuple[int, str]]:
+    """The bodies in `folder` with the time at which each was last written."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if is_body(entry.name)]
+    except OSError:
+        return
+    for name in names:
+        try:
+            yield os.stat(folder / name).st_mtime_ns, name
+        except OSError:
+            continue
+
+
+def _session_in(path: Path) -> str:
+    """The session that the request in `path` names; "" where it names none or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - _END))
+            found = _SESSION.findall(file.read())
+            if not found and size > _END:
+                file.seek(0)
+                found = _SESSION.findall(file.read())
+    except OSError:
+        return ""
+    return found[-1].decode() if found else ""
+
+
+@cache
+def body_folder(path: Path) -> BodyFolder:
+    """The folder `path`, with what this process has seen of it already."""
+    return BodyFolder(path)
