@@ -55,6 +55,7 @@ def _answer(
         # Another thread's answer, copied into the history of this one.
         return notes + state.moved(thread)
     call = state.answers.extend(answer, thread, said, record, found)
+    state.side.seen(call, own=not agent)
     for part in said.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)

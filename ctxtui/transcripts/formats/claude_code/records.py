@@ -22,10 +22,15 @@ _BEFORE_REQUESTS: Final = (2, 1, 280)
 
 
 @lru_cache(maxsize=64)
-def records_requests(version: str | None) -> bool:
-    """Whether a client of this version may write down its requests; one that does not say may."""
+def newer(version: str | None, than: tuple[int, int, int]) -> bool:
+    """Whether a client of this version may be newer than another; one that does not say may."""
     match = _VERSION.match(version or "")
-    return match is None or tuple(map(int, match.groups())) > _BEFORE_REQUESTS
+    return match is None or tuple(map(int, match.groups())) > than
+
+
+def records_requests(version: str | None) -> bool:
+    """Whether a client of this version may write down its requests."""
+    return newer(version, _BEFORE_REQUESTS)
 
 
 class ClaudeRecord(msgspec.Struct, rename="camel"):

@@ -14,6 +14,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequests
 from ctxtui.transcripts.formats.claude_code.session_info import About
+from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
 from ctxtui.transcripts.kit.timestamps import seconds
 
@@ -24,7 +25,7 @@ class ClaudeState:
 
     `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
     person typed while the agent worked. `silent` and `other` count records that put nothing before the model:
-    understood ones, and unknown types.
+    understood ones, and unknown types. `clock` is the time of the last record of the main file.
     """
 
     tree: Tree
@@ -38,6 +39,8 @@ class ClaudeState:
     silent: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
     order: int = 0
+    clock: str | float | None = None
+    side: SideCalls = field(default_factory=SideCalls)
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""
@@ -61,6 +64,10 @@ class ClaudeState:
             self.threads.points[record.uuid] = point
             self.about.seen(record.uuid)
         return point
+
+    def side_calls(self) -> list[Event]:
+        """What the client counts and does not record, once every subagent that is known has been read."""
+        return self.side.news(self.answers.calls) if self.threads.complete else []
 
     def number(self) -> int:
         """The number of the next record."""

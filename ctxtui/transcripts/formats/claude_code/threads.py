@@ -59,6 +59,11 @@ class ClaudeThreads:
         """The thread of the file of subagent `agent` ("" for the session's own), if any of it was seen."""
         return self._threads.get(agent if agent and agent != self._main else MAIN)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every subagent whose result is on record has calls on record too."""
+        return all((thread := self._threads.get(agent)) is not None and thread.call for agent in self.tasks.agents)
+
     def main(self) -> ClaudeThread:
         """The main thread."""
         return self._threads.setdefault(MAIN, ClaudeThread())
