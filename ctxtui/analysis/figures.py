@@ -22,6 +22,7 @@ from ctxtui.tokens.cumulate import is_read
 
 NOT_RECORDED: Final = "not_recorded"
 WHAT: Final = "system prompt and tools, not in the recording"
+WITH_SEARCHES: Final = "system prompt and tools, and what searches brought, not in the recording"
 _THINKING: Final = INDEX["thinking"]
 
 
@@ -52,8 +53,8 @@ class CallFigures:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockFigure:
     """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
-    how they were obtained (``exact``, ``guessed``; ``inferred`` for what is not recorded). `read` is False for a block
-    that the provider takes out before the model reads (its tokens count nowhere)."""
+    how they were obtained (``exact``, ``guessed``; ``reported`` for reasoning, ``inferred`` for what is not recorded).
+    `read` is False for a block that the provider takes out before the model reads (its tokens count nowhere)."""
 
     node: int
     block: Block
@@ -136,9 +137,26 @@ def _categories(book: Book, model: str, head: int) -> list[int]:
 
 def not_recorded(book: Book, call: Call) -> int | None:
     """Tokens that the provider read but the recording lacks (design §2): inferred once per epoch, from the first
-    call of the epoch that has a report, or else from what the recording gives as an estimate; None where system prompt
-    and tools are on record, and while nothing can be inferred."""
-    if call.fidelity != Fidelity.TRANSCRIPT or call.extra.get(FRONT_RECORDED):
+    call of the epoch that has a report, or else from what the recording gives as an estimate, and again where a tool
+    that the provider ran brought something; None where system prompt and tools are on record, and while nothing can be
+    inferred."""
+    if call.fidelity != Fidelity.TRANSCRIPT:
+        return None
+    found = _front(book, call)
+    if not book.searches.any_in(call.thread):
+        return found
+
+    def beyond(one: Call) -> int | None:
+        if one.usage is None or not book.counted(one.model, one.sent_head):
+            return None
+        return one.usage.input - sum(_categories(book, one.model, one.sent_head)) - (_front(book, one) or 0)
+
+    return (found or 0) + book.searches.brought(call, book.version, beyond) or None
+
+
+def _front(book: Book, call: Call) -> int | None:
+    """System prompt and tools, where they are not on record."""
+    if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
     given = first.usage.input if first.usage is not None else first.estimated_input
@@ -164,7 +182,8 @@ def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     first = book.first_report(call.thread, call.epoch.number) or call
     visible = sum(_categories(book, first.model, first.sent_head))
     slack = round(visible * (book.whole_slack(first.model, first.sent_head) or 0.0))
-    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": WHAT, "epoch": call.epoch.number})
+    what = WITH_SEARCHES if book.searches.any_in(call.thread) else WHAT
+    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
         block=made,
@@ -183,14 +202,15 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     here = tree[node]
     tokens = book.own(call.model, node)
     half = book.slack(call.model, node)
-    slack = 0 if half is None or not tokens else max(1, round(half))
+    slack = 0 if not half or not tokens else max(1, round(half))
+    counted = "exact" if half is None else estimated(book, call.model)
     return BlockFigure(
         node=node,
         block=here.block,
         category=CATEGORIES[here.category],
         role=here.place.role,
         tokens=tokens,
-        method="exact" if half is None else estimated(book, call.model),
+        method="reported" if book.is_reported(node) else counted,
         lo=max(0, tokens - slack),
         hi=tokens + slack,
         read=is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),
