@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.core.call import Call, Fidelity
@@ -51,23 +50,23 @@ class Spent(NamedTuple):
 _NONE: Final = Spent()
 
 
-@dataclass(slots=True)
 class SideCalls:
     """The meter of a session: `meter` reads a record of it, `seen` takes in the calls on record, `news` tells."""
 
-    _earlier: dict[str, Spent] = field(default_factory=dict)
-    """What processes used that the meter forgot."""
-    _now: dict[str, Spent] = field(default_factory=dict)
-    _since: dict[str, Spent] = field(default_factory=dict)
-    """What the calls of the main file used since the last record of the meter."""
-    _names: dict[str, str] = field(default_factory=dict)
-    _calls: dict[str, tuple[str, Spent, bool]] = field(default_factory=dict)
-    """Calls on record: model, what they used, whether they stand in the main file."""
-    _late: set[str] = field(default_factory=set)
-    """Calls that no record of the meter can have counted yet."""
-    _at: float | None = None
-    _place: tuple[int, tuple[int, int]] = (0, (0, 0))
-    _told: dict[str, Spent] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._earlier: dict[str, Spent] = {}
+        """What processes used that the meter forgot."""
+        self._now: dict[str, Spent] = {}
+        self._since: dict[str, Spent] = {}
+        """What the calls of the main file used since the last record of the meter."""
+        self._names: dict[str, str] = {}
+        self._calls: dict[str, tuple[str, Spent, bool]] = {}
+        """Calls on record: model, what they used, whether they stand in the main file."""
+        self._late: set[str] = set()
+        """Calls that no record of the meter can have counted yet."""
+        self._at: float | None = None
+        self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
+        self._told: dict[str, Spent] = {}
 
     def seen(self, call: Call, own: bool) -> None:
         """A call on record, or more of one; `own`: in the session's own file, where the next record counts it."""
