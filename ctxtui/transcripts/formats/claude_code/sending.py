@@ -80,17 +80,17 @@ def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, age
     requests = state.requests(agent)
     named = requests.named(record.request_ref) if record.request_ref else None
     if named is None:
-        return Sent(thread.front), []
+        return Sent(thread.front, front_whole=thread.front_whole), []
     named.answered = True
     shape = requests.shape_of(named)
     if shape is not None:
-        thread.front = shape.head
+        thread.front, thread.front_whole = shape.head, True
     if named.fresh and requests.goes_on(named):
         thread.resumed = True
     requests.answered = named
     rebuilt, notes = requests.rebuild(named)
     if rebuilt is None:
-        return Sent(thread.front), [*notes]
+        return Sent(thread.front, front_whole=thread.front_whole), [*notes]
     sent = Sent(
         rebuilt.front,
         head=rebuilt.head,

@@ -74,9 +74,11 @@ class ClaudeState:
         self.order += 1
         return self.order
 
-    def add(self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = ()) -> Point:
-        """The point of `record`, which puts `items` after `parent`."""
-        return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items))
+    def add(
+        self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
+    ) -> Point:
+        """The point of `record`, which puts `items` after `parent`; `rendered`: an attachment as it was sent."""
+        return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items, rendered))
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
         """Let `thread` end at `point`, if that leads on; tells where it ends where that is news."""

@@ -13,9 +13,10 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened
-from ctxtui.transcripts.formats.claude_code import messages
-from ctxtui.transcripts.formats.claude_code.attachments import items_of
+from ctxtui.transcripts.formats.claude_code import front, messages
+from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
+from ctxtui.transcripts.formats.claude_code.front import SNAPSHOT
 from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, said
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
@@ -76,15 +77,19 @@ def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Eve
     """A record of type ``attachment``: what the client adds for the model to read."""
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
-    items = items_of(value)
     known = value if isinstance(value, dict) else {}
+    kind = str(known.get("type", ""))
+    rendered = rendered_items(record.json("rendered"), kind, record.rendered_role or "")
+    items = rendered or items_of(value)
+    if kind == SNAPSHOT:
+        events += front.snapshot(state, thread, known, agent)
     if str(known.get("hookName", "")).startswith(_RESUME):
         thread.resumed = True
     if not items:
-        state.silent[f"attachment {known.get('type', '')}".strip()] += 1
-    kind = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
+        state.silent[f"attachment {kind}".strip()] += 1
+    does = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
     parent = state.threads.parent(record, thread, starts=True)
-    return events + state.move(thread, state.add(record, parent, kind, items))
+    return events + state.move(thread, state.add(record, parent, does, items, bool(rendered)))
 
 
 def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:

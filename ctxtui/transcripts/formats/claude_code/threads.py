@@ -109,7 +109,8 @@ class ClaudeThread:
 
     `process` tells clients apart that wrote the records (session id, version); `input` and `call` are the reported
     input and the id of the last call. `resumed` says that a client announced itself since then, `told` that the
-    thread itself was. `front` is the node of its system prompt and tools (`ROOT`: not recorded).
+    thread itself was. `front` is the node of its system prompt and tools (`ROOT`: not recorded), `front_whole` whether
+    both are known; `partial` are calls whose tools are still to be told, `prompt` is the system prompt of a snapshot.
     """
 
     id: str = MAIN
@@ -124,6 +125,9 @@ class ClaudeThread:
     call: str = ""
     resumed: bool = False
     front: int = ROOT
+    front_whole: bool = False
+    prompt: str = ""
+    partial: list[str] = field(default_factory=list)
     told: bool = False
     label: str = ""
 

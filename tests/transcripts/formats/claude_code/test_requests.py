@@ -20,7 +20,7 @@ from ctxtui.wire.request import Request
 from tests.cases import claude_code_requests as cases
 from tests.cases.claude_code_script import Record, dump, text
 from tests.corpus import CORPUS, need_corpus
-from tests.transcripts.reading import law_2, read, survives_cuts
+from tests.transcripts.reading import as_lines, law_2, read, survives_cuts, survives_values
 
 NAME = "5e551011-0000-4000-8000-000000000001.jsonl"
 
@@ -67,6 +67,7 @@ def test_any_chunking_and_any_cut(name: str) -> None:
     data = cases.CASES[name]().dump()
     law_2(data, NAME)
     survives_cuts(data, NAME, 25)
+    survives_values([json.loads(line) for line in data.splitlines()], NAME, as_lines, most=120)
 
 
 def test_requests_of_a_session_share_their_beginning() -> None:
