@@ -29,6 +29,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             "opencode import {file} && opencode --session {id}",
             beside=False,
         ),
+        _target("pi", "pi", "pi.resume", "pi --session {file}", beside=False),
     )
 }
 """By the name of the form."""

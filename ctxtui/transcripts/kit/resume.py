@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, Item
 from ctxtui.wire.codec import spans
+
+UNHELD: Final = "a changed block stands in the file in another form: as recorded"
+UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
+"""Lines that name what a file does not carry."""
 
 
 class KeptBlock(NamedTuple):

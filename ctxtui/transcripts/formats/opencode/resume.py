@@ -18,9 +18,18 @@ from ctxtui.transcripts.formats.opencode.resume_source import source_of
 from ctxtui.transcripts.formats.opencode.talk import Said
 from ctxtui.transcripts.kit.fields import at as member
 from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, ResumePlan, losses, matched, plan, told
+from ctxtui.transcripts.kit.resume import (
+    UNANSWERED,
+    UNHELD,
+    ResumedFile,
+    ResumeOrder,
+    ResumePlan,
+    losses,
+    matched,
+    plan,
+    told,
+)
 
-UNHELD = "a changed block stands in the session in another form: as recorded"
 MOVED = "a text put into a message stands before it"
 
 
@@ -93,7 +102,7 @@ class _Draft:
         for message in self._messages[last + 1 :]:
             waits = self._order.end is not None and not message.said.answers
             if waits and message.said.parts and not message.gone:
-                self.lost.append("what a person said after the last answer: the tool asks for the next prompt")
+                self.lost.append(UNANSWERED)
             message.gone = True
         self._messages[last].cut(part)
 
