@@ -83,7 +83,8 @@ def _claude(root: Path, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
         home = next((place for place in around if is_folder_of(folder.name, place)), None)
         for entry in _entries(folder.path):
             # A subagent's file belongs to its session, which lists it.
-            if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-"):
+            # So does an index of bodies, where the client writes them here.
+            if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-") and entry.name != "index.jsonl":
                 group = "here" if home else "elsewhere"
                 yield from _seen(entry, CLAUDE_CODE, group, str(home or ""), folder.name)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.recordings.body_sessions import session_at, stream_of
 from ctxtui.services.recordings.database_address import is_database, parted
 from ctxtui.services.recordings.database_sessions import roots, rows_of
 from ctxtui.services.recordings.discover import FoundRecording, placed
@@ -22,10 +23,12 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
     """An open recording with nothing read yet, and its first reading: take each `RecordingNews` as it comes.
 
     For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
-    sessions the newest is read, or the one that `path` names (``DATABASE#ID``). Raises `NotFound`, `Unreadable`,
+    sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
+    with the session's transcript where that is found. Raises `NotFound`, `Unreadable`,
     `NoContext`.
     """
     database, session = parted(path)
+    written = session_at(path)
     try:
         stream = is_stream(database)
     except OSError as error:
@@ -34,6 +37,12 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         file = path.open("rb")
         reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
         loaded = Loaded(reading.session, path.name, None, reading)
+    elif written is not None and written.transcript is not None:
+        reading, chunks = begin_file(written.transcript, written.folder)
+        loaded = Loaded(reading.session, written.transcript.name, written.transcript, reading)
+    elif written is not None:
+        reading, chunks = begin(path.name, stream_of(written), str(path))
+        loaded = Loaded(reading.session, path.name, path, reading)
     elif is_database(database):
         session = session or next((one.id for one in roots(database)), "")
         wanted = rows_of(database, session) if session else None

@@ -12,6 +12,7 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
+from ctxtui.transcripts.formats.claude_code.body_files import INDEX, BodyFileReader, BodyIndexReader, is_body_name
 from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
@@ -19,6 +20,7 @@ from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, legible
 from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.reader import Reader
 
 NAME: Final = SOURCE
 COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
@@ -86,11 +88,15 @@ class ClaudeCodeReader:
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        """Take a last record without its line end."""
-        return self._take(self._stream.settle())
+        """Take a last record without its line end; then what bodies say that the client wrote to files."""
+        events = self._take(self._stream.settle())
+        return events if self._agent else [*events, *self._state.bodies.settle()]
 
-    def part(self, name: str) -> ClaudeCodeReader:
-        """The reader for the subagent's file `name`."""
+    def part(self, name: str) -> Reader:
+        """The reader for the companion file `name`: a subagent's, or a body that the client wrote."""
+        if is_body_name(name):
+            bodies = self._state.bodies
+            return BodyIndexReader(bodies) if name == INDEX else BodyFileReader(bodies, name)
         match = _AGENT.search(name)
         agent = match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
         return ClaudeCodeReader(self._state.tree, self._state, agent, name)
@@ -109,7 +115,7 @@ class ClaudeCodeReader:
                 events.append(self._named(skipped))
                 if isinstance(piece, Broken):
                     events += system_records.broken(self._state, piece, self._agent)
-        return events
+        return self._state.bodies.through(events)
 
     def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:

@@ -10,7 +10,16 @@ from ctxtui.core.block import Item
 from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
-from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, context, follow
+from ctxtui.transcripts.formats.claude_code.body_join import BodyJoin
+from ctxtui.transcripts.formats.claude_code.message_chain import (
+    CLIENT,
+    PASSING,
+    SAID,
+    ApiResponse,
+    Point,
+    context,
+    follow,
+)
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
@@ -36,6 +45,16 @@ class ClaudeState:
     silent: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
     order: int = 0
+    bodies: BodyJoin = field(init=False)
+    """Bodies of requests that the client wrote to files."""
+
+    def __post_init__(self) -> None:
+        self.bodies = BodyJoin(self.tree, self.call_at, lambda: self.about.sessions)
+
+    def call_at(self, uuid: str) -> str:
+        """The id of the call whose answer the record `uuid` holds; "" for any other record."""
+        point = self.threads.points.get(uuid)
+        return point.anchor.id if point is not None and isinstance(point.anchor, ApiResponse) else ""
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""

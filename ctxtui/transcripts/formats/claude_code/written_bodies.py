@@ -1,0 +1,230 @@
+"""The bodies of one session that Claude Code wrote to files itself: requests, answers, the index that pairs them, and
+which request each call of the transcript sent (facts §13.1).
+
+The index names an answer's record in the transcript (2.1.280 and newer). What it does not name (older versions write
+none, and the last call of a process may be missing) is found by where a request stands: after which answer, with which
+results and words since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.transcripts.formats.claude_code.written_request import Ending, WrittenRequest, read_request
+from ctxtui.transcripts.kit.fields import word
+from ctxtui.wire.codec.memo import Memo
+
+REQUEST: Final = ".request.json"
+RESPONSE: Final = ".response.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexLine:
+    """A line of the index: one answer, the files of it and of its request, and the record that holds it."""
+
+    at: float | None = None
+    session: str = ""
+    source: str = ""
+    model: str = ""
+    request_id: str = ""
+    message_id: str = ""
+    uuid: str = ""
+    request: str = ""
+    response: str = ""
+
+
+@dataclass(slots=True)
+class WrittenExchange:
+    """A request and its answer as files tell them, before or beside any transcript. `id` is the call's."""
+
+    id: str
+    _: KW_ONLY
+    line: IndexLine | None = None
+    request: WrittenRequest | None = None
+    response: dict[str, Json] | None = None
+    order: int = 0
+
+
+@dataclass(slots=True)
+class Asked:
+    """A call of the transcript: where its context ends (texts of the client's left out), and in which order it came."""
+
+    id: str
+    ending: Ending
+    order: int
+
+
+@dataclass(slots=True)
+class _Standing:
+    """Requests and calls that stand after the same answer."""
+
+    requests: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+
+
+class WrittenBodies:
+    """Everything that was read of a session's body files, and which call each request belongs to."""
+
+    def __init__(self) -> None:
+        self._memo = Memo()
+        self.requests: dict[str, WrittenRequest] = {}
+        self.responses: dict[str, dict[str, Json]] = {}
+        self.lines: list[tuple[IndexLine, str]] = []
+        """Each line of the index with the id of the call that it is about."""
+        self.calls: dict[str, Asked] = {}
+        self._order: dict[str, int] = {}
+        self._claims: dict[str, str] = {}
+        """Request file -> the call that the index names for it."""
+        self._answers: dict[str, str] = {}
+        """Response file -> the call that it answers."""
+        self._standing: dict[str, _Standing] = {}
+        self._of: dict[str, str] = {}
+        """Call -> its request file, by where it stands."""
+        self._asked_by: dict[str, str] = {}
+        """Call -> its request file, by the index."""
+
+    def take_request(self, name: str, data: bytes) -> WrittenRequest:
+        """Take in the file `name`. Raises `Malformed` where it holds no request."""
+        found = self.requests[name] = read_request(name, data, self._memo)
+        self._order.setdefault(name, len(self._order))
+        self._stands(found.ending).requests.append(name)
+        self._assign(found.ending)
+        return found
+
+    def take_response(self, name: str, value: dict[str, Json]) -> None:
+        """Take in the answer in the file `name`. Raises `Malformed` where it is none."""
+        if not isinstance(value.get("content"), list) and "error" not in value:
+            raise Malformed("no answer", place=name)
+        self.responses[name] = value
+        self._order.setdefault(name, len(self._order))
+
+    def take_line(self, line: IndexLine, call: str) -> None:
+        """Take in a line of the index; `call` is the id of the call that it is about."""
+        self.lines.append((line, call))
+        if line.request:
+            self._claims[line.request] = call
+            self._asked_by[call] = line.request
+        if line.response:
+            self._answers[line.response] = call
+        known = self.requests.get(line.request)
+        if known is not None:
+            self._assign(known.ending)
+
+    def take_call(self, id_: str, ending: Ending) -> None:
+        """Take in a call of the transcript, or what is now known of it."""
+        old = self.calls.get(id_)
+        if old is not None and old.ending == ending:
+            return
+        self.calls[id_] = Asked(id_, ending, old.order if old is not None else len(self.calls))
+        if old is not None:
+            self._stands(old.ending).calls.remove(id_)
+            self._assign(old.ending)
+        self._stands(ending).calls.append(id_)
+        self._assign(ending)
+
+    def request_of(self, call: str) -> WrittenRequest | None:
+        """The request that `call` sent; None where no file has it."""
+        named = self._asked_by.get(call)
+        return self.requests.get(named if named is not None else self._of.get(call, ""))
+
+    def response_of(self, line: IndexLine) -> dict[str, Json] | None:
+        """The answer that a line of the index names; None where its file is missing or cut."""
+        return self.responses.get(line.response)
+
+    def sent_again(self, name: str) -> str | None:
+        """For a request without an answer: the call that was asked by a later one of the same words; None for none."""
+        mine = self.requests[name]
+        for call in self._stands(mine.ending).calls:
+            other = self.request_of(call)
+            if other is not None and other.ending == mine.ending and self._order[other.name] > self._order[name]:
+                return call
+        return None
+
+    def missing(self) -> list[str]:
+        """The files that the index names and that are not there, or could not be read."""
+        named = [name for line, _ in self.lines for name in (line.request, line.response) if name]
+        return [name for name in dict.fromkeys(named) if name not in self.requests and name not in self.responses]
+
+    def unanswered(self) -> list[str]:
+        """The requests that no answer on record belongs to, in order of writing."""
+        taken = {*self._of.values(), *self._claims, *self._paired().values()}
+        return sorted((name for name in self.requests if name not in taken), key=self._order.__getitem__)
+
+    def order(self, name: str) -> int:
+        """The place of a file among the bodies, in order of writing."""
+        return self._order[name]
+
+    def loose(self) -> list[WrittenExchange]:
+        """The answers that the index does not name, with the request of each, as far as one fits; in order of
+        writing."""
+        pairs = self._paired()
+        found = []
+        for name, value in self.responses.items():
+            if name not in self._answers:
+                request = self.requests.get(pairs.get(name, ""))
+                id_ = word(value.get("id")) or name.removesuffix(RESPONSE)
+                found.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
+        return found
+
+    def _paired(self) -> dict[str, str]:
+        """Response file -> request file, for answers that the index does not name: the answer that the next request
+        goes on from, else the latest request before it of the same model that has no other answer."""
+        pairs: dict[str, str] = {}
+        taken = set(self._claims)
+        for name, value in self.responses.items():
+            if name in self._answers:
+                continue
+            call = word(value.get("id"))
+            fits = self._of.get(call) or self._asked_by.get(call)
+            if fits is None and call not in self.calls:
+                fits = self._before(self._order[name], word(value.get("model")), taken | set(self._of.values()))
+            if fits is not None:
+                pairs[name] = fits
+                taken.add(fits)
+        return pairs
+
+    def _before(self, order: int, model: str, taken: set[str]) -> str | None:
+        for name in sorted(self.requests, key=lambda one: -self._order[one]):
+            own = self.requests[name].model
+            alike = not model or not own or model.startswith(own) or own.startswith(model)
+            if self._order[name] < order and name not in taken and alike:
+                return name
+        return None
+
+    def _stands(self, ending: Ending) -> _Standing:
+        return self._standing.setdefault(ending.answer, _Standing())
+
+    def _assign(self, ending: Ending) -> None:
+        """Give the requests after one answer to the calls after it: the index's word first, then what fits best."""
+        group = self._stands(ending)
+        for call in group.calls:
+            self._of.pop(call, None)
+        free = [name for name in group.requests if name not in self._claims]
+        for call in sorted(group.calls, key=lambda one: self.calls[one].order):
+            if call in self._asked_by:
+                continue
+            fits = _best(self.calls[call].ending, ((name, self.requests[name]) for name in free), self._order)
+            if fits is not None:
+                self._of[call] = fits
+                free.remove(fits)
+
+
+def _best(asked: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
+    """Of `requests` the one that a call with the ending `asked` sent. A compaction's request and a title's hold the
+    same words and more; of attempts that are alike the last one was answered."""
+    best: tuple[tuple[int, bool, int, int], str] | None = None
+    for name, request in requests:
+        there = request.ending
+        if not asked.results <= there.results:
+            continue
+        lacks = sum(not any(text in other for other in there.texts) for text in asked.texts)
+        if asked.texts and lacks == len(asked.texts) and not asked.results:
+            continue
+        score = (lacks, not request.tools, there.parts, -order[name])
+        if best is None or score < best[0]:
+            best = score, name
+    return best[1] if best is not None else None
