@@ -67,12 +67,12 @@ def _take(join: BodyJoin, name: str, data: bytes) -> str:
         return "empty"
     try:
         if name.endswith(REQUEST):
-            why = join.bodies.take_request(name, data).withheld
+            why = join.request(name, data).withheld
             return f"the client kept the body back: {why}" if why else ""
         value = canonical.loads(data)
         if not isinstance(value, dict):
             return "no answer"
-        join.bodies.take_response(name, value)
+        join.response(name, value)
     except (Malformed, ValueError, RecursionError) as error:
         whole = data.rstrip().endswith(b"}")
         return f"no body that can be read: {error}" if whole else f"cut off after {len(data):,} bytes"
@@ -103,7 +103,6 @@ class BodyFileReader:
         if len(self._data) != self._taken:
             self._taken = len(self._data)
             self._wrong = _take(self._join, self._name, bytes(self._data))
-            self._join.arrived()
         return []
 
     def part(self, name: str) -> Reader:
@@ -181,7 +180,6 @@ class BodyFolderReader:
         name, text = value.get(FILE), value.get("text")
         if isinstance(name, str) and isinstance(text, str):
             wrong = _take(self._join, name, text.encode("utf-8", "surrogateescape"))
-            self._join.arrived()
             return [Skipped(piece.line, f"{name}: {wrong}")] if wrong else []
         if FOLDER not in value:
             self._join.line(index_line(value))

@@ -44,6 +44,8 @@ class BodyJoin:
         """What was told of a call last, where that is not what the transcript says."""
         self._joined: dict[str, str] = {}
         """Call -> the request that it was told with last."""
+        self._lacking: set[str] = set()
+        """Calls whose request still lacks thinking."""
         self._shown: dict[str, int] = {}
         self._by_request: dict[str, str] = {}
         self._thoughts: dict[str, str] = {}
@@ -57,9 +59,15 @@ class BodyJoin:
         self._lines.append(line)
         self._active = True
 
-    def arrived(self) -> None:
-        """A request or an answer was taken in."""
+    def request(self, name: str, data: bytes) -> WrittenRequest:
+        """Take in the request in the file `name`. Raises `Malformed`."""
         self._active = True
+        return self.bodies.take_request(name, data, set(self._sessions()))
+
+    def response(self, name: str, value: dict[str, Json]) -> None:
+        """Take in the answer in the file `name`. Raises `Malformed`."""
+        self._active = True
+        self.bodies.take_response(name, value)
 
     def lacking(self) -> Skipped | None:
         """Which bodies are named and not there, and which requests have no answer on record; None for neither."""
@@ -100,6 +108,8 @@ class BodyJoin:
             call_id = self._call_of(line)
             if not sessions or line.session in sessions or call_id in self._told:
                 self.bodies.take_line(line, call_id)
+            else:
+                self.bodies.leave(line)
         self._lines.clear()
         events: list[Event] = []
         for call in list(self._told.values()):
@@ -150,6 +160,10 @@ class BodyJoin:
 
     def _wired(self, call: Call, request: WrittenRequest) -> Call:
         items, out = request.filled(self._thoughts)
+        if out:
+            self._lacking.add(call.id)
+        else:
+            self._lacking.discard(call.id)
         head = self._tree.extend(ROOT, items)
         said = [one for one in self._tree.items(call.response_head, call.raw_head) if one.block.kind != HEADER]
         response = said_after(self._tree, head, said)
@@ -169,7 +183,7 @@ class BodyJoin:
         """Whether another request belongs to a call than when it was told last."""
         request = self.bodies.request_of(call)
         name = request.name if request is not None else ""
-        return name != self._joined.get(call, "")
+        return name != self._joined.get(call, "") or call in self._lacking
 
     def _mapped(self, head: int) -> int:
         """The transcript's context `head` as it goes on from what was sent; itself where nothing was."""

@@ -8,13 +8,19 @@ results and words since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.claude_code.written_request import Ending, WrittenRequest, read_request
+from ctxtui.transcripts.formats.claude_code.written_request import (
+    Ending,
+    WrittenRequest,
+    answer_name,
+    parts_of,
+    read_request,
+)
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.wire.codec.memo import Memo
 
@@ -77,6 +83,7 @@ class WrittenBodies:
         """Each line of the index with the id of the call that it is about."""
         self.calls: dict[str, Asked] = {}
         self._order: dict[str, int] = {}
+        self._foreign: set[str] = set()
         self._claims: dict[str, str] = {}
         """Request file -> the call that the index names for it."""
         self._answers: dict[str, str] = {}
@@ -87,13 +94,21 @@ class WrittenBodies:
         self._asked_by: dict[str, str] = {}
         """Call -> its request file, by the index."""
 
-    def take_request(self, name: str, data: bytes) -> WrittenRequest:
-        """Take in the file `name`. Raises `Malformed` where it holds no request."""
+    def take_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
+        """Take in the file `name`; one that names none of `sessions`, where there are any, is for the index alone to
+        claim. Raises `Malformed` where it holds no request."""
         found = self.requests[name] = read_request(name, data, self._memo)
         self._order.setdefault(name, len(self._order))
+        if sessions and found.session and found.session not in sessions:
+            self._foreign.add(name)
+            return found
         self._stands(found.ending).requests.append(name)
         self._assign(found.ending)
         return found
+
+    def leave(self, line: IndexLine) -> None:
+        """A line of the index is of another session, and so are its files."""
+        self._foreign.update(filter(None, (line.request, line.response)))
 
     def take_response(self, name: str, value: dict[str, Json]) -> None:
         """Take in the answer in the file `name`. Raises `Malformed` where it is none."""
@@ -151,7 +166,7 @@ class WrittenBodies:
 
     def unanswered(self) -> list[str]:
         """The requests that no answer on record belongs to, in order of writing."""
-        taken = {*self._of.values(), *self._claims, *self._paired().values()}
+        taken = {*self._of.values(), *self._claims, *self._paired().values(), *self._foreign}
         return sorted((name for name in self.requests if name not in taken), key=self._order.__getitem__)
 
     def order(self, name: str) -> int:
@@ -164,28 +179,47 @@ class WrittenBodies:
         pairs = self._paired()
         found = []
         for name, value in self.responses.items():
-            if name not in self._answers:
+            if name not in self._answers and name not in self._foreign:
                 request = self.requests.get(pairs.get(name, ""))
                 id_ = word(value.get("id")) or name.removesuffix(RESPONSE)
                 found.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
         return found
 
     def _paired(self) -> dict[str, str]:
-        """Response file -> request file, for answers that the index does not name: the answer that the next request
-        goes on from, else the latest request before it of the same model that has no other answer."""
+        """Response file -> request file, for answers that the index does not name: the request that stands where the
+        answer was given, as a later request tells; else the latest one before it of the same model without another
+        answer."""
         pairs: dict[str, str] = {}
-        taken = set(self._claims)
+        taken = set(self._claims) | set(self._of.values()) | self._foreign
+        open_: list[str] = []
+        later = {one.ending.answer: one for one in self.requests.values() if one.ending.answer}
         for name, value in self.responses.items():
-            if name in self._answers:
+            if name in self._answers or name in self._foreign:
                 continue
             call = word(value.get("id"))
             fits = self._of.get(call) or self._asked_by.get(call)
             if fits is None and call not in self.calls:
-                fits = self._before(self._order[name], word(value.get("model")), taken | set(self._of.values()))
+                after = later.get(answer_name(parts_of(value)))
+                fits = self._asked_where(after, taken) if after is not None else None
+            if fits is not None:
+                pairs[name] = fits
+                taken.add(fits)
+            elif call not in self.calls:
+                open_.append(name)
+        for name in open_:
+            fits = self._before(self._order[name], word(self.responses[name].get("model")), taken)
             if fits is not None:
                 pairs[name] = fits
                 taken.add(fits)
         return pairs
+
+    def _asked_where(self, after: WrittenRequest, taken: set[str]) -> str | None:
+        """The request whose answer is the last one in `after`."""
+        for name in self._stands(Ending(answer=after.before)).requests:
+            one = self.requests[name]
+            if name not in taken and name != after.name and one.system == after.system and not one.compacts:
+                return name
+        return None
 
     def _before(self, order: int, model: str, taken: set[str]) -> str | None:
         for name in sorted(self.requests, key=lambda one: -self._order[one]):
@@ -203,7 +237,7 @@ class WrittenBodies:
         group = self._stands(ending)
         for call in group.calls:
             self._of.pop(call, None)
-        free = [name for name in group.requests if name not in self._claims]
+        free = [name for name in group.requests if name not in self._claims and name not in self._foreign]
         for call in sorted(group.calls, key=lambda one: self.calls[one].order):
             if call in self._asked_by:
                 continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,9 +27,12 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 
 COMPACT: Final = "compact"
+NO_ANSWER: Final = "no answer on record"
 _MAIN: Final = ("sdk", "repl_main_thread")
 _AGENT: Final = "agent:"
 _LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
+_TIMED: Final = 0.8
+"""Share of the index whose requests were written in its order, from which on the files' times are believed."""
 _LABEL: Final = 60
 """Characters of a thread's first words that make its label."""
 _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
@@ -49,6 +54,9 @@ class WrittenCalls:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._calls: dict[str, Call] = {}
+        self._made_of: dict[str, tuple[object, object, object]] = {}
+        self._hidden: dict[str, int] = {}
+        """Call -> how much thinking was still out of its request when it was told."""
         self._homes: dict[tuple[str, str], str] = {}
         """Query source and last answer of a request -> the thread that it goes on."""
         self._threads: dict[str, list[str]] = {}
@@ -67,13 +75,22 @@ class WrittenCalls:
 
     def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
         source = one.line.source if one.line else ""
+        if not source and one.request is not None and one.request.compacts:
+            source = COMPACT
+        made_of = (one.line, one.request, one.response)
+        same = all(map(operator.is_, made_of, self._made_of.get(one.id, (0, 0, 0))))
+        if same and (not self._hidden.get(one.id) or one.request is None):
+            return []
+        self._made_of[one.id] = made_of
         known = self._calls.get(one.id)
         thread = known.thread if known is not None else self._thread(one, source)
         call = self._call(one, thread, thoughts)
+        out = int(call.extra.get("redacted_thinking", 0))
+        if same and out == self._hidden.get(one.id, 0):
+            return []
+        self._hidden[one.id] = out
         if known is not None:
             call = replace(call, epoch=known.epoch)
-            if call == known:
-                return []
         events: list[Event] = self._described(one.request) if alone and thread == MAIN else []
         if known is None:
             call = replace(call, epoch=self._epoch(call, source))
@@ -101,7 +118,7 @@ class WrittenCalls:
         home = self._homes.get((source, request.ending.answer)) if request.ending.answer else None
         if home is not None:
             return home
-        system = _system(request)
+        system = request.system
         if not source and self._systems.setdefault(MAIN, system) == system:
             return MAIN
         return f"agent {request.name.removesuffix(REQUEST)[:8]}"
@@ -139,7 +156,7 @@ class WrittenCalls:
             fidelity=Fidelity.WIRE if request is not None and request.skeleton is not None else Fidelity.TRANSCRIPT,
             usage=answer.usage,
             stop_reason=answer.stop_reason,
-            error=answer.error,
+            error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
             skeleton=request.skeleton if request is not None else None,
             extra=extra,
         )
@@ -191,15 +208,20 @@ class WrittenCalls:
 
 def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenExchange]:
     """What the transcript does not tell, in order: the index's, and where each goes on from, what it does not name."""
-    found: list[WrittenExchange] = []
+    named: dict[str, WrittenExchange] = {}
     for line, call in bodies.lines:
         if call not in told:
-            found.append(
-                WrittenExchange(
-                    call, line=line, request=bodies.requests.get(line.request), response=bodies.response_of(line)
-                )
-            )
-    rest = [one for one in bodies.loose() if one.id not in told]
+            request, response = bodies.requests.get(line.request), bodies.response_of(line)
+            known = named.setdefault(call, WrittenExchange(call, line=line, request=request, response=response))
+            known.request, known.response = known.request or request, known.response or response
+    rest: list[WrittenExchange] = []
+    for one in bodies.loose():
+        if one.id in named:
+            known = named[one.id]
+            known.request, known.response = known.request or one.request, known.response or one.response
+        elif one.id not in told and all(one.id != other.id for other in rest):
+            rest.append(one)
+    found = list(named.values())
     if not told:
         # A request that got no answer on record; beside a transcript it is one of its calls, or a failed attempt.
         rest += [
@@ -208,15 +230,33 @@ def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenE
             )
             for name in bodies.unanswered()
         ]
-        rest.sort(key=lambda one: one.order)
-    names = [answer_name(_answer(one).items) for one in found] if rest else []
-    for one in rest:
-        answer = one.request.ending.answer if one.request is not None else ""
-        # Where it stands: after the answer that it goes on from, else at the end.
-        at = len(names) - names[::-1].index(answer) if answer and answer in names else len(names)
-        found.insert(at, one)
-        names.insert(at, answer_name(_answer(one).items))
+    rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
+    if rest:
+        _put_in(found, rest, bodies)
     return found
+
+
+def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
+    """Put `rest` in where each stands: by the order of writing, where the files' times tell it, else after the answer
+    that it goes on from; else at the end."""
+    orders = [bodies.order(one.request.name) if one.request is not None else -1 for one in found]
+    known = [order for order in orders if order >= 0]
+    timed = sum(a < b for a, b in itertools.pairwise(known)) >= _TIMED * (len(known) - 1)
+    names = [answer_name(_answer(one).items) for one in found]
+    endings = [one.request.ending.answer if one.request is not None else "" for one in found]
+    for one in rest:
+        order = bodies.order(one.request.name) if one.request is not None else one.order
+        answer = one.request.ending.answer if one.request is not None else ""
+        if timed:
+            at = next((n for n, other in enumerate(orders) if other > order), len(found))
+        else:
+            at = len(names) - names[::-1].index(answer) if answer and answer in names else len(found)
+            while at < len(found) and endings[at] == answer:
+                at += 1
+        found.insert(at, one)
+        endings.insert(at, answer)
+        orders.insert(at, order)
+        names.insert(at, answer_name(_answer(one).items))
 
 
 def _answer(one: WrittenExchange) -> Response:
@@ -231,11 +271,6 @@ def _answer(one: WrittenExchange) -> Response:
 
 def _spoken(tree: Tree, call: Call) -> list[Item]:
     return [item for item in tree.items(call.response_head, call.raw_head) if item.block.kind != HEADER]
-
-
-def _system(request: WrittenRequest) -> str:
-    """What tells one agent's system prompt from another's: its last text."""
-    return next((i.block.digest for i in reversed(request.items) if i.place.section == "system"), "")
 
 
 def _first_system(request: WrittenRequest) -> str:

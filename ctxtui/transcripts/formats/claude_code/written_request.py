@@ -3,12 +3,13 @@ with the header's betas put in and with thinking taken out. Where it stands in a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core import block, block_content, canonical
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
@@ -29,6 +30,9 @@ NOT_RECORDED: Final = "not_recorded"
 _SEALED: Final = "redacted_thinking"
 _MARK: Final = b'"' + REDACTED.encode() + b'"'
 _SUMMARY: Final = "This session is being continued from a previous conversation"
+_COMPACTION: Final = re.compile(
+    r"Respond with TEXT ONLY.*<summary>|task is to create a detailed summary of (?:the|this) conversation", re.DOTALL
+)
 _REMINDER: Final = "<system-reminder>"
 
 
@@ -52,6 +56,13 @@ def answer_name(items: Iterable[Item]) -> str:
         elif item.block.kind == "text":
             words.append(block_content.read(item.block).text.strip())
     return "\n".join(sorted(calls)) or "\n".join(filter(None, words))
+
+
+def parts_of(answer: Mapping[str, Json]) -> list[Item]:
+    """The parts of an answer's body, by themselves."""
+    content = answer.get("content")
+    parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    return [Item(block.of(one), Place("messages", "assistant")) for one in parts]
 
 
 def ending(backwards: Iterable[Item], own: bool = False) -> Ending:
@@ -86,7 +97,8 @@ def upwards(tree: Tree, head: int) -> Iterator[Item]:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRequest:
-    """One request. `betas` are those of the header, `session` is what its metadata names, `ending` where it stands.
+    """One request. `betas` are those of the header, `session` is what its metadata names, `ending` where it stands and
+    `before` the last answer but one in it.
 
     `withheld` says why the client wrote no body in the file ("" where it did).
     """
@@ -100,6 +112,7 @@ class WrittenRequest:
     session: str = ""
     tools: bool = False
     ending: Ending = field(default_factory=Ending)
+    before: str = ""
     withheld: str = ""
 
     def filled(self, thoughts: Mapping[str, str]) -> tuple[tuple[Item, ...], int]:
@@ -114,6 +127,16 @@ class WrittenRequest:
                 member = "data" if "data" in value else "thinking"
                 items[n] = Item(block.make(items[n].block.kind, {**value, member: known}), items[n].place)
         return tuple(items), out
+
+    @property
+    def compacts(self) -> bool:
+        """Whether it asks for the summary of a compaction."""
+        return bool(self.ending.texts) and _COMPACTION.search(self.ending.texts[0]) is not None
+
+    @property
+    def system(self) -> str:
+        """What tells one agent's system prompt from another's: the digest of its last text."""
+        return next((i.block.digest for i in reversed(self.items) if i.place.section == "system"), "")
 
     @property
     def prompt(self) -> str:
@@ -184,7 +207,19 @@ def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
         session=_session(params.get("metadata")),
         tools=any(item.place.section == "tools" for item in items),
         ending=ending(reversed(items)),
+        before=_answer_before(items),
     )
+
+
+def _answer_before(items: Sequence[Item]) -> str:
+    """The last answer but one in a context; "" where there is none."""
+    roles = [item.place.role == "assistant" for item in items]
+    if True not in roles:
+        return ""
+    end = len(roles) - 1 - roles[::-1].index(True)
+    while end >= 0 and roles[end]:
+        end -= 1
+    return ending(reversed(items[: end + 1])).answer
 
 
 def _withheld(data: bytes) -> str:
