@@ -3,7 +3,7 @@
 
 BIN = .venv/bin
 
-.PHONY: run test quick install lint types imports unit format test-all bench samples constraints wheel clean
+.PHONY: run test quick install lint types imports unit format test-all clients test-clients client-table bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -35,11 +35,24 @@ format: install
 	$(BIN)/ruff check --fix .
 
 # The suite with Hypothesis's thorough profile, model servers that are built for it (SERVERS=none leaves them out), and
-# the wheel installed into a fresh environment.
+# real clients (CLIENTS=none leaves them out), the wheel installed into a fresh environment.
 test-all: test
 	[ "$(SERVERS)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_servers.sh
 	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
+	@$(MAKE) --no-print-directory test-clients ARGS=
 	sh scripts/try_wheel.sh
+
+# The clients of scripts/clients.txt, of these versions, into .venv-clients.
+clients:
+	@PYTHON="$(PYTHON)" CLIENTS="$(CLIENTS)" sh scripts/install_clients.sh
+
+# Each client against the offline provider, where nothing else can be reached; CLIENTS="codex pi" leaves these out.
+test-clients: install clients
+	REAL_CLIENTS=1 CLIENTS="$(CLIENTS)" $(BIN)/pytest -n 2 tests/clients $(ARGS)
+
+# The table of clients in docs/formats.md, from what the tests find.
+client-table: install clients
+	REAL_CLIENTS=1 CLIENTS="$(CLIENTS)" CLIENTS_TABLE=write $(BIN)/pytest -n 2 tests/clients $(ARGS)
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -55,4 +68,4 @@ wheel:
 	@PYTHON="$(PYTHON)" sh scripts/try_wheel.sh
 
 clean:
-	rm -rf .venv .venv-servers .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	rm -rf .venv .venv-servers .venv-clients .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
+from ctxtui.analysis.reported_thinking import ReportedThinking
+from ctxtui.analysis.searches import Searches
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -44,6 +46,8 @@ class Book:
         self._models: frozenset[str] = frozenset({""})
         self._models_of = 0
         self._cumulated: dict[Counting, Cumulated] = {}
+        self._reported = ReportedThinking(session)
+        self.searches = Searches(session)
         self._learning = Learning(session, self.cumulated, self.card)
         self.version = 0
         self._first: dict[tuple[str, int], str] = {}
@@ -69,7 +73,9 @@ class Book:
         key = card.counting
         found = self._cumulated.get(key)
         if found is None:
-            found = self._cumulated[key] = Cumulated(self.session.tree, self._measure(card), self._parts(card))
+            found = self._cumulated[key] = Cumulated(
+                self.session.tree, self._measure(card), self._parts(card), self._reported.tokens
+            )
         return found
 
     def measure(self, model: str) -> Callable[[Block], Features]:
@@ -110,6 +116,11 @@ class Book:
     def advance(self, limit: int | None = None) -> tuple[int, int]:
         """Count up to `limit` further nodes for every model in the session; returns (nodes counted, nodes in all)."""
         ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
+        told = self._reported.advance()
+        if told is not None:
+            self.version += any(way.counted(told) for way in ways.values())
+            for way in ways.values():
+                way.revise(told)
         done = min(way.advance(limit) for way in ways.values())
         self._learning.advance()
         if done == len(self.session.tree) and self._learning.give():
@@ -151,6 +162,10 @@ class Book:
         ways, weights = self.cumulated(model), self.weights(model)
         at, before = ways.at(node), ways.at(self.session.tree[node].parent)
         return {c: round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node)}
+
+    def is_reported(self, node: int) -> bool:
+        """Whether the tokens of this node's block are those of a report."""
+        return node in self._reported.tokens
 
     def slack(self, model: str, node: int) -> float | None:
         """Half of the 90 % interval of this node's own block, in tokens; None where the count is the tokenizer's own,

@@ -14,7 +14,7 @@ from typing import Final
 from ctxtui.analysis.book import Book
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
@@ -22,6 +22,7 @@ from ctxtui.tokens.cumulate import is_read
 
 NOT_RECORDED: Final = "not_recorded"
 WHAT: Final = "system prompt and tools, not in the recording"
+WITH_SEARCHES: Final = "system prompt and tools, and what searches brought, not in the recording"
 _THINKING: Final = INDEX["thinking"]
 
 
@@ -29,12 +30,13 @@ _THINKING: Final = INDEX["thinking"]
 class CallFigures:
     """What a call's context comes to, in tokens.
 
-    `context_tokens` is the reported input where there is a report (`method` ``reported``), else what an earlier report
-    foretells (``calibrated`` once enough was learnt from reports, else ``guessed``), else the sum of our figures
-    (``exact`` where every block is); `lo` and `hi` are its 90 % interval. `categories` holds our figure for each
-    category that is not empty, in prompt order. `not_recorded` is what the recording lacks (None where nothing is
-    lacking or it cannot be inferred yet), `residual` the context tokens less everything else. `counted` is False while
-    some block has no count yet: then only `context_tokens` and `reported` are meant to be shown.
+    `context_tokens` is the reported input where there is a report (`method` ``reported``), else what the recording
+    gives as an estimate or what an earlier report foretells (``calibrated`` once enough was learnt from reports, else
+    ``guessed``), else the sum of our figures (``exact`` where every block is); `lo` and `hi` are its 90 % interval.
+    `categories` holds our figure for each category that is not empty, in prompt order. `not_recorded` is what the
+    recording lacks (None where nothing is lacking or it cannot be inferred yet), `residual` the context tokens less
+    everything else. `counted` is False while some block has no count yet: then only `context_tokens` and `reported` are
+    meant to be shown.
     """
 
     context_tokens: int
@@ -51,8 +53,8 @@ class CallFigures:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockFigure:
     """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
-    how they were obtained (``exact``, ``guessed``; ``inferred`` for what is not recorded). `read` is False for a block
-    that the provider takes out before the model reads (its tokens count nowhere)."""
+    how they were obtained (``exact``, ``guessed``; ``reported`` for reasoning, ``inferred`` for what is not recorded).
+    `read` is False for a block that the provider takes out before the model reads (its tokens count nowhere)."""
 
     node: int
     block: Block
@@ -106,11 +108,15 @@ def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str
     if call.usage is not None:
         return call.usage.input, "reported", call.usage.input, call.usage.input
     estimate = estimated(book, call.model)
+    share = book.whole_slack(call.model, call.sent_head)
+    slack = 0 if share is None else round(visible * share)
+    given = call.estimated_input
+    if given is not None:
+        return given, estimate, max(0, given - slack), given + slack
     foretold = book.forecast(call)
     if foretold is not None:
         return foretold.predicted, estimate, foretold.lo, foretold.hi
-    ours, share = visible + missing, book.whole_slack(call.model, call.sent_head)
-    slack = 0 if share is None else round(visible * share)
+    ours = visible + missing
     method = "exact" if share is None and not missing else estimate
     return ours, method, max(0, ours - slack), ours + slack
 
@@ -131,13 +137,32 @@ def _categories(book: Book, model: str, head: int) -> list[int]:
 
 def not_recorded(book: Book, call: Call) -> int | None:
     """Tokens that the provider read but the recording lacks (design §2): inferred once per epoch, from the first
-    call of the epoch that has a report; None for wire recordings, and while nothing can be inferred."""
+    call of the epoch that has a report, or else from what the recording gives as an estimate, and again where a tool
+    that the provider ran brought something; None where system prompt and tools are on record, and while nothing can be
+    inferred."""
     if call.fidelity != Fidelity.TRANSCRIPT:
         return None
-    first = book.first_report(call.thread, call.epoch.number)
-    if first is None or first.usage is None or not book.counted(first.model, first.sent_head):
+    found = _front(book, call)
+    if not book.searches.any_in(call.thread):
+        return found
+
+    def beyond(one: Call) -> int | None:
+        if one.usage is None or not book.counted(one.model, one.sent_head):
+            return None
+        return one.usage.input - sum(_categories(book, one.model, one.sent_head)) - (_front(book, one) or 0)
+
+    return (found or 0) + book.searches.brought(call, book.version, beyond) or None
+
+
+def _front(book: Book, call: Call) -> int | None:
+    """System prompt and tools, where they are not on record."""
+    if call.extra.get(FRONT_RECORDED):
         return None
-    return max(0, first.usage.input - sum(_categories(book, first.model, first.sent_head))) or None
+    first = book.first_report(call.thread, call.epoch.number) or call
+    given = first.usage.input if first.usage is not None else first.estimated_input
+    if given is None or not book.counted(first.model, first.sent_head):
+        return None
+    return max(0, given - sum(_categories(book, first.model, first.sent_head))) or None
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
@@ -157,7 +182,8 @@ def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     first = book.first_report(call.thread, call.epoch.number) or call
     visible = sum(_categories(book, first.model, first.sent_head))
     slack = round(visible * (book.whole_slack(first.model, first.sent_head) or 0.0))
-    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": WHAT, "epoch": call.epoch.number})
+    what = WITH_SEARCHES if book.searches.any_in(call.thread) else WHAT
+    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
         block=made,
@@ -176,14 +202,15 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     here = tree[node]
     tokens = book.own(call.model, node)
     half = book.slack(call.model, node)
-    slack = 0 if half is None or not tokens else max(1, round(half))
+    slack = 0 if not half or not tokens else max(1, round(half))
+    counted = "exact" if half is None else estimated(book, call.model)
     return BlockFigure(
         node=node,
         block=here.block,
         category=CATEGORIES[here.category],
         role=here.place.role,
         tokens=tokens,
-        method="exact" if half is None else estimated(book, call.model),
+        method="reported" if book.is_reported(node) else counted,
         lo=max(0, tokens - slack),
         hi=tokens + slack,
         read=is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),

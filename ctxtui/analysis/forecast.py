@@ -8,10 +8,11 @@ weights, which each report corrects (`tokens.calibrate`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
+from ctxtui.analysis.reported_thinking import Carried
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration
@@ -77,6 +78,7 @@ class Forecaster:
         self._errors: dict[str, Errors] = {}
         self._lineages: dict[str, Lineage] = {}
         self._rhythms: dict[str, Rhythm] = {}
+        self._carried: dict[str, Carried] = {}
 
     def calibration(self, model: str) -> Calibration:
         """What is known of the weights of `model`."""
@@ -90,9 +92,24 @@ class Forecaster:
         """How many reports taught something, all models together."""
         return sum(one.learnt for one in self._calibrations.values())
 
+    @property
+    def carrying(self) -> dict[str, bool]:
+        """Whether reported reasoning counts in later input, by model; only where reports said otherwise."""
+        return {model: False for model, one in self._carried.items() if not one.holds}
+
+    def carried(self, model: str) -> Carried:
+        """Whether the provider of `model` counts the reasoning that it reported in later input."""
+        return self._carried.setdefault(model, Carried())
+
     def weights(self) -> dict[str, Weights]:
         """The weights by model, as they are now."""
-        return {model: one.weights for model, one in self._calibrations.items()}
+        return {model: self._weights(model) for model in self._calibrations}
+
+    def _weights(self, model: str) -> Weights:
+        found = self.calibration(model).weights
+        if self.carried(model).holds:
+            return found
+        return replace(found, factors=found.factors._replace(reported=0.0))
 
     def forecast(self, call: Call) -> Forecast | None:
         """The input of `call`; its own report is not looked at. None for the first call of a thread with a report.
@@ -131,6 +148,7 @@ class Forecaster:
         if forecast is None or self._card(call.model).plain:
             return
         error = call.usage.input - forecast.predicted
+        self._learn_carried(call, forecast, error)
         self._error(call).learn(error / forecast.deviation)
         if not teaches(forecast, call.usage.input):
             return
@@ -139,6 +157,12 @@ class Forecaster:
         given = forecast.added if abs(error) < abs(more) else 0.0
         tokens = call.usage.input - forecast.known - given
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
+
+    def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
+        step, carried = forecast.step, self.carried(call.model)
+        if forecast.answers and step.thought and not forecast.stripped and min(step.net) >= 0:
+            reasoning = step.usage.reasoning
+            carried.learn(reasoning, error if carried.holds else error - reasoning)
 
     def _parts(self, call: Call, step: LineageStep) -> tuple[Features, int, float]:
         """What the weights apply to, whether the answer is taken from its report, and what is known without weights."""
@@ -149,7 +173,7 @@ class Forecaster:
         features, answers = step.net, 0
         if self._given(call, step, stripped):
             # Reasoning that is no part of the recorded answer is not sent back.
-            gone = stripped or not step.thought
+            gone = stripped or not step.thought or not self.carried(call.model).holds
             known += step.usage.output - (step.usage.reasoning if gone else 0)
             answers = 1
         else:
@@ -157,11 +181,16 @@ class Forecaster:
         if stripped:
             features = minus(features, step.earlier)
             known -= step.earlier_tokens
+        if card.strips_thinking:
+            features = plus(features, step.stale)
+        if not self.carried(call.model).holds:
+            features = features._replace(reported=0.0)
         return features, answers, known
 
     def _stripped(self, call: Call, step: LineageStep) -> bool:
         thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
-        return step.asked and bool(thought) and self._card(call.model).strips_thinking
+        strips = self._card(call.model).strips_thinking and self.carried(call.model).holds
+        return step.asked and bool(thought) and strips
 
     def _given(self, call: Call, step: LineageStep, stripped: bool) -> bool:
         usage = step.usage

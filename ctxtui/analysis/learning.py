@@ -40,6 +40,7 @@ class Learning:
         self._read = 0
         self._given = 0
         self._weights: dict[str, Weights] = {}
+        self._carrying: dict[str, bool] = {}
 
     def advance(self) -> None:
         """Learn from the calls that are new and counted."""
@@ -57,9 +58,10 @@ class Learning:
     def give(self) -> bool:
         """Give out the weights as they are now, if enough was learnt since the last time; whether they are new."""
         learnt = self.forecaster.learnt
-        if learnt < max(1.0, self._given * _STEP):
+        carrying = self.forecaster.carrying
+        if learnt < max(1.0, self._given * _STEP) and carrying == self._carrying:
             return False
-        self._given = learnt
+        self._given, self._carrying = learnt, carrying
         self._weights = self.forecaster.weights()
         return True
 

@@ -27,7 +27,8 @@ class LineageStep:
     """From the context of `base` to that of a later call.
 
     `answer` and `thinking` are what stands there of the base's answer, thinking apart (`whole`: all of it, `parts`
-    blocks without thinking); `added` is what follows, `lost` what the base's context had and this one has not. Where
+    blocks without thinking); `added` is what follows, `lost` what the base's context had and this one has not, `stale`
+    the thinking in it of turns before the base's own, which a provider that strips thinking had taken out. Where
     a person spoke (`asked`), a provider that strips thinking takes out `earlier`, the thinking before the answer, of
     which `earlier_tokens` are known by report. `nodes` are the blocks of `added`.
     """
@@ -41,6 +42,7 @@ class LineageStep:
     parts: int
     added: Features
     lost: Features
+    stale: Features
     asked: bool
     earlier: Features
     earlier_tokens: int
@@ -104,6 +106,13 @@ class Lineage:
             return _sum(counts, (self._tree[n].block for n in nodes))
         return minus(_total(counts.at(nodes[-1])), _total(counts.at(start)))
 
+    def _stale(self, counts: Cumulated, start: int, head: int) -> Features:
+        """The thinking between the contexts `start` and `head` from before the turn that `head` is in."""
+        begun = self._tree[head].turn_start
+        if begun == ROOT or self._tree[begun].depth <= self._tree[start].depth:
+            return NOTHING
+        return minus(counts.at(self._tree[begun].parent)[_THINKING], counts.at(start)[_THINKING])
+
     def _on_path(self, head: int) -> Call | None:
         while head != ROOT:
             found = self._heads.get(head)
@@ -132,6 +141,7 @@ class Lineage:
             parts=sum(n.category != _THINKING and n.block.kind != HEADER for n in said),
             added=self._along(counts, start, nodes),
             lost=self._along(counts, start, gone),
+            stale=self._stale(counts, start, base.sent_head),
             asked=sum(_asks(tree[n]) for n in nodes) > sum(_asks(tree[n]) for n in gone),
             earlier=thoughts.features,
             earlier_tokens=thoughts.tokens,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
+
+ESTIMATED_INPUT: Final = "estimated_input"
+"""What `Call.extra` holds tokens of input under that a recording gives as an estimate, not as a report."""
 
 
 class Fidelity(StrEnum):
@@ -43,6 +47,10 @@ class Epoch:
     number: int = 1
     start: EpochStart = EpochStart.START
     detail: str = ""
+
+
+FRONT_RECORDED: Final = "front_recorded"
+"""In `Call.extra` of a transcript's call, True where its system prompt and tools are on record nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +95,9 @@ class Call:
     bytes_: tuple[int, int] = (0, 0)
     extra: dict[str, Json] = field(default_factory=dict)
     """What the record says beyond: request id, effort, service tier ... verbatim."""
+
+    @property
+    def estimated_input(self) -> int | None:
+        """Tokens of input as whoever wrote the recording worked them out; None where it gives no such figure."""
+        found = self.extra.get(ESTIMATED_INPUT)
+        return found if isinstance(found, int) and found > 0 and self.usage is None else None

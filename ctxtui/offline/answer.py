@@ -25,10 +25,16 @@ class Words:
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
     """A call of the client's tool `name`; `arguments` is the JSON value of its input, or text for a tool that takes
-    free text."""
+    free text; `namespace` is where the tool stands."""
 
     name: str
     arguments: Json
+    namespace: str = ""
+
+    @property
+    def spelled(self) -> str:
+        """The arguments as text: free text as it is."""
+        return self.arguments if isinstance(self.arguments, str) else text_of(self.arguments)
 
 
 Part = Thought | Words | AnsweredCall
@@ -81,7 +87,7 @@ def _cut(answer: ModelAnswer, most: int, count: Callable[[str], int]) -> ModelAn
     left = most
     parts: list[Part] = []
     for part in answer.parts:
-        text = text_of(part.arguments) if isinstance(part, AnsweredCall) else part.text
+        text = part.spelled if isinstance(part, AnsweredCall) else part.text
         needed = count(text)
         if needed <= left:
             parts.append(part)

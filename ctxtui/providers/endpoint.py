@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 ANTHROPIC: Final = "anthropic"
 CHAT: Final = "openai_chat"
@@ -40,6 +42,15 @@ class Endpoint:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.base_url})" if self.base_url else self.name
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` names this machine itself: what goes there leaves it on no way."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:  # a name, or no address at all
+        return False
 
 
 KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}

@@ -202,7 +202,7 @@ async def _get(http: ClientSession, url: str, body: Json = None) -> Json:
     from aiohttp import ClientError
 
     with suppress(ClientError, OSError, ValueError, asyncio.TimeoutError):
-        async with http.request("GET" if body is None else "POST", url, json=body) as answer:
+        async with http.request("GET" if body is None else "POST", url, json=body, allow_redirects=False) as answer:
             if answer.status == 200:
                 return await answer.json(content_type=None)
     return None

@@ -15,7 +15,8 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
-from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint
+from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, is_loopback
+from ctxtui.providers.key_mask import KeyMask
 from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
 from ctxtui.wire.stream import error_words
 
@@ -23,6 +24,8 @@ _RAW: Final = {"X-Stainless-Raw-Response": "stream"}
 """How both SDKs are asked for the raw response; they take it for themselves."""
 _NO_KEY: Final = "none"
 """What a server without keys is given: the SDKs insist on one."""
+_SCHEMES: Final = ("http://", "https://", "all://")
+"""Ways for which a client of the SDKs would take a proxy from the environment."""
 _AGAIN: Final = frozenset({408, 409, 429})
 _SPENT: Final = ("insufficient_quota", "billing")
 
@@ -37,6 +40,7 @@ class SdkLine:
         self.endpoint = endpoint
         self.headroom: tuple[Headroom, ...] = ()
         """What the last answer's headers left."""
+        self._mask = KeyMask(endpoint.key)
         self._clock = clock
         self._client: Any = None
         self._sdk: Any = None
@@ -54,8 +58,13 @@ class SdkLine:
 
     def _made(self) -> Any:
         made = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
-        given = {"base_url": self.endpoint.base_url} if self.endpoint.base_url else {}
-        return made(api_key=self.endpoint.key or _NO_KEY, max_retries=0, **given)
+        address = self.endpoint.base_url
+        given = {"base_url": address} if address else {}
+        # A proxy of the environment has no business between two programs of this machine, and a request goes where
+        # the screen says or nowhere.
+        near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
+        http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, **near)
+        return made(api_key=self.endpoint.key or _NO_KEY, max_retries=0, http_client=http, **given)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -63,7 +72,7 @@ class SdkLine:
             await self._client.close()
 
     async def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """The bytes of the answer to `body` as they come. Raises `ProviderError`."""
+        """The bytes of the answer to `body` as they come, without the key. Raises `ProviderError`."""
         await self.open()
         sdk = self._sdk
         try:
@@ -78,7 +87,7 @@ class SdkLine:
             self.headroom = headrooms(raw.headers, self._clock()) or self.headroom
             came = False
             try:
-                async for data in raw.iter_bytes():
+                async for data in self._mask.stream(raw.iter_bytes()):
                     came = True
                     yield data
             finally:
@@ -92,7 +101,9 @@ class SdkLine:
             if type(error).__module__.partition(".")[0] not in ("httpx2", "httpx", "httpcore2", "httpcore"):
                 raise
             raise ProviderError(
-                f"the connection broke: {error or type(error).__name__}", retry=True, place=str(self.endpoint)
+                f"the connection broke: {self._mask.text(str(error)) or type(error).__name__}",
+                retry=True,
+                place=str(self.endpoint),
             ) from error
 
     async def _ask_why(self, body: bytes) -> None:
@@ -127,15 +138,22 @@ class SdkLine:
         if response is None:
             reason = str(error.__cause__ or error)
             return ProviderError(
-                f"{self.endpoint.name} cannot be reached: {self._masked(reason)}",
+                f"{self.endpoint.name} cannot be reached: {self._mask.text(reason)}",
                 retry=True,
                 place=self.endpoint.base_url,
                 way_out="is the server running?" if self.endpoint.local else "",
             )
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
+        if 300 <= status < 400:
+            return ProviderError(
+                f"{status} the server sends requests on to {headers.get('location', 'another address')}",
+                status=status,
+                place=str(self.endpoint),
+                way_out="not followed: if that is the right address, give it with --base-url",
+            )
         self.headroom = headrooms(headers, self._clock()) or self.headroom
-        message = self._masked(_said(error, response))
+        message = self._mask.text(_said(error, response))
         spent = status == 429 and any(word in message for word in _SPENT)
         again = headers.get("x-should-retry", "") != "false" and (status in _AGAIN or status >= 500) and not spent
         return ProviderError(
@@ -145,9 +163,6 @@ class SdkLine:
             after=retry_after(headers),
             way_out=_way_out(status, self),
         )
-
-    def _masked(self, text: str) -> str:
-        return text.replace(self.endpoint.key, "…") if self.endpoint.key else text
 
 
 def _said(error: Any, response: Any) -> str:

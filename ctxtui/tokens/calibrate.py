@@ -48,7 +48,7 @@ class Calibration:
     def __init__(self, card: ModelCard) -> None:
         self._card = card
         self.prior = prior(card)
-        self._means: list[float] = [*card.factors, 0.0]
+        self._means: list[float] = [*self.prior.factors, 0.0]
         self._doubts: list[float] = [*card.doubt, _ANSWER_DOUBT]
         self._cov: list[list[float]] = [
             [one * other * _together(i, j) for j, other in enumerate(self._doubts)]

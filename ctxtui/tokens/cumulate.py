@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, Block
@@ -24,17 +24,25 @@ _THINKING: Final = INDEX["thinking"]
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
-    `measure` gives the raw features of one block, `parts` shares them out among categories. Counting is the slow part,
+    `measure` gives the raw features of one block, `parts` shares them out among categories, `reported` holds the tokens
+    of nodes that a report tells: they stand in for the features of the block. Counting is the slow part,
     so it is done in slices by `advance`, which a worker thread may call while other threads read `at` for nodes below
     `done`: entries are only appended.
     A header's own features are booked on the first part of its message, so that composition needs no row for headers.
     """
 
-    def __init__(self, tree: Tree, measure: Callable[[Block], Features], parts: Parts | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        measure: Callable[[Block], Features],
+        parts: Parts | None = None,
+        reported: Mapping[int, float] | None = None,
+    ) -> None:
         self._tree = tree
         self.measure = measure
         """Gives the raw features of one block."""
         self._parts = parts
+        self._reported = reported if reported is not None else {}
         self._split: dict[int, tuple[int, ...]] = {}
         self._at: list[Composition] = [EMPTY]
         self._owed: dict[int, Features] = {}
@@ -67,10 +75,19 @@ class Cumulated:
         parts = self._parts(node) if self._parts else ()
         if parts:
             self._split[id_] = tuple(category for category, _ in parts)
-        for category, own in parts or ((node.category, self.measure(node.block)),):
+        for category, own in parts or ((node.category, self._features(node)),):
             mixed[category] = plus(mixed[category], plus(own, owed))
             owed = NOTHING
         return tuple(mixed)
+
+    def revise(self, first: int) -> None:
+        """Count the nodes from `first` on again: a report came that tells more of one of them."""
+        for node in range(first, len(self._at)):
+            self._at[node] = self._next(node)
+
+    def _features(self, node: Node) -> Features:
+        told = self._reported.get(node.id)
+        return self.measure(node.block) if told is None else Features(reported=told)
 
     def owed(self, node: int) -> Features:
         """The features of the header before the block of `node`, which count with its first part."""

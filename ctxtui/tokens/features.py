@@ -15,7 +15,8 @@ class Features(NamedTuple):
     beyond the empty envelope, where they say more than the visible thinking. `image` is tokens by the card's image
     rule. Numbers of parts: `calls` tool calls, `returns` tool results, `definitions` tools, `messages` message heads.
     `symbols` is runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
-    at least a token on each, Claude less.
+    at least a token on each, Claude less. `reported` is tokens that a report gives a block, in place of counts of its
+    own.
     """
 
     text: float = 0.0
@@ -30,6 +31,7 @@ class Features(NamedTuple):
     definitions: float = 0.0
     messages: float = 0.0
     symbols: float = 0.0
+    reported: float = 0.0
 
 
 NOTHING: Final = Features()

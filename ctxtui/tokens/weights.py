@@ -30,8 +30,9 @@ class Weights:
 
 
 def prior(card: ModelCard) -> Weights:
-    """The weights of a model family before anything was learnt from the session itself."""
-    return Weights(card.factors, card.spread, card.half_width, card.exact)
+    """The weights of a model family before anything was learnt from the session itself; what is reported counts as
+    it is."""
+    return Weights(card.factors._replace(reported=1.0), card.spread, card.half_width, card.exact)
 
 
 def tokens(features: Features, weights: Weights) -> float:

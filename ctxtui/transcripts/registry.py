@@ -114,7 +114,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("aider", "aider"),
     _format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
     _format("root llm log", "root_llm_log", companions=("generations/gen_*/trial_*.json",)),
-    _format("opencode", "opencode", bare="an OpenCode session without any message"),
+    _format("opencode", "opencode.database", bare="an OpenCode session without any message"),
+    _format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
     _format("llm", "llm_logs"),
 )
 

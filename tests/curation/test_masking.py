@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import block
+from ctxtui.core.canonical import Json
 from ctxtui.curation.masking import PIXEL, Level, Masker
 from ctxtui.services.config.package_data import mask_rules
+from tests.curation.secret_kinds import KINDS, SecretKind
 
+SAMPLES = Path(__file__).resolve().parents[2] / "sessions"
 SECRETS = [
     "sk-ant-api03-" + "a1B2" * 12,
     "sk-proj-" + "x9" * 20,
@@ -40,6 +45,24 @@ HARMLESS = [
     "version 1.2.3.4.5 of 127.0.0.1",
     "the year 2026-11-21 and 1,234,567 tokens",
     "commit 5fa72051aa0c9b8f",
+    "commit 29932f3915935d773dc8d52c292cadd81c81071d",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "toolu_01sxU8Z0smp6knX1pGw1KDQ9NY answers msg_01XFDUDYJgAACzvnptvVoYEL in req_011C2pT93GuRH4pQjzWwrvxa",
+    "call_9nJOn3RTSdMzyQ2hbAJ1vXKL, rs_0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071",
+    "session c56a4180-65aa-42ec-a945-5fd21dec0538",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+    "integrity sha512-dj9sLZ8iTBRm7Fbb1tQbpLOkD6hO1kBBUrIXUjWBzyk2x5GuqFAbHuvB0PfJ1TpLCsk2v8WnGXbT1N3CFGUO5g==",
+    "max_tokens=4096, input_tokens: 12345678, cache_read_input_tokens=123456789",
+    'logprobs: {"token": " the", "next_page_token": ""}',
+    "password: Please enter your password",
+    "def login(user, password=None, token=token): ...",
+    "connect(password=settings.password)",
+    "the meeting at 12:34:56, std::vector, a::b::c, fe::add",
+    "version 078-05 of 415-555, order 4111 1111 1111 1112",
+    "sk-learn-contrib-something-else and task-management-of-the-team",
+    "settings.local.json, threading.local(), app.lan",
+    "Author: unknown",
+    "s.replaceAllOccurrencesWithX(y)",
 ]
 PEOPLE = [
     ("write to ada@shop.org", "ada@shop.org"),
@@ -62,6 +85,68 @@ def test_secrets_go_wherever_they_stand(secret: str) -> None:
     assert secret not in made and "MIIE" not in made
     assert sum(one.report.values()) == 2
     assert made.count(" 1⟩") == 2, "one secret, one mask"
+
+
+FRAMES = ["{}", "see {} there", "a\n{}\nb", "`{}`", "x, {}"]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_of_secret_and_person_goes_at_its_level(kind: SecretKind) -> None:
+    for seed in range(20):
+        words, gone = kind.made(seed)
+        for frame in FRAMES if "\n" not in words else FRAMES[:3]:
+            if "YAML" in kind.name and frame not in ("{}", "a\n{}\nb"):
+                continue  # in a sentence "password: x" is no assignment
+            made = masker(Level(kind.level)).text(frame.replace("{}", words))
+            left = [part for part in gone if any(part[i : i + 6] in made for i in range(max(1, len(part) - 5)))]
+            assert not left, (seed, words, made)
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if k.level == "personal"], ids=lambda kind: kind.name)
+def test_people_stay_where_only_secrets_go(kind: SecretKind) -> None:
+    words, _ = kind.made(0)
+    assert masker().text(words) == words
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if k.level == "secrets"], ids=lambda kind: kind.name)
+def test_a_secret_in_base64_goes_too(kind: SecretKind) -> None:
+    words, _ = kind.made(1)
+    if not words.isascii() or len(words) < 30:
+        return
+    coded = base64.b64encode(words.encode()).decode()
+    assert coded[:40] not in masker().text(f"data: {coded} end")
+
+
+@pytest.mark.parametrize(
+    ("value", "gone"),
+    [
+        ({"password": "correct horse"[:7] + "horse"}, "correct"),
+        ({"type": "tool_use", "id": "t", "name": "login", "input": {"apiKey": "TOOLARGx9"}}, "TOOLARG"),
+        ({"headers": {"X-Api-Key": "abcdefgh"}}, "abcdefgh"),
+        ({"auth": {"token": "TOOLARG_0123456789abcdef"}}, "TOOLARG"),
+        ({"arguments": '{"client_secret": "TOOLARGx9"}'}, "TOOLARG"),
+    ],
+)
+def test_a_member_that_is_called_a_secret_is_one(value: dict[str, Json], gone: str) -> None:
+    assert gone not in json.dumps(masker().value(value))
+
+
+def test_members_that_only_describe_a_secret_stay() -> None:
+    schema = {"properties": {"password": {"type": "string"}, "token": "string"}, "token": "the", "password": "string"}
+    assert masker().value(schema) == schema
+
+
+def test_every_rule_says_who_documents_it() -> None:
+    for rule in mask_rules().rules:
+        assert rule.source, rule.pattern
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_nothing_in_the_samples_is_taken_for_a_secret(path: Path) -> None:
+    one = masker()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        one.value(json.loads(line))
+    assert one.report == {}
 
 
 @pytest.mark.parametrize(("words", "kept"), KEPT_NAMES)

@@ -52,7 +52,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     body = outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
     assert validate.refusals(canonical.loads(body.body)) == [] and body.violations == []
     resumed = to_resume(found, path, "claude-code")
-    assert claude_code_faults(resumed.data, path.read_bytes(), resumed.name.removesuffix(".jsonl")) == []
+    assert claude_code_faults(resumed.data, path.read_bytes(), resumed.id) == []
     while overlay.undo():
         pass
     assert overlay.in_force == ()

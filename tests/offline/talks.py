@@ -224,6 +224,11 @@ def codex_after(body: Body, output: list[Body], results: Mapping[str, str]) -> B
     return made
 
 
+def result_of(call_id: str, text: str) -> Body:
+    """What a custom tool returned."""
+    return {"type": "custom_tool_call_output", "call_id": call_id, "output": text}
+
+
 def codex_compacting(**more: Any) -> Body:
     """The request with which Codex has its history compacted by the provider."""
     body = codex("The port is 8080.", **more)

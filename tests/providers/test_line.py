@@ -70,6 +70,29 @@ async def test_refusals_in_words(
     assert ("API_KEY" in str(error)) == (status == 401)
 
 
+@DIALECTS
+async def test_a_proxy_of_the_environment_is_not_asked_on_this_machine(
+    dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served({}) as proxy, served({route(dialect): streaming(b"data: {}\n\n")}) as server:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
+            monkeypatch.setenv(name, proxy.root)
+        assert await answer(line_to(server, dialect)) == b"data: {}\n\n"
+        assert proxy.bodies == [] and server.bodies == [BODY.encode()]
+
+
+@DIALECTS
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_server_cannot_send_the_conversation_elsewhere(dialect: str, status: int) -> None:
+    async with served({route(dialect): streaming(b"data: {}\n\n")}) as other:
+        to = {"location": f"{other.root}{route(dialect)}"}
+        async with served({route(dialect): failing(status, {}, to)}) as server:
+            with pytest.raises(ProviderError) as caught:
+                await answer(line_to(server, dialect))
+        assert other.bodies == []
+    assert not caught.value.retry and to["location"] in str(caught.value) and server.root in str(caught.value)
+
+
 async def test_no_quota_is_not_retried() -> None:
     body = {"error": {"type": "insufficient_quota", "message": "You exceeded your current quota"}}
     async with served({route("openai_chat"): failing(429, body)}) as server:

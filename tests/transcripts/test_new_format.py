@@ -46,6 +46,7 @@ NAMED = {
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.
     "services/recordings/discover.py": {"claude code", "codex"},
+    "services/recordings/database_sessions.py": {"opencode"},
     "services/doctor.py": {"claude code", "codex"},
     "services/editing/edited_context.py": {"claude_code", "codex", "ctxtui"},
     "services/editing/exporting.py": {"codex", "ctxtui"},

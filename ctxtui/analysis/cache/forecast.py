@@ -224,6 +224,9 @@ class CacheForecaster:
             return outcome.read
         if habit.warm is not None:
             return habit.warm
+        if rules.mechanism.takes_breakpoints:
+            # Entries end where breakpoints stood, and the simulator knows those: no front is read by itself.
+            return max(outcome.read, habit.cold)
         front = self._prompts.front(foretold.call)
         if rules.mechanism.keeps_every_prefix:
             return rules.counted(front, foretold.predicted)

@@ -20,6 +20,7 @@ from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Request
+from ctxtui.wire.translate.turns import source_of
 
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 
@@ -39,7 +40,7 @@ class CachePrompts:
         self._counts = counts
         self._inputs = inputs
         self._prefixes = Prefixes(tree)
-        self._seeds: dict[tuple[str, str, str], Seed] = {}
+        self._seeds: dict[tuple[str, str], Seed] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
         self._likely: dict[str, list[tuple[int, float, int]]] = {}
@@ -166,12 +167,19 @@ class CachePrompts:
         if call.skeleton is not None:
             params = Request((), call.skeleton).params
             return seed(rules, call.skeleton.dialect, provider=call.provider, model=call.model, params=params)
-        dialect = _DIALECTS.get(call.provider, CHAT) if call.provider else rules.mechanism.dialect or CHAT
-        key = (dialect, call.provider, call.model)
+        key = (call.provider, call.model)
         found = self._seeds.get(key)
         if found is None:
+            dialect = self._dialect(call, rules)
             found = self._seeds[key] = seed(rules, dialect, provider=call.provider, model=call.model)
         return found
+
+    def _dialect(self, call: Call, rules: CacheRules) -> str:
+        if not call.provider:
+            return rules.mechanism.dialect or CHAT
+        known = _DIALECTS.get(call.provider)
+        # A name that the user gave a provider says nothing of its dialect, the blocks do.
+        return known or (RESPONSES if source_of(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
     def _length(self, call: Call) -> Lengths:
         key = (call.thread, call.model)

@@ -21,6 +21,7 @@ from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.price.price_tag import ApplyMoment
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
+from ctxtui.services.editing.exporting import command_for
 from ctxtui.views.text import numbers
 from ctxtui.views.text.safe_text import one_line
 
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation.policies.policy import Step
     from ctxtui.services.recordings.recording import Loaded
+
+
+AWAITING = (
+    "a session to resume ends behind an answer: a tool asks for the next prompt and would not answer one that waits in "
+    "the file; --to anthropic (or another dialect) writes the request with the prompt"
+)
+"""Why a session's file never ends in a prompt."""
 
 
 @click.command(
@@ -47,7 +55,11 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print no request: only what would be done and what it costs.")
 @click.option("--to", "form", type=click.Choice(FORMS), help="Format to write (default: the recorded dialect).")
 @click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="The Nth call (default: the last).")
-@click.option("--after", is_flag=True, help="The context behind the call's answer: what the next request begins with.")
+@click.option(
+    "--after/--no-after",
+    default=None,
+    help="The context behind the call's answer: what the next request begins with. A session to resume is always that.",
+)
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
 @click.option("--drop-block", is_flag=True, help="Leave thinking that no longer fits in, for the provider to drop.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
@@ -64,21 +76,27 @@ def curate(
     thread: str,
     form: str | None,
     output: Path | None,
+    after: bool | None,
     **flags: bool,
 ) -> None:
     """Print a curated request; its price tag goes to standard error."""
+    if form in RESUMED and after is False:
+        raise click.UsageError(AWAITING, context)
     settings = config_of(context).settings
     steps = _steps(policies, given)
     edits = _edits(edits_file)
     loaded = opened(name, settings)
-    after = flags["after"] or flags["applied"]
+    after = bool(after or flags["applied"] or form in RESUMED)
     if flags["applied"]:
         edits = [*_applied(loaded, choose(loaded.session, thread, number or 0).thread, settings), *edits]
-    found = curated_from(loaded, (thread, number or 0), steps, edits, settings, after, flags["drop_block"])
+    found = curated_from(
+        loaded, (thread, number or 0), steps, edits, settings, after, flags["drop_block"], form in RESUMED
+    )
 
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
-        write_json(fields(found, out.lost, out.violations, out.data, form or found.form))
+        told = fields(found, out.lost, out.violations, out.data, form or found.form)
+        write_json({**told, "resume": _resume(form or "", out, output)})
     elif out.data:
         emit(out.data, output)
     for line in lines(found, out.lost, out.violations):
@@ -93,8 +111,10 @@ def curated_from(
     settings: Any,
     after: bool,
     drops_blocks: bool = False,
+    resumed: bool = False,
 ) -> Curation:
-    """A call's context, counted, under `edits` and `steps`; `which` is its thread and number."""
+    """A call's context, counted, under `edits` and `steps`; `which` is its thread and number, `resumed` says that a
+    tool is to go on from it."""
     from ctxtui.services.counting.books import book_for
     from ctxtui.services.counting.count_cache import counter_with_memory
     from ctxtui.services.counting.counting import count_all
@@ -111,6 +131,7 @@ def curated_from(
             steps=steps,
             edits=edits,
             after=after,
+            resumed=resumed,
             drops_blocks=drops_blocks,
             usable_share=settings.usable_share,
             prices=prices_for(settings),
@@ -178,7 +199,20 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     if out.name:
         note(f"the file's name must be {out.name}")
         output = output / out.name if output is not None and output.is_dir() else output
+    if form in RESUMED:
+        note(f"to resume it: {command_for(form, out, _place(out, output))}")
     return (replace(out, data=b"") if dry else out), output
+
+
+def _resume(form: str, out: Written, output: Path | None) -> dict[str, str] | None:
+    """The session that is to be resumed: its id, the name that its file must have, what a user then types."""
+    if form not in RESUMED or not out.data:
+        return None
+    return {"id": out.id, "file": out.name, "command": command_for(form, out, _place(out, output))}
+
+
+def _place(out: Written, output: Path | None) -> Path:
+    return output if output is not None and output != Path("-") else Path(out.name or "FILE")
 
 
 def emit(data: bytes, output: Path | None) -> None:

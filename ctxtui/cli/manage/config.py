@@ -33,6 +33,8 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
     wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, value, origin in rows:
         write(f"{name:<{wide[0]}}  {value:<{wide[1]}}  {origin}")
+    for one in found.ignored:
+        write(f"not read: {home_short(str(one.path))}: {one.reason}")
 
 
 def _fields(found: Config) -> dict[str, object]:
@@ -49,7 +51,8 @@ def _fields(found: Config) -> dict[str, object]:
         "database": str(database(found.settings.data_dir)),
         "log": str(log_dir()),
     }
-    return {"settings": settings, "files": files}
+    ignored = [{"path": str(one.path), "reason": one.reason} for one in found.ignored]
+    return {"settings": settings, "files": files, "ignored": ignored}
 
 
 def _spelled(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -40,6 +41,13 @@ KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
 @click.option("--pace", type=click.FloatRange(min=0), default=0.0, metavar="N", help="Output tokens a second.")
 @click.option("--rpm", type=click.IntRange(min=1), metavar="N", help="Refuse more than N requests a minute.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of ids and of faults that happen by chance.")
+@click.option(
+    "--log",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write requests and answers as they were, keys masked, to a HAR file in DIR, which ctxtui opens.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print no line for each request.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
 @click.pass_context
@@ -54,6 +62,7 @@ def offline(
     pace: float,
     rpm: int | None,
     seed: int,
+    folder: Path | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -64,6 +73,7 @@ def offline(
         raise click.UsageError("--thread needs --play", context)
     # Imported here: help needs no web server.
     from ctxtui.offline.faults import Faults, parse
+    from ctxtui.offline.http.exchange_log import ExchangeLog
     from ctxtui.offline.http.server import Server
     from ctxtui.offline.limits import RateLimits
     from ctxtui.offline.local.servers import Local, LocalModel
@@ -78,8 +88,13 @@ def offline(
         provider.playback = playback_of(session, choose(session, thread, 0).thread)
     armed = Faults([parse(fault) for fault in faults], seed)
     local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
-    server = Server(provider, armed, pace, told=None if quiet or as_json else _line, local=local)
-    asyncio.run(_serve(server, port, as_json))
+    log = ExchangeLog(folder, provider.now()) if folder is not None else None
+    server = Server(provider, armed, pace, told=None if quiet or as_json else _line, local=local, log=log)
+    try:
+        asyncio.run(_serve(server, port, as_json))
+    finally:
+        if log is not None:
+            log.close()
 
 
 async def _serve(server: Server, port: int, as_json: bool) -> None:
@@ -90,7 +105,8 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with serving(server, port=port) as running:
         if as_json:
-            write_json({"url": running.url, "openai_url": running.openai_url, "model": "offline"})
+            log = {"log": str(server.log.path)} if server.log else {}
+            write_json({"url": running.url, "openai_url": running.openai_url, "model": "offline", **log})
         else:
             write(_greeting(running))
         sys.stdout.flush()
@@ -99,6 +115,11 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
 
 
 def _greeting(running: RunningProvider) -> str:
+    log = running.server.log
+    return _served(running) + (f"\nlog: {log.path}" if log else "")
+
+
+def _served(running: RunningProvider) -> str:
     local = running.server.local
     if local is not None:
         return f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c ends"

@@ -11,6 +11,7 @@ from aiohttp import web
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Reply, compact
 from ctxtui.offline.faults import DISCONNECT, GARBAGE, STREAM_ERROR, Fault
+from ctxtui.offline.http.watching import watched
 
 _GARBAGE: Final = b"\xff\xfe{]<html>\x00 garbage\r\n"
 _AT_ONCE: Final = 64
@@ -40,7 +41,11 @@ async def send(
         _drop(request)
         return response
     if breaking is not None:
-        await response.write(reply.broken if breaking.kind == STREAM_ERROR else _GARBAGE)
+        await _put(response, reply.broken if breaking.kind == STREAM_ERROR else _GARBAGE)
+    one = watched()
+    if one is not None:
+        # In front of the end, so that whoever has the answer finds it in the log.
+        one.ended(response)
     await response.write_eof()
     return response
 
@@ -56,16 +61,23 @@ def _whole(
     return json_response(reply.body, reply.status, headers)
 
 
+async def _put(response: web.StreamResponse, data: bytes) -> None:
+    await response.write(data)
+    one = watched()
+    if one is not None:
+        one.sent(data)
+
+
 async def _write(response: web.StreamResponse, chunks: tuple[bytes, ...], seconds: float) -> None:
     """Chunks evenly over `seconds`; without a pace, a good many at once."""
     if not seconds:
         for n in range(0, len(chunks), _AT_ONCE):
-            await response.write(b"".join(chunks[n : n + _AT_ONCE]))
+            await _put(response, b"".join(chunks[n : n + _AT_ONCE]))
         return
     loop = asyncio.get_running_loop()
     start = loop.time()
     for n, chunk in enumerate(chunks):
-        await response.write(chunk)
+        await _put(response, chunk)
         ahead = start + seconds * (n + 1) / len(chunks) - loop.time()
         if ahead > 0:
             await asyncio.sleep(ahead)

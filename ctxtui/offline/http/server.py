@@ -17,9 +17,11 @@ from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.exchange import Refusal, Reply
 from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse
 from ctxtui.offline.http.control import add_control
+from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.local_routes import add_listings, local_desks
 from ctxtui.offline.http.routes import DESKS, Route, serve
 from ctxtui.offline.http.sending import json_response, send
+from ctxtui.offline.http.watching import watching
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local.model_list import anthropic_model, anthropic_models, openai_model, openai_models
 from ctxtui.offline.local.servers import Local
@@ -60,7 +62,8 @@ class Server:
     """What serves: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as can be).
 
     `seen` is what was asked of it, newest last, as far as 1,000 requests and 64 MB go; `told` is called with each of
-    them. With `local` it plays that local server, and only it. `turn` keeps requests in order.
+    them, `log` writes them to a file. With `local` it plays that local server, and only it. `turn` keeps requests in
+    order.
     """
 
     provider: Provider = field(default_factory=Provider)
@@ -70,12 +73,14 @@ class Server:
     seen: list[Seen] = field(default_factory=list)
     told: Callable[[Seen], None] | None = None
     local: Local | None = None
+    log: ExchangeLog | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _held: int = 0
 
     def app(self) -> web.Application:
         """The web application."""
-        app = web.Application(client_max_size=_ROOM)
+        kept = [watching(self.log, self.provider.now)] if self.log else []
+        app = web.Application(client_max_size=_ROOM, middlewares=kept)
         for path, desk in (local_desks(self.local) if self.local else DESKS).items():
             app.router.add_post(path, self._posted(path, desk))
         add_control(app, self.provider, self.faults)

@@ -12,6 +12,8 @@ from ctxtui.offline.conversation import Task, ToolOutcome, named
 from ctxtui.offline.model.request_parser import Intent, is_pronoun, wishes
 from ctxtui.offline.model.schema_example import instance
 from ctxtui.offline.model.tool_choice import call_for, closest, cut, paths
+from ctxtui.offline.offered import OfferedTool, call, called_within
+from ctxtui.wire.definitions import Definition
 
 SELF: Final = "I am no model: this is ctxtui's offline provider"
 SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=value`"
@@ -37,7 +39,7 @@ def answer(talk: Task, manner: Manner) -> ModelAnswer:
     asked = wishes(talk.task)
     made = _next_calls(talk, manner, asked)
     if made:
-        told = ", ".join(f"{call.name} {text_of(call.arguments)}" for call in made)
+        told = ", ".join(" ".join(called_within(call.name, call.spelled)) for call in made)
         said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
         return ModelAnswer((*_thought(f"To do: {talk.task!r}. {told} fits.", manner), *said, *made), CALLS)
     if manner.form is not None:
@@ -55,14 +57,18 @@ def _next_calls(talk: Task, manner: Manner, asked: Sequence[Intent]) -> list[Ans
     """The calls of the next step that is not done yet."""
     if not manner.calls or not talk.tools:
         return []
-    tools = [tool for tool in talk.tools if manner.forced in ("", "*", tool.name)]
-    fitting = [(wish, call) for wish in asked for call in (call_for(_resolved(wish, talk), tools),) if call is not None]
+    tools = [tool for tool in talk.tools if manner.forced in ("", "*", tool.name) or _code(tool) == manner.forced]
+    fitting = [(wish, made) for wish in asked for made in (call_for(_resolved(wish, talk), tools),) if made is not None]
     left = fitting[talk.made :]
-    step = [call for wish, call in left if wish.step == left[0][0].step]
+    step = [made for wish, made in left if wish.step == left[0][0].step]
     if not step and manner.forced:
         tool = next(iter(tools), None)
-        step = [AnsweredCall(tool.name, instance(tool.schema, talk.task))] if tool else []
+        step = [call(tool, instance(tool.schema, talk.task))] if tool else []
     return step if manner.parallel else step[:1]
+
+
+def _code(tool: Definition) -> str:
+    return tool.code if isinstance(tool, OfferedTool) else ""
 
 
 def _resolved(wish: Intent, talk: Task) -> Intent:

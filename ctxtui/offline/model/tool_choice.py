@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -16,6 +17,7 @@ from ctxtui.offline.answer import AnsweredCall
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.model.request_parser import Intent
 from ctxtui.offline.model.schema_example import instance, required, type_name
+from ctxtui.offline.offered import OfferedTool, call
 from ctxtui.wire.definitions import Definition
 
 _NAMES: Final = {
@@ -38,6 +40,11 @@ _MAIN: Final = {
 }
 """By verb: words in the names of the tools that do it, the likeliest first; and the argument that says what."""
 
+_BY_THE_WAY: Final = "description explanation reason title summary thought intent".split()
+"""Arguments that say why and may say anything."""
+_ASKED: Final = ("string", "integer", "number")
+_COMMAND: Final = ("command", "cmd")
+_PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
 _MEMORY: Final = "/memories/notes.md"
 _PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
@@ -46,7 +53,40 @@ _PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?
 def call_for(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
     """The call that fulfils `wish`; None where no tool fits."""
     tool = fitting(wish, tools)
-    return AnsweredCall(tool.name, arguments(wish, tool)) if tool is not None else None
+    if tool is None or _strange(wish, tool):
+        # A shell does what no tool of its own does.
+        command = _in_shell(wish)
+        shell = fitting(Intent("run", "run", command), tools) if command else None
+        if shell is not None and _main("run", _properties(shell), shell.schema) in _COMMAND:
+            wish, tool = Intent("run", "run", command), shell
+    return call(tool, arguments(wish, tool)) if tool is not None else None
+
+
+def _in_shell(wish: Intent) -> str:
+    """The command that does what is asked for; "" where there is none."""
+    what, where = shlex.quote(wish.what), shlex.quote(wish.where or ".")
+    spelled = {
+        "read": f"cat {what}" if wish.what else "",
+        "list": f"ls {what if wish.what else where}",
+        "find": f"grep -rn -e {what} {where}" if wish.what else "",
+        "files": f"find {where} -name {what}" if wish.what else "",
+        "write": f"printf '%s\\n' {what} > {where}" if wish.where else "",
+    }
+    return spelled.get(wish.verb, "")
+
+
+def _strange(wish: Intent, tool: Definition) -> bool:
+    """Whether `tool` must be told more than is known, or shows pictures where none is asked for."""
+    if wish.verb == "call":
+        return False
+    if isinstance(tool, OfferedTool) and tool.image and not _PICTURE.search(wish.what):
+        return True
+    known = {*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY}
+    return any(type_name(members(_properties(tool).get(name))) in _ASKED for name in {*required(tool.schema)} - known)
+
+
+def _properties(tool: Definition) -> Mapping[str, Json]:
+    return members(members(tool.schema).get("properties"))
 
 
 def fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
@@ -60,7 +100,7 @@ def fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
 
 def _score(wish: Intent, tool: Definition) -> int:
     names = _NAMES.get(wish.verb)
-    if names is None:
+    if names is None or (isinstance(tool, OfferedTool) and tool.named_only):
         return 0
     parts = [part for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
     words = [part.lower() for part in parts]
@@ -70,13 +110,15 @@ def _score(wish: Intent, tool: Definition) -> int:
     score += 2 * bool(told & {*names, *(f"{name}s" for name in names)}) if not score else 0
     if not score:
         return 0
-    properties = members(tool.schema.get("properties"))
+    properties = _properties(tool)
     return score + 2 * any(name in properties for name in _MAIN[wish.verb])
 
 
 def arguments(wish: Intent, tool: Definition) -> Json:
     """The arguments with which `tool` fulfils `wish`."""
-    properties = members(tool.schema.get("properties"))
+    if isinstance(tool, OfferedTool) and tool.free:
+        return _free(wish)
+    properties = _properties(tool)
     if wish.verb == "call":
         return _spelled(wish.where, tool)
     made: dict[str, Json] = {}
@@ -91,6 +133,17 @@ def arguments(wish: Intent, tool: Definition) -> Json:
             made[name] = instance(properties.get(name, {}), wish.what)
     # In the order of the schema, as a model would.
     return {name: made[name] for name in properties if name in made} | made
+
+
+def _free(wish: Intent) -> str:
+    """The text for a tool that takes text; out of an object of one text, for some people think of objects."""
+    text = wish.where if wish.verb == "call" else wish.what
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return text
+    values = [*given.values()] if isinstance(given, dict) else []
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else text
 
 
 def _what(wish: Intent) -> str:
@@ -110,7 +163,7 @@ def _typed(text: str, schema: Mapping[str, Json]) -> Json:
 
 def _spelled(text: str, tool: Definition) -> Json:
     """Arguments that the person spelled out: JSON, ``name=value`` pairs, or the value of the first one."""
-    properties = members(tool.schema.get("properties"))
+    properties = _properties(tool)
     try:
         given = json.loads(text)
     except ValueError:

@@ -20,14 +20,24 @@ def close(words: str) -> str:
     return base64.b64encode(_MARK + blake2b(body, digest_size=_SEAL).digest() + body).decode()
 
 
-def readable(cipher: Json) -> bool:
-    """Whether `cipher` can be taken back: unchanged if it is ours, plausible (base64 of some length) if it is not."""
-    if not isinstance(cipher, str):
-        return False
+def opened(cipher: str) -> str:
+    """The words that `cipher` stands for; "" where it is not ours."""
+    raw = _bytes(cipher)
+    return raw[len(_MARK) + _SEAL :].decode("utf-8", "replace") if raw is not None and raw.startswith(_MARK) else ""
+
+
+def _bytes(cipher: str) -> bytes | None:
     try:
         # OpenAI's is URL-safe and comes with or without padding.
-        raw = base64.b64decode(cipher.replace("-", "+").replace("_", "/") + "=" * (-len(cipher) % 4), validate=True)
+        return base64.b64decode(cipher.replace("-", "+").replace("_", "/") + "=" * (-len(cipher) % 4), validate=True)
     except (binascii.Error, ValueError):
+        return None
+
+
+def readable(cipher: Json) -> bool:
+    """Whether `cipher` can be taken back: unchanged if it is ours, plausible (base64 of some length) if it is not."""
+    raw = _bytes(cipher) if isinstance(cipher, str) else None
+    if raw is None:
         return False
     if not raw.startswith(_MARK):
         return len(raw) >= _LEAST

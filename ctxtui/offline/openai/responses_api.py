@@ -11,12 +11,14 @@ from ctxtui.core.block import of
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import listen
+from ctxtui.offline.conversation import Task, listen
 from ctxtui.offline.counting import output_tokens, text_counter
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.reply import Manner
+from ctxtui.offline.offered import home_of
 from ctxtui.offline.openai.cipher import close
+from ctxtui.offline.openai.compaction import compacted, compacts
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.responses_events import events
 from ctxtui.offline.openai.responses_input import read_input
@@ -43,6 +45,9 @@ _ECHOED: Final[dict[str, Json]] = {
     "truncation": "disabled",
     "user": None,
 }
+_WHOLE: Final = ("function_call", "custom_tool_call", "compaction")
+"""Output that is one block."""
+
 _BROKEN: Final = {
     "type": "error",
     "sequence_number": 0,
@@ -81,8 +86,12 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
         return Refusal(told, param="input", code="context_length_exceeded", rule="context window")
     now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
-    said = _answered(provider, asked, weighed, model)
-    output = list(_output(provider, asked, said))
+    talk = listen(weighed.request)
+    if compacts(asked.body):
+        said, output = ModelAnswer(()), [compacted(talk, provider.names.new("cmp_"))]
+    else:
+        said = _answered(provider, asked, weighed, talk, model)
+        output = list(_output(provider, asked, said, talk))
     response = _response(provider, asked, now, said, output)
     response["usage"] = usage = _usage(asked, outcome, said, output)
     if removed:
@@ -105,9 +114,9 @@ def _model(asked: ApiRequest) -> Gpt:
     return model
 
 
-def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt) -> ModelAnswer:
+def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, talk: Task, model: Gpt) -> ModelAnswer:
     most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
-    said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
+    said = provider.say(weighed.request, talk, _manner(asked, model))
     return limited(said, (), most, text_counter(asked.model))
 
 
@@ -124,7 +133,7 @@ def _manner(asked: ApiRequest, model: Gpt) -> Manner:
     )
 
 
-def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer) -> Iterator[dict[str, Json]]:
+def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: Task) -> Iterator[dict[str, Json]]:
     summed = members(asked.body.get("reasoning")).get("summary")
     status = "incomplete" if said.ended == LENGTH else "completed"
     for part in said.parts:
@@ -142,9 +151,12 @@ def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer) -> Iterato
             told = {"status": status, "role": "assistant", "content": content}
             yield {"id": provider.names.new("msg_"), "type": "message", **told}
         else:
-            arguments = canonical.text_of(part.arguments)
-            call = {"call_id": provider.names.new("call_"), "name": part.name, "arguments": arguments}
-            yield {"id": provider.names.new("fc_"), "type": "function_call", "status": "completed", **call}
+            namespace, free = home_of(part, talk.tools)
+            kind, id_, given = ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
+            call: dict[str, Json] = {"call_id": provider.names.new("call_"), "name": part.name}
+            call |= {"namespace": namespace} if namespace else {}
+            call[given] = part.spelled if free else canonical.text_of(part.arguments)
+            yield {"id": provider.names.new(id_), "type": kind, "status": "completed", **call}
 
 
 def _response(
@@ -175,7 +187,7 @@ def _usage(
     count = text_counter(asked.model)
     reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
     blocks = [of(part) for item in output for part in rows(item.get("content"))]
-    blocks += [of(item) for item in output if item["type"] == "function_call"]
+    blocks += [of(item) for item in output if item["type"] in _WHOLE]
     spoken = reasoning + output_tokens(asked.model, blocks)
     writes = dict(outcome.writes)
     details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}

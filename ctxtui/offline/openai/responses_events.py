@@ -33,7 +33,9 @@ def _opened(item: Event) -> Event:
     empty: dict[str, Event] = {
         "message": {"content": [], "status": "in_progress"},
         "function_call": {"arguments": "", "status": "in_progress"},
+        "custom_tool_call": {"input": "", "status": "in_progress"},
         "reasoning": {"summary": []},
+        "compaction": {},
     }
     return {**item, **empty[item["type"]]}
 
@@ -44,6 +46,10 @@ def _inside(item: Event, where: Event) -> Iterator[Event]:
             yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
         done = {"name": item["name"], "arguments": item["arguments"]}
         yield {"type": "response.function_call_arguments.done", **where, **done}
+    elif item["type"] == "custom_tool_call":
+        for piece in pieces(item["input"]):
+            yield {"type": "response.custom_tool_call_input.delta", **where, "delta": piece}
+        yield {"type": "response.custom_tool_call_input.done", **where, "input": item["input"]}
     elif item["type"] == "reasoning":
         for n, part in enumerate(item["summary"]):
             place = {**where, "summary_index": n}
@@ -52,7 +58,7 @@ def _inside(item: Event, where: Event) -> Iterator[Event]:
                 yield {"type": "response.reasoning_summary_text.delta", **place, "delta": piece}
             yield {"type": "response.reasoning_summary_text.done", **place, "text": part["text"]}
             yield {"type": "response.reasoning_summary_part.done", **place, "part": part}
-    else:
+    elif item["type"] == "message":
         for n, part in enumerate(item["content"]):
             place = {**where, "content_index": n}
             yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}

@@ -182,6 +182,9 @@ class Host:
             from ctxtui.services.config.policy_registry import profile_at
 
             profile = profile_at(settings.profile, self.cwd)
+            if profile is not None and self.config.from_project("profile"):
+                # What a folder brings along proposes; only its user's own word lets it act.
+                profile = replace(profile, armed=False)
         return Edited(self.session.tree, lambda: self.overlay(), card, profile, settings.usable_share)
 
     def _outside(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound, ProviderError
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.table import PriceTable, models_of
-from ctxtui.providers.endpoint import ANTHROPIC, CHAT, KEYS, OLLAMA, RESPONSES, Endpoint, key_for
+from ctxtui.providers.endpoint import ANTHROPIC, CHAT, KEYS, OLLAMA, RESPONSES, Endpoint, is_loopback, key_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.config.package_data import model_table
@@ -38,16 +38,29 @@ async def choose(wish: ModelChoice, config: Config, env: Mapping[str, str]) -> C
     if provider and provider not in NAMES:
         raise BadConfig(f"no provider {provider!r}", way_out=f"there are {', '.join(NAMES)}")
     if base_url:
-        found = await _compatible(base_url, provider, model, env)
+        found = await _compatible(base_url, provider, model, env, key_over_http=settings.key_over_http)
     elif provider in ("anthropic", "openai", "openai-chat"):
         found = _hosted(provider, model, env)
     elif provider == OFFLINE:
         found = _offline(model)
     elif provider:
         found = await _running(provider.replace("-", " ") if provider == "lm-studio" else provider, model, env)
+    elif not wish.model and config.from_project("model"):
+        found = await _with_model(await _whatever("", env), model, env)
     else:
         found = await _whatever(model, env)
     return windowed(found, config)
+
+
+async def _with_model(found: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
+    """`found` with the model that a project wishes, where its provider may have it: a project chooses no provider."""
+    if found.endpoint.name in KEYS and found.endpoint.name in makers(model):
+        return replace(found, model=model)
+    if model == found.model:
+        return found
+    if model in found.models:
+        return await _running(found.endpoint.kind, model, env)
+    return replace(found, why=f"{found.why}; the project's {model} is another provider's, not taken")
 
 
 def _hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
@@ -62,31 +75,34 @@ def _hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
     return ChatModel(Endpoint(name, dialect, key=key), model or USUAL[name], why=f"key of {name}")
 
 
-async def _compatible(base_url: str, provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
-    """A server of any make at an address: what it tells of itself, else the dialect that `provider` names."""
+async def _compatible(
+    base_url: str, provider: str, model: str, env: Mapping[str, str], *, key_over_http: bool
+) -> ChatModel:
+    """A server of any make at an address: what it tells of itself, else the dialect that `provider` names.
+
+    A key goes over plain http only to this machine, elsewhere where `key_over_http` says so.
+    """
     from ctxtui.providers.local_servers import look_at
 
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
     key = key_for("anthropic" if dialect == ANTHROPIC else "openai", env)
+    plain = key and url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
     server = await look_at(url, env)
     kind = server.endpoint.kind if server is not None else ""
-    local = server is not None or _is_near(url)
-    endpoint = Endpoint(kind or provider or "compatible", dialect, url, key, kind, local)
+    local = server is not None or is_loopback(url)
+    endpoint = Endpoint(kind or provider or "compatible", dialect, url, "" if plain else key, kind, local)
+    note = "; without your key, which does not go over plain http (key_over_http = true sends it)" if plain else ""
     if dialect == ANTHROPIC:
         endpoint = replace(endpoint, base_url=url.removesuffix("/v1"))
     elif kind == "ollama" and server is not None and not provider and not url.endswith("/v1"):
         # Its own API tells more than the one that it offers under /v1.
         endpoint = server.endpoint
     if server is not None and server.models:
-        return _served(endpoint, server.models, model, f"{kind} at {url}")
+        return _served(endpoint, server.models, model, f"{kind} at {url}{note}")
     if not model:
         raise NotFound(f"{url} does not list its models", way_out="name one with --model")
-    return ChatModel(endpoint, model, why=f"server at {url}")
-
-
-def _is_near(url: str) -> bool:
-    return any(f"//{host}" in url for host in ("127.0.0.1", "localhost", "[::1]", "0.0.0.0"))
+    return ChatModel(endpoint, model, why=f"server at {url}{note}")
 
 
 async def _running(kind: str, model: str, env: Mapping[str, str]) -> ChatModel:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.settings import FIELDS, Settings
@@ -26,12 +27,25 @@ class Origin:
     place: str = ""
 
 
+class Ignored(NamedTuple):
+    """A project's file that is not read, and why."""
+
+    path: Path
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """The settings in force and, by name, where each came from; an entry of a table has its own (``windows.m``)."""
 
     settings: Settings
     origins: Mapping[str, Origin]
+    ignored: tuple[Ignored, ...] = ()
+    """Projects' files that were not read."""
+
+    def from_project(self, name: str) -> bool:
+        """Whether setting `name` (an entry of a table: ``table.entry``) has its value from a project's file."""
+        return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
         """(name, value, origin) of every setting; tables entry by entry, an empty one as a whole."""
@@ -63,6 +77,12 @@ class _Layers:
             raise BadConfig(f"{name} must be {error}, not {value!r}", place=origin.place) from None
         except BadConfig as error:
             raise BadConfig(f"{error.place}: {error.message}", place=origin.place) from None
+        tighter = setting.metadata["tighter"]
+        if tighter is not None and origin.kind == "project":
+            known = self.values.get(name, setting.default)
+            checked = tighter(known, checked)
+            if checked == known:
+                return
         if isinstance(checked, dict):
             self.values[name] = {**self.values.get(name, {}), **checked}
             self.origins.update({f"{name}.{key}": origin for key in checked})
@@ -86,7 +106,8 @@ def load(
     """
     env = os.environ if env is None else env
     layers = _Layers()
-    for kind, path in (("user", _user_file(env, user)), ("project", project_file(cwd or Path.cwd()))):
+    project, ignored = look_up(cwd or Path.cwd())
+    for kind, path in (("user", _user_file(env, user)), ("project", project)):
         if path is not None:
             _lay_file(layers, kind, path)
     for variable, text in env.items():
@@ -99,7 +120,7 @@ def load(
         if not equals:
             raise BadConfig("a setting is KEY=VALUE", place=place)
         layers.lay(_known(name.strip(), place), _typed(name.strip(), text.strip(), place), Origin("flag", place))
-    return Config(Settings(**layers.values), layers.origins)
+    return Config(Settings(**layers.values), layers.origins, ignored)
 
 
 def hand_on(config: Config) -> None:
@@ -124,8 +145,41 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def project_file(cwd: Path) -> Path | None:
-    """The nearest ``ctxtui.toml`` in `cwd` or above it."""
-    return next((path for folder in (cwd, *cwd.parents) if (path := folder / PROJECT_FILE).is_file()), None)
+    """The nearest ``ctxtui.toml`` in `cwd` or above it that may be read."""
+    return look_up(cwd)[0]
+
+
+def look_up(cwd: Path) -> tuple[Path | None, tuple[Ignored, ...]]:
+    """The nearest ``ctxtui.toml`` in `cwd` or above it, up to the repository's or the user's home folder, and those
+    before it that are not the user's own: what another user can write must not steer this one's chats."""
+    ignored: list[Ignored] = []
+    for folder in (cwd, *cwd.parents):
+        path = folder / PROJECT_FILE
+        if path.is_file():
+            reason = _foreign(path)
+            if not reason:
+                return path, tuple(ignored)
+            ignored.append(Ignored(path, reason))
+        if (folder / ".git").exists() or folder == _home():
+            break
+    return None, tuple(ignored)
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def _foreign(path: Path) -> str:
+    """Why the file at `path` is not the user's own; "" where it is."""
+    if not hasattr(os, "getuid"):
+        return ""
+    about = path.stat()
+    if about.st_uid != os.getuid():
+        return "another user owns it"
+    return "anyone may write it" if about.st_mode & stat.S_IWOTH else ""
 
 
 def _lay_file(layers: _Layers, kind: str, path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ctxtui.curation.masking import MaskingRule
+    from ctxtui.curation.masking import MaskingRules
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
 
@@ -36,7 +36,7 @@ def price_table() -> PriceTable:
 
 
 @cache
-def mask_rules() -> tuple[MaskingRule, ...]:
+def mask_rules() -> MaskingRules:
     """What is masked in copies that leave a person's hands."""
     from ctxtui.curation.masking import parse_masks
 

@@ -10,6 +10,9 @@ from typing import Any, Final
 Check = Callable[[Any], Any]
 """Takes a value as TOML or text gives it and returns it typed; raises `ValueError` saying what is wanted."""
 
+Tighter = Callable[[Any, Any], Any]
+"""The tighter of two values of a limit: a project's file may tighten the user's, never lift it."""
+
 _TRUE: Final = ("true", "yes", "on", "1")
 _FALSE: Final = ("false", "no", "off", "0")
 
@@ -99,8 +102,19 @@ def _labels(value: Any) -> dict[str, Any]:
     return {str(name): table for name, table in value.items()}
 
 
-def _about(check: Check, meaning: str, *, user_only: bool = False, table: bool = False) -> dict[str, Any]:
-    return {"check": check, "meaning": meaning, "user_only": user_only, "table": table}
+def _about(
+    check: Check, meaning: str, *, user_only: bool = False, table: bool = False, tighter: Tighter | None = None
+) -> dict[str, Any]:
+    return {"check": check, "meaning": meaning, "user_only": user_only, "table": table, "tighter": tighter}
+
+
+def _lower(one: float, other: float) -> float:
+    """The tighter of two limits, of which 0 is none."""
+    return min(one or other, other or one)
+
+
+def _either(one: bool, other: bool) -> bool:
+    return one or other
 
 
 _THEME: Final = _about(_choice("auto", "dark", "light", "mono"), "colours of the screen")
@@ -119,28 +133,38 @@ _BODIES: Final = _about(
     user_only=True,
 )
 _WINDOWS: Final = _about(_windows, "context windows in tokens by model, over the built-in table's", table=True)
-_PRICES: Final = _about(_prices, "USD per million tokens by model, over the price table's", table=True)
+_PRICES: Final = _about(_prices, "USD per million tokens by model, over the price table's", user_only=True, table=True)
 _PROFILE: Final = _about(_text, "a TOML file of policies for chats; they only propose until it says armed = true")
 _PHASES: Final = _about(_text, "what phases begin by: turn, epoch, call, or an expression; empty: your notes")
 _SECTIONS: Final = _about(_text, "sections of a summary that a model writes, with `;` between; empty: the usual ones")
 _LABELS: Final = _about(_labels, "rules that split blocks into labelled segments, see docs/labels.md", table=True)
 _PROVIDER: Final = _about(_text, "provider of a new chat; empty: by the keys and servers there are", user_only=True)
 _BASE_URL: Final = _about(_text, "address of a compatible server for chats", user_only=True)
+_PLAIN_KEY: Final = _about(
+    _flag, "whether a key goes over plain http to a server that is not on this machine", user_only=True
+)
 _MODEL: Final = _about(_text, "model of a new chat; empty: the provider's usual one")
 _ANSWER: Final = _about(_whole(1, 1_000_000), "tokens kept for an answer in a chat")
 _WARN: Final = _about(_between(0.05, 1.0), "share of the usable window from which a chat warns")
 _CRITICAL: Final = _about(_between(0.05, 1.5), "share of the usable window from which a chat raises an alarm")
-_HOLD_TOKENS: Final = _about(_whole(0, 100_000_000), "a chat's request over so many tokens is held; 0: none")
-_HOLD_USD: Final = _about(_between(0, 1e6), "a chat's request that may cost more USD than this is held; 0: none")
-_HOLD_MISS: Final = _about(_flag, "whether a chat's request that would miss the cache is held")
-_ROUNDS: Final = _about(_whole(0, 100_000), "requests of one turn after which a chat is held; 0: no limit")
+_HOLD_TOKENS: Final = _about(
+    _whole(0, 100_000_000), "a chat's request over so many tokens is held; 0: none", tighter=_lower
+)
+_HOLD_USD: Final = _about(
+    _between(0, 1e6), "a chat's request that may cost more USD than this is held; 0: none", tighter=_lower
+)
+_HOLD_MISS: Final = _about(_flag, "whether a chat's request that would miss the cache is held", tighter=_either)
+_ROUNDS: Final = _about(
+    _whole(0, 100_000), "requests of one turn after which a chat is held; 0: no limit", tighter=_lower
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Every setting, typed. The fields are the table: name, default, check and meaning stand together.
 
-    `user_only` settings start programs or say where data goes: a project's file may not set them.
+    `user_only` settings start programs or say where data goes: a project's file may not set them. Of those with
+    `tighter` the tighter of a project's value and the user's is in force.
     """
 
     theme: str = field(default="auto", metadata=_THEME)
@@ -160,6 +184,7 @@ class Settings:
     labels: dict[str, Any] = field(default_factory=dict, metadata=_LABELS)
     provider: str = field(default="", metadata=_PROVIDER)
     base_url: str = field(default="", metadata=_BASE_URL)
+    key_over_http: bool = field(default=False, metadata=_PLAIN_KEY)
     model: str = field(default="", metadata=_MODEL)
     answer_tokens: int = field(default=8192, metadata=_ANSWER)
     warn_share: float = field(default=0.9, metadata=_WARN)

@@ -25,6 +25,7 @@ from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_context import Ready
+from ctxtui.services.editing.session_end import session_end
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
 
@@ -76,15 +77,18 @@ def curated(
     steps: Sequence[Step] = (),
     edits: Sequence[Edit] = (),
     after: bool = False,
+    resumed: bool = False,
     drops_blocks: bool = False,
     usable_share: float = 0.75,
     prices: PriceTable,
 ) -> Curation:
-    """The context of the `chosen` call (or, with `after`, the one behind its answer) under `edits` and then the
-    policies of `steps`. With `drops_blocks`, thinking that is bound to what changed stays for the provider to drop.
-    Everything in `book` must be counted."""
+    """The context of the `chosen` call under `edits` and then the policies of `steps`; with `after`, the one behind its
+    answer, with `resumed`, the one that a tool resumes from there. With `drops_blocks`, thinking that is bound to what
+    changed stays for the provider to drop. Everything in `book` must be counted."""
     session, call = book.session, chosen.call
     head = next_head(session, chosen) if after else call.sent_head
+    head = session_end(session, chosen).head if resumed else head
+    after = after or resumed
     context = Context.of_call(session.tree, call, head)
     model = call.model or session.model
     card = book.card(model)
@@ -118,6 +122,8 @@ def curated(
         applied=applied,
         prefill=card.prefill,
         after=after,
+        size=tag.after,
+        count=sizes.of,
         rules=rules,
         log=log,
         made=tuple(made),

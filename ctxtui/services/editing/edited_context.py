@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.core.block import Item
+from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, Described, Session, TipMoved
@@ -20,11 +20,14 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.legality.request_check import Outgoing, outgoing
 from ctxtui.curation.legality.violation import Violation
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile
+from ctxtui.services.editing.session_end import answered, is_answer, session_end
+from ctxtui.services.recordings.open import content
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder
+from ctxtui.transcripts.targets import TARGETS, target_of
 
 OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
-RESUMED: Final = ("claude-code", "codex")
+RESUMED: Final = tuple(TARGETS)
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 """What a curated context can be written as: a request body, ctxtui's own format, a file that a tool resumes."""
 
@@ -40,6 +43,10 @@ class Ready:
     applied: Applied
     prefill: bool
     after: bool = False
+    size: int | None = None
+    """Tokens of the context under the edits as the next request would begin with it; None where it is not known."""
+    count: Callable[[Block], int] | None = None
+    """Tokens of any block, in which `size` is told."""
 
     @property
     def form(self) -> str:
@@ -55,19 +62,20 @@ class Ready:
     @property
     def resumed(self) -> str:
         """The form that the tool which recorded it resumes; "" where there is none."""
-        own = self.session.about.source.replace(" ", "-")
-        return own if own in RESUMED else ""
+        target = target_of(self.session.about.source)
+        return target.name if target is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is written: its bytes, what they do not carry, what the provider would refuse about them, and the `name`
-    that the file must have ("": any)."""
+    """What is written: its bytes, what they do not carry, what the provider would refuse about them, the `name` that
+    the file must have ("": any), and the `id` of the session that it is ("": none)."""
 
     data: bytes
     lost: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     name: str = ""
+    id: str = ""
 
 
 def written(ready: Ready, form: str, source: Path | None) -> Written:
@@ -77,7 +85,7 @@ def written(ready: Ready, form: str, source: Path | None) -> Written:
         if source is None:
             raise NotFound("only a recording in a file can be resumed", place=ready.session.about.id)
         made = to_resume(ready, source, form)
-        return Written(made.data, tuple(made.lost), (), made.name)
+        return Written(made.data, made.lost, (), made.name, made.id)
     if form == OWN:
         return Written(own(ready))
     out = body(ready, form)
@@ -106,63 +114,72 @@ def own(ready: Ready) -> bytes:
     return write(session)
 
 
-@dataclass(frozen=True, slots=True)
-class ToResume:
-    """A file that a tool resumes: its `name` there, its bytes, and what was not carried over."""
+def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
+    """The recording `source` with the curated context in the place of its own, as a new session of the same tool. It
+    ends behind an answer: what a person said after it is not part of it.
 
-    name: str
-    data: bytes
-    lost: tuple[str, ...]
-
-
-def to_resume(ready: Ready, source: Path, form: str) -> ToResume:
-    """The recording `source` with the curated context in the place of its own, as a new session of the same tool.
-
-    Raises `CtxtuiError` where the recording is another tool's.
+    Raises `CtxtuiError` where the recording is another tool's, or a subagent's context is asked for.
     """
-    wanted = form.replace("-", " ")
-    if ready.session.about.source != wanted:
+    target = TARGETS[form]
+    if ready.session.about.source != target.source:
         raise CtxtuiError(
-            f"the recording is {ready.session.about.source or 'of another kind'}, not {wanted}",
+            f"the recording is {ready.session.about.source or 'of another kind'}, not {target.source}",
             place=str(source),
             way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
         )
-    path = list(ready.context.items)
+    if ready.chosen.thread != MAIN:
+        raise CtxtuiError(
+            f"{ready.chosen.thread} is a subagent's thread, which no tool resumes",
+            place=str(source),
+            way_out="only the main thread can be resumed; --to ctxtui keeps the context",
+        )
+    tree = ready.session.tree
+    nodes, end = session_end(ready.session, ready.chosen)
+    if list(ready.context.nodes) != nodes[: len(ready.context)]:
+        nodes, end = list(ready.context.nodes), answered(tree, ready.context.nodes)
     kept = [
         KeptBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
     ]
-    session_id = str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
-    made = _resumed(form, source.read_bytes(), (path, kept), session_id, _until(ready))
-    name = f"{session_id}.jsonl"
-    if form == "codex":
-        from ctxtui.transcripts.formats.codex.resume import name_of
+    size, behind = _size(ready)
+    return target.write(
+        ResumeOrder(
+            source=content(source),
+            path=[Item(tree[node].block, tree[node].place) for node in nodes],
+            sent=kept,
+            ids=_ids(),
+            now=datetime.now(UTC).timestamp(),
+            until=_until(ready),
+            end=end,
+            input_tokens=size,
+            answer_tokens=behind,
+        )
+    )
 
-        name = name_of(session_id, datetime.now(UTC).isoformat(timespec="seconds"))
-    return ToResume(name, made.data, tuple(made.lost))
 
-
-def _resumed(
-    form: str, data: bytes, both: tuple[list[Item], list[KeptBlock]], session_id: str, until: int
-) -> ResumedFile:
-    path, kept = both
-    if form == "codex":
-        from ctxtui.transcripts.formats.codex import resume as codex
-
-        return codex.resume(data, path, kept, session_id, until)
-    from ctxtui.transcripts.formats.claude_code import resume as claude
-
-    return claude.resume(data, path, kept, session_id, _ids(), until)
+def _size(ready: Ready) -> tuple[int | None, int]:
+    """Tokens of the request that the last recorded answer would have under the edits (None: not known), and of what
+    stands of that answer and behind it."""
+    if ready.size is None or ready.count is None:
+        return None, 0
+    items = ready.applied.items
+    start = next(
+        (n for n in reversed(range(len(items))) if items[n].node >= 0 and is_answer(items[n].item.place.role)), -1
+    )
+    while start > 0 and is_answer(items[start - 1].item.place.role):
+        start -= 1
+    if start < 0:
+        return None, 0
+    behind = sum(ready.count(one.item.block) for one in items[start:] if one.item.block.kind != HEADER)
+    return max(1, ready.size - behind), behind
 
 
 def _ids() -> Iterator[str]:
     while True:
-        yield str(uuid.uuid4())
+        yield str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
 
 
 def _until(ready: Ready) -> int:
     """The line of the recording before which the copy ends; 0 for all of it."""
     chosen = ready.chosen
-    if not ready.after:
-        return chosen.call.line
     calls = ready.session.thread_calls(chosen.thread)
     return calls[chosen.number].line if chosen.number < len(calls) else 0

@@ -6,8 +6,9 @@ What the target's dialect has no place for is named. A command takes the key fro
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,7 +17,8 @@ from ctxtui.core.call import Fidelity
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
-from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, written
+from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, written
+from ctxtui.transcripts.targets import TARGETS
 
 CURL: Final = "curl"
 FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL)
@@ -127,7 +129,6 @@ def command(form: str, body: bytes) -> bytes:
 
 EDITS: Final = "edits"
 """The applied edits themselves, for ``ctxtui curate --edits``."""
-_RESUMING: Final = {"claude-code": "claude --resume {id}", "codex": "codex resume {id}"}
 _KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat"}
 
 
@@ -145,7 +146,7 @@ def offers(ready: Ready, source: Path | None, edits: Sequence[Edit]) -> dict[str
 
 def place_for(ready: Ready, form: str, source: Path | None) -> str:
     """A file to begin with; the folder of the recording where the tool resumes only files beside it."""
-    if form in RESUMED and source is not None:
+    if form in RESUMED and TARGETS[form].beside and source is not None:
         return str(source.parent)
     stem = source.name.partition(".")[0] if source is not None else ready.session.about.id or "context"
     ends = {OWN: "curated.ctxtui.jsonl", EDITS: "edits.jsonl", CURL: "curated.sh"}
@@ -157,35 +158,32 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
 
     Raises `CtxtuiError`: the edits are refused, the provider would refuse the request, the file cannot be made."""
     path = Path(place).expanduser()
-    data, lost, name = data_of(ready, form, source, edits)
-    path = path / name if name and path.is_dir() else path
-    write_private(path, data)
-    told = f"{len(data):,} bytes written to {path}"
-    if name and path.name != name:
-        return f"{told}; its name must be {name} for the tool to find it"
-    if form in RESUMED:
-        # First: it is what the user types next, and lines are cut at their end.
-        told = f"{_RESUMING[form].format(id=_id_of(name))}; {told}"
-    return told + (f"; without {', '.join(one.removeprefix('not recorded: ') for one in lost)}" if lost else "")
+    made = data_of(ready, form, source, edits)
+    path = path / made.name if made.name and path.is_dir() else path
+    write_private(path, made.data)
+    told = f"{len(made.data):,} bytes written to {path}"
+    if made.name and path.name != made.name:
+        return f"{told}; its name must be {made.name} for the tool to find it"
+    # First: it is what the user types next, and lines are cut at their end.
+    told = "; ".join(filter(None, (command_for(form, made, path), told)))
+    lost = ", ".join(one.removeprefix("not recorded: ") for one in made.lost)
+    return told + (f"; without {lost}" if lost else "")
 
 
-def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit]) -> tuple[bytes, Sequence[str], str]:
-    """Its bytes, what they do not carry, and the name that the file must have ("": any). Raises as `save` does."""
+def command_for(form: str, made: Written, path: Path) -> str:
+    """What a user types so that its tool resumes what was written at `path`; "" for what is no session of a tool."""
+    return TARGETS[form].command.format(id=made.id, file=shlex.quote(str(path))) if form in TARGETS else ""
+
+
+def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit]) -> Written:
+    """What is written. Raises as `save` does."""
     if form == EDITS:
         from ctxtui.core.edit_json import dumps
 
-        return dumps(edits), (), ""
+        return Written(dumps(edits))
     body = ready.form if form == CURL else form
     made = written(ready, body, source)
     if made.violations:
         first = made.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
-    if form != CURL:
-        return made.data, made.lost, made.name
-
-    return command(body, made.data), made.lost, ""
-
-
-def _id_of(name: str) -> str:
-    """The session's id in the name of a file that is resumed: its last 36 characters, a UUID."""
-    return name.removesuffix(".jsonl")[-36:]
+    return made if form != CURL else replace(made, data=command(body, made.data))

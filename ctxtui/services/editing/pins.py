@@ -20,6 +20,7 @@ from ctxtui.core.edit_kinds import PIN
 from ctxtui.core.errors import CtxtuiError, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import write_private
+from ctxtui.views.text import safe_text
 
 SETTINGS = Path(".claude") / "settings.local.json"
 """Where Claude Code reads a person's own settings of a project."""
@@ -49,15 +50,22 @@ def pinned(session: Session, edits: Iterable[Edit]) -> list[Pinned]:
 
 
 def as_text(pins: Iterable[Pinned]) -> str:
-    """What the hook prints: every pinned block whole, each under a line that says what it is."""
-    parts = [f"## Pinned{f' ({one.name})' if one.name else ''}\n\n{one.text.strip()}" for one in pins]
+    """What the hook prints: every pinned block whole, each under a line that says what it is.
+
+    A tool's result may hold escapes for the terminal and text that nobody sees: the model gets what is shown.
+    """
+    parts = [
+        f"## Pinned{f' ({safe_text.one_line(one.name)})' if one.name else ''}\n\n{safe_text.plain(one.text.strip())}"
+        for one in pins
+    ]
     head = "The user pinned these parts of the conversation before it was compacted. They still hold.\n\n"
     return head + "\n\n".join(parts) + "\n" if parts else ""
 
 
 def command(session: str) -> str:
-    """The shell command that the hook runs."""
-    return f"{shlex.quote(sys.executable)} -m ctxtui pins {shlex.quote(session)}"
+    """The shell command that the hook runs. Claude Code runs it in the project's folder, from which nothing may be
+    imported (``-P``)."""
+    return f"{shlex.quote(sys.executable)} -P -m ctxtui pins {shlex.quote(session)}"
 
 
 def hooked(settings: dict[str, Any], run: str) -> dict[str, Any]:

@@ -236,6 +236,8 @@ class StagingArea:
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.applied(scene)
+        sizes = partial(self.study.tokens_of, scene.call.model)
+        under = Staging(scene, applied, sizes, head=applied.context.head or ROOT)
         return Ready(
             session=self.study.session,
             chosen=chosen,
@@ -243,6 +245,8 @@ class StagingArea:
             applied=applied,
             prefill=card.prefill,
             after=True,
+            size=under.after if under.counted else None,
+            count=lambda block: sizes(block) or 0,
         )
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:

@@ -78,6 +78,22 @@ def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[
     return loaded
 
 
+def content(path: Path) -> bytes:
+    """The recording `path` as its reader takes it: the bytes of a file, the rows of one session of a database, several
+    files as one stream. Raises `Unreadable`."""
+    database, session = parted(path)
+    if is_database(database):
+        session = session or next((one.id for one in roots(database)), "")
+        return b"".join(rows(database, rows_of(database, session) if session else None))
+    pieces = gathered(path)
+    if pieces is not None:
+        return b"".join(pieces)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
 def holds_context(path: Path) -> bool:
     """Whether the file `path` says anything to a model; read only as far as it takes to know."""
     try:

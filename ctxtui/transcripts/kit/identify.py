@@ -27,7 +27,7 @@ _JSON_KINDS: Final[tuple[tuple[frozenset[str], str], ...]] = (
     (frozenset({"eval", "plan"}), "an Inspect log"),
     (frozenset({"eval", "version"}), "an Inspect log"),
     (frozenset({"trajectory", "history"}), "a SWE-agent trajectory"),
-    (frozenset({"info", "messages"}), "a mini-SWE-agent trajectory"),
+    (frozenset({"trajectory_format", "messages"}), "a mini-SWE-agent trajectory"),
     (frozenset({"task_id", "traj"}), "a tau-bench result"),
     (frozenset({"resourceSpans"}), "an OpenTelemetry trace"),
     (frozenset({"stats", "agent"}), "an OpenHands state"),

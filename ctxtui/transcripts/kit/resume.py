@@ -7,7 +7,7 @@ records that the difference touches. Everything else goes on as it is, byte for 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -23,11 +23,52 @@ class KeptBlock(NamedTuple):
     at: int | None = None
 
 
-class ResumedFile(NamedTuple):
-    """The new file's bytes, and a line for each thing that it could not carry."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOrder:
+    """What a writer is asked for: the session in `source` with the context `sent` in the place of `path`.
+
+    `until` is the 1-based line that the session ends before (0: at its end); `end` is the place of `path` behind its
+    last answer and that answer's results, from which on nothing is written (None: nothing follows them). `input_tokens`
+    is what the request of that answer would come to with the new context, `answer_tokens` what stands of the answer and
+    behind it (None: not known). `ids` gives random UUIDs, `now` is in Unix seconds.
+    """
+
+    source: bytes
+    path: Sequence[Item]
+    sent: Sequence[KeptBlock]
+    ids: Iterator[str]
+    now: float
+    until: int = 0
+    end: int | None = None
+    input_tokens: int | None = None
+    answer_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ResumedFile:
+    """The new file: its bytes, a line for each thing that it could not carry, the session's `id`, the `name` that the
+    file must have ("": any)."""
 
     data: bytes
     lost: tuple[str, ...] = ()
+    id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeTarget:
+    """A tool that sessions are written back for.
+
+    `name` is the form's, `source` that of the format which its own recordings are read as. `write` makes the file.
+    `command` is what a user then types: ``{id}`` stands for the session's id, ``{file}`` for the file's place.
+    `beside` says that the tool finds the file only in the folder of its recordings.
+    """
+
+    name: str
+    source: str
+    write: Callable[[ResumeOrder], ResumedFile]
+    command: str
+    beside: bool = True
 
 
 @dataclass(slots=True)
@@ -84,14 +125,28 @@ def matched(path: Sequence[Item], records: Sequence[Sequence[str]]) -> dict[int,
     return found
 
 
-def spliced(raw: bytes, changes: Mapping[str, bytes]) -> bytes:
-    """The JSON object `raw` with the values of some of its own members written anew; every other byte stays."""
+def spliced(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
+    """The JSON object `raw` with the values of some of its own members written anew, and without those that are None;
+    every other byte stays."""
     text = raw.decode("utf-8", "surrogateescape")
-    parts, done = [], 0
-    for member in spans.members(text, text.index("{")):
+    opens = text.index("{") + 1
+    parts, done, last = [], 0, opens
+    for member in spans.members(text, opens - 1):
         if member.key in changes:
-            parts += [text[done : member.start], changes[member.key].decode("utf-8", "surrogateescape")]
-            done = member.end
+            new = changes[member.key]
+            if new is not None:
+                parts += [text[done : member.start], new.decode("utf-8", "surrogateescape")]
+                done = member.end
+            elif last == opens:
+                # The first member goes with the comma behind it.
+                behind = spans.skip(text, member.end)
+                parts.append(text[done:opens])
+                done = last = opens = behind + (text[behind : behind + 1] == ",")
+                continue
+            else:
+                parts.append(text[done:last])
+                done = member.end
+        last = member.end
     return "".join([*parts, text[done:]]).encode("utf-8", "surrogateescape")
 
 

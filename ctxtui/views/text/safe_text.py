@@ -74,6 +74,11 @@ def one_line(text: str, limit: int = 1024) -> str:
     return _headed(" ".join(head.split()))
 
 
+def plain(text: str) -> str:
+    """A whole text for a terminal or a model: tabs and line breaks stay, everything else shows what it is."""
+    return _safe(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 def line(text: str) -> str:
     """One line of a text: tabs expanded to stops of four, a final return dropped, a newline in it shown as ``·``."""
     text = _safe(text.removesuffix("\r"))

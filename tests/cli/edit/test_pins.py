@@ -16,7 +16,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.curation.context import Context
 from ctxtui.services.config.config import load
 from ctxtui.services.editing.overlay import SessionEdits
-from ctxtui.services.editing.pins import command, hooked
+from ctxtui.services.editing.pins import Pinned, as_text, command, hooked
 from ctxtui.services.recordings.open import load as open_file
 from tests.cases.claude_code import Script, text
 from tests.cli.conftest import Run
@@ -65,8 +65,15 @@ def test_the_hook_is_shown_asked_for_and_prints_the_pins(ctxtui: Run, recording:
     (hook,) = made["hooks"]["SessionStart"]
     assert hook["matcher"] == "compact"
     run = shlex.split(hook["hooks"][0]["command"])
-    assert run[:4] == [sys.executable, "-m", "ctxtui", "pins"]
-    printed = subprocess.run([*run[:-1], str(recording)], capture_output=True, text=True, timeout=60)
+    assert run[:5] == [sys.executable, "-P", "-m", "ctxtui", "pins"]
+    hostile = recording.parent / "shop" / "ctxtui"
+    hostile.mkdir()
+    (hostile / "__main__.py").write_text("print('PWNED')")
+    (hostile.parent / "json.py").write_text("print('PWNED')")
+    printed = subprocess.run(
+        [*run[:-1], str(recording)], capture_output=True, text=True, timeout=60, cwd=recording.parent / "shop"
+    )
+    assert "PWNED" not in printed.stdout
     assert "never touch the ledger" in printed.stdout
     again = ctxtui("pins", recording, "--hook", "--yes")
     assert "there already" in again.err and json.loads(settings.read_text()) == made
@@ -76,6 +83,18 @@ def test_without_a_yes_nothing_is_written(ctxtui: Run, recording: Path) -> None:
     pin(recording)
     ctxtui("pins", recording, "--hook")
     assert not (recording.parent / "shop" / ".claude").exists()
+
+
+def test_what_is_pinned_holds_nothing_that_nobody_sees() -> None:
+    words = as_text([Pinned("", "Ba\x1b]0;x\x07sh", "red\x1b[31m\r\nnext\tcell\u202e\U000e0041", "d")])
+    assert "␛" in words and "next\tcell" in words
+    assert not any(c in words for c in "\x1b\x07\r\u202e\U000e0041")
+
+
+def test_an_older_hook_is_replaced() -> None:
+    old = {"hooks": [{"type": "command", "command": "/usr/bin/python -m ctxtui pins a"}], "matcher": "compact"}
+    after = hooked({"hooks": {"SessionStart": [old]}}, command("a"))
+    assert [one["hooks"][0]["command"] for one in after["hooks"]["SessionStart"]] == [command("a")]
 
 
 def test_hooks_of_another_shape_are_left_alone() -> None:

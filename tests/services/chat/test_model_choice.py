@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
-from ctxtui.providers.endpoint import Endpoint
+from ctxtui.providers.endpoint import Endpoint, is_loopback
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat import model_choice as partners
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
@@ -75,6 +75,47 @@ async def test_settings_choose_and_flags_win(tmp_path: Path) -> None:
     made = config(tmp_path, 'model = "claude-haiku-5-5"\n')
     assert (await choose(ModelChoice(), made, KEYS)).model == "claude-haiku-5-5"
     assert (await choose(ModelChoice(model="gpt-5.4"), made, KEYS)).model == "gpt-5.4"
+
+
+@pytest.mark.parametrize(
+    "model, env, name, taken",
+    [
+        ("gpt-6.1-terra", KEYS, "anthropic", "claude-sonnet-5-5"),
+        ("claude-haiku-5-5", {"OPENAI_API_KEY": "o"}, "openai", "gpt-6.1-terra"),
+        ("gpt-5.4", {"OPENAI_API_KEY": "o"}, "openai", "gpt-5.4"),
+        ("offline", {}, "offline", "offline"),
+        ("llama3.1", {}, "offline", "offline"),
+    ],
+)
+async def test_a_project_chooses_a_model_of_the_provider_and_no_provider(
+    tmp_path: Path, model: str, env: dict[str, str], name: str, taken: str
+) -> None:
+    found = await choose(ModelChoice(), config(tmp_path, f'model = "{model}"\n'), env)
+    assert (found.endpoint.name, found.model) == (name, taken)
+    assert ("not taken" in found.why) == (taken != model)
+
+
+async def test_a_key_goes_over_plain_http_only_where_the_user_says_so(tmp_path: Path) -> None:
+    wish = ModelChoice(base_url="http://192.0.2.1:9/v1", model="m")
+    bare = await choose(wish, config(tmp_path), KEYS)
+    assert bare.endpoint.key == "" and not bare.endpoint.local and "key_over_http" in bare.why
+    sent = await choose(wish, config(tmp_path, "", "key_over_http=true"), KEYS)
+    assert sent.endpoint.key == "o"
+    near = await choose(ModelChoice(base_url="http://127.0.0.1:9/v1", model="m"), config(tmp_path), KEYS)
+    assert near.endpoint.key == "o" and near.endpoint.local
+
+
+@pytest.mark.parametrize(
+    "url, near",
+    [
+        ("http://127.0.0.1:8000/v1", True), ("http://localhost/v1", True), ("http://[::1]:1", True),
+        ("http://127.9.9.9", True), ("http://0.0.0.0:11434", True), ("", False), ("https://api.example.com", False),
+        ("http://evil.example/?//127.0.0.1", False), ("http://127.0.0.1.evil.example", False), ("http://[", False),
+        ("http://127.0.0.1@evil.example/", False),
+    ],
+)  # fmt: skip
+def test_what_is_this_machine(url: str, near: bool) -> None:
+    assert is_loopback(url) is near
 
 
 @pytest.mark.parametrize("routes, kind, window", [(LLAMA_CPP, "llama.cpp", 8192), (VLLM, "vllm", 16384)])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,8 @@ def test_a_value_that_cannot_be_is_an_error_with_its_place(tmp_path: Path, text:
 
 
 def test_tables_are_laid_entry_by_entry(tmp_path: Path) -> None:
-    user = write(tmp_path / "u.toml", "[windows]\na = 1\nb = 2\n")
-    write(tmp_path / "ctxtui.toml", '[windows]\nb = 3\n"c-1.5" = 4\n[prices.m]\ninput = 1\noutput = 2.5\n')
+    user = write(tmp_path / "u.toml", "[windows]\na = 1\nb = 2\n[prices.m]\ninput = 1\noutput = 2.5\n")
+    write(tmp_path / "ctxtui.toml", '[windows]\nb = 3\n"c-1.5" = 4\n')
     found = load(["windows={d = 5}"], env={}, cwd=tmp_path, user=user)
     assert found.settings.windows == {"a": 1, "b": 3, "c-1.5": 4, "d": 5}
     assert found.settings.prices == {"m": {"input": 1.0, "output": 2.5}}
@@ -95,11 +96,75 @@ def test_tables_are_laid_entry_by_entry(tmp_path: Path) -> None:
     assert kinds == {"windows.a": "user", "windows.b": "project", "windows.c-1.5": "project", "windows.d": "flag"}
 
 
-@pytest.mark.parametrize("text", ["pager = 'rm -rf'", "data_dir = '/tmp/x'"])
-def test_a_project_may_not_start_programs_or_move_data(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pager = 'rm -rf'",
+        "data_dir = '/tmp/x'",
+        "base_url = 'http://x'",
+        "provider = 'openai'",
+        "key_over_http = true",
+        "[prices.m]\ninput = 0\noutput = 0",
+    ],
+)
+def test_a_project_may_not_start_programs_move_data_or_say_what_is_free(tmp_path: Path, text: str) -> None:
     write(tmp_path / "ctxtui.toml", text)
     with pytest.raises(BadConfig, match="may not be set by a project"):
         load(env={}, cwd=tmp_path, user=tmp_path / "none")
+
+
+LIMITS = ("hold_over_usd", "hold_over_tokens", "hold_on_miss", "max_rounds")
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "wanted"),
+    [
+        ("hold_over_usd = 0.5\nhold_over_tokens = 50000\nhold_on_miss = true\nmax_rounds = 20\n",
+         "hold_over_usd = 0\nhold_over_tokens = 0\nhold_on_miss = false\nmax_rounds = 0\n", (0.5, 50000, True, 20)),
+        ("hold_over_usd = 0.5\nmax_rounds = 20\n",
+         "hold_over_usd = 5\nhold_over_tokens = 900\nhold_on_miss = true\nmax_rounds = 500\n", (0.5, 900, True, 20)),
+        ("hold_over_usd = 0.5\n", "hold_over_usd = 0.1\nmax_rounds = 3\n", (0.1, 0, False, 3)),
+        ("", "max_rounds = 0\n", (0.0, 0, False, 100)),
+    ],
+)  # fmt: skip
+def test_a_project_tightens_limits_and_never_lifts_them(
+    tmp_path: Path, user: str, project: str, wanted: tuple[object, ...]
+) -> None:
+    write(tmp_path / "p/ctxtui.toml", project)
+    found = load(env={}, cwd=tmp_path / "p", user=write(tmp_path / "u.toml", user))
+    assert tuple(getattr(found.settings, name) for name in LIMITS) == wanted
+    for name in LIMITS:
+        own = f"{name} =" in user and load(env={}, cwd=tmp_path, user=tmp_path / "u.toml").settings
+        if own and getattr(own, name) == getattr(found.settings, name):
+            assert not found.from_project(name)
+    lifted = load(["max_rounds=0"], env={}, cwd=tmp_path / "p", user=tmp_path / "u.toml")
+    assert lifted.settings.max_rounds == 0, "a flag is the user's own word"
+
+
+def test_a_project_s_file_that_others_can_write_is_not_read(tmp_path: Path) -> None:
+    mine = write(tmp_path / "ctxtui.toml", "theme = 'light'\n")
+    theirs = write(tmp_path / "a/ctxtui.toml", "theme = 'dark'\n")
+    theirs.chmod(0o666)
+    found = load(env={}, cwd=tmp_path / "a", user=tmp_path / "none")
+    assert found.settings.theme == "light" and project_file(tmp_path / "a") == mine
+    assert [(one.path, one.reason) for one in found.ignored] == [(theirs, "anyone may write it")]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a file away")
+def test_a_project_s_file_of_another_user_is_not_read(tmp_path: Path) -> None:
+    theirs = write(tmp_path / "ctxtui.toml", "theme = 'dark'\n")
+    os.chown(theirs, 12345, 12345)
+    found = load(env={}, cwd=tmp_path, user=tmp_path / "none")
+    assert found.settings.theme == "auto" and found.ignored[0].reason == "another user owns it"
+
+
+def test_the_walk_up_ends_at_the_repository(tmp_path: Path) -> None:
+    write(tmp_path / "ctxtui.toml", "")
+    (tmp_path / "repo/.git").mkdir(parents=True)
+    (tmp_path / "repo/src").mkdir()
+    assert project_file(tmp_path / "repo/src") is None
+    own = write(tmp_path / "repo/ctxtui.toml", "")
+    assert project_file(tmp_path / "repo/src") == own
 
 
 def test_a_flag_without_value_and_a_named_file_that_is_missing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.core.block_content import read as content
 from ctxtui.core.call import EpochStart
 from ctxtui.core.errors import NoContext, Unreadable
 from ctxtui.core.session import Session
@@ -21,7 +22,8 @@ def database(path: Path, tables: dict[str, list[dict[str, Any]]]) -> Path:
     with sqlite3.connect(path) as made:
         for name, held in tables.items():
             columns = list(dict.fromkeys(key for row in held for key in row))
-            made.execute(f'CREATE TABLE "{name}" ({", ".join(columns)})')
+            quoted = ", ".join(f'"{column}"' for column in columns)
+            made.execute(f'CREATE TABLE "{name}" ({quoted})')
             for row in held:
                 marks = ", ".join("?" for _ in columns)
                 values = [json.dumps(v) if isinstance(v, dict) else v for v in (row.get(c) for c in columns)]
@@ -156,7 +158,61 @@ def test_newer_llm(tmp_path: Path) -> None:
     assert set(session.threads) == {"main"}
 
 
-@pytest.mark.parametrize("make", [opencode, old_llm, new_llm])
+def rich_llm() -> dict[str, list[dict[str, Any]]]:
+    """Texts put together of fragments, attachments, tools, and a fork that nothing was asked in yet."""
+    tables = new_llm()
+    tables["fragments"] = [{"id": 7, "content": "The whole novel."}]
+    tables["attachments"] = [
+        {"id": "a1", "type": "image/png", "path": None, "url": None, "content": b"png"},
+        {"id": "a2", "type": "application/pdf", "path": "/x.pdf", "url": None, "content": None},
+    ]
+    pieces = [{"fragment": 7}, {"literal": " Sum it up."}]
+    payload = {"message_hash": "h1", "tool_name": None, "text": None}
+    tables["parts"] += [
+        {**payload, "position": 1, "type": "text", "payload": {"text_ref": pieces}},
+        {**payload, "position": 2, "type": "attachment", "payload": {"attachment": {"id": "a1"}}},
+        {**payload, "position": 3, "type": "attachment", "payload": {"attachment": {"id": "a2"}}},
+    ]
+    tables["tools"] = [{"id": 1, "name": "add", "description": "Adds", "input_schema": {"type": "object"}}]
+    tables["turn_tools"] = [{"turn_id": "u1", "tool_id": 1}]
+    tables["threads"] = [
+        {"id": "th", "name": "New", "tip_message_hash": "h4", "forked_from": None},
+        {"id": "f", "name": "Fork", "tip_message_hash": "h3", "forked_from": "th"},
+    ]
+    for turn, parent in zip(tables["turns"], ("h1", "h3"), strict=True):
+        turn |= {
+            "parent_message_hash": parent,
+            "response_json": {"id": "r", "finish_reason": "stop"},
+            "token_details": {"completion_tokens_details": {"reasoning_tokens": 1}},
+        }
+    return tables
+
+
+def test_llms_fragments_attachments_tools_and_forks(tmp_path: Path) -> None:
+    session = opened(database(tmp_path / "logs.db", rich_llm()))
+    first, _ = calls(session)
+    held = list(session.tree.items(first.raw_head))
+    assert [i.block.kind for i in held] == ["tool", "header", "text", "text", "image", "document"]
+    assert content(held[3].block).text == "The whole novel. Sum it up."
+    assert first.usage and first.usage.reasoning == 1 and first.stop_reason == "stop"
+    assert session.threads["f"].parent == "main"
+    assert [k for *_, k in shown(session, session.threads["f"].tip)][-1] == "tool_result"
+
+
+def test_older_llms_fragments_and_tools(tmp_path: Path) -> None:
+    tables = old_llm()
+    tables["fragments"] = [{"id": 7, "content": "The whole novel."}]
+    tables["prompt_fragments"] = [{"response_id": "r1", "fragment_id": 7, "order": 0}]
+    tables["system_fragments"] = [{"response_id": "r1", "fragment_id": 7, "order": 0}]
+    tables["tools"] = [{"id": 1, "name": "add", "description": "Adds", "input_schema": {"type": "object"}}]
+    tables["tool_responses"] = [{"response_id": "r1", "tool_id": 1}]
+    session = opened(database(tmp_path / "logs.db", tables))
+    texts = [content(i.block).text for i in session.tree.items(calls(session)[0].raw_head) if i.block.kind == "text"]
+    assert texts == ["The whole novel.\n\nBe brief.", "The whole novel.\n2+2?"]
+    assert next(iter(session.tree.items(calls(session)[0].raw_head))).block.kind == "tool"
+
+
+@pytest.mark.parametrize("make", [opencode, old_llm, new_llm, rich_llm])
 def test_rows_in_any_chunking_cut_and_type(tmp_path: Path, make: Any) -> None:
     data = b"".join(rows(database(tmp_path / "a.db", make())))
     law_2(data, "a.db")

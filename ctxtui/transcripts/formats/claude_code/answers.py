@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call
+from ctxtui.core.call import ESTIMATED_INPUT, FRONT_RECORDED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
-from ctxtui.core.tree import Tree
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
 from ctxtui.transcripts.formats.claude_code.message_chain import (
@@ -23,6 +23,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     said_at,
     sendable,
     spoken_since,
+    under,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
@@ -37,6 +38,20 @@ _NO_TIME: Final = 0.5
 """Seconds."""
 _EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations")
 """Keys of a usage report that a call keeps as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them), and
+    where it is on record its context, what spells it, when it was sent (Unix seconds) and what else the record says."""
+
+    front: int = ROOT
+    _: KW_ONLY
+    head: int | None = None
+    skeleton: Skeleton | None = None
+    at: float | None = None
+    fidelity: Fidelity = Fidelity.TRANSCRIPT
+    extra: dict[str, Json] = field(default_factory=dict)
 
 
 class Answers:
@@ -75,17 +90,22 @@ class Answers:
         said: ClaudeMessage,
         record: ClaudeRecord,
         found: FoundObject,
+        sent: Sent,
     ) -> ApiResponse:
-        """A new call of `thread`, whose request was sent after `parent`."""
-        asked = self._read_from(thread, sendable(parent), said.report.usage)
-        head = context(self._tree, asked)
+        """A new call of `thread`, whose request was sent after `parent`; `sent` is what the file says of it."""
+        asked, head = sendable(parent), sent.head
+        if head is None:
+            asked = self._read_from(thread, asked, said.report.usage)
+            head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
-        answer = ApiResponse(head, id=id_, asked=asked, context=head, number=len(self.calls))
+        answer = ApiResponse(head, id=id_, asked=asked, context=head, number=len(self.calls), front=sent.front)
         self._answers[id_] = thread.last = answer
         at, before = seconds(record.timestamp), newest(asked)
+        # A copied file may carry the copy's time on some records: nothing is asked after it was answered.
+        began = before if before is None or at is None or before <= at else None
         self.calls[id_] = Call(
             id_,
             thread.id,
@@ -94,12 +114,13 @@ class Answers:
             head,
             provider=PROVIDER,
             model=said.model,
-            # A copied file may carry the copy's time on some records: nothing is asked after it was answered.
-            started=before if before is None or at is None or before <= at else None,
+            started=sent.at if sent.at is not None else began,
+            fidelity=sent.fidelity,
             epoch=thread.epoch,
+            skeleton=sent.skeleton,
             line=found.line,
             bytes_=(found.start, found.end),
-            extra=_asked(said_at(asked), before, at),
+            extra=_known(sent) or _asked(said_at(asked), before, at),
         )
         thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
         return answer
@@ -112,7 +133,7 @@ class Answers:
         call = self.calls[answer.id]
         stop = said.stop or call.stop_reason
         at = seconds(record.timestamp)
-        usage = _later(call.usage, said.report.usage)
+        usage, known = _later(call.usage, said.report.usage), call.extra
         self.calls[answer.id] = call = replace(
             call,
             response_head=answer.head,
@@ -122,7 +143,7 @@ class Answers:
             usage=usage,
             stop_reason=stop,
             bytes_=(call.bytes_[0], max(call.bytes_[1], found.end)),
-            extra=call.extra if call.extra and usage is call.usage else _extra(record, said.report.value, call.extra),
+            extra=known if usage and "requestId" in known and usage is call.usage else _extra(record, said, known),
         )
         if usage is not None and usage.cache_write:
             self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
@@ -187,6 +208,13 @@ def _later(old: Usage | None, new: Usage | None) -> Usage | None:
     return new
 
 
+def _known(sent: Sent) -> dict[str, Json]:
+    """What the file says of a request; that system prompt and tools are on record, where the request itself is not."""
+    if sent.fidelity == Fidelity.TRANSCRIPT and sent.front != ROOT:
+        return {**sent.extra, FRONT_RECORDED: True}
+    return sent.extra
+
+
 def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
     """When a person asked, where a copy gave other records its own time: nothing is answered in no time."""
     if said is None or before is None or at is None or at - before >= _NO_TIME or before - said < _NO_TIME:
@@ -194,7 +222,9 @@ def _asked(said: float | None, before: float | None, at: float | None) -> dict[s
     return {"asked_at": said}
 
 
-def _extra(record: ClaudeRecord, report: Json, known: dict[str, Json]) -> dict[str, Json]:
+def _extra(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
+    report = said.report.value
     reported = report if isinstance(report, dict) else {}
     found: Iterable[tuple[str, Json]] = [(key, reported.get(key)) for key in _EXTRA]
-    return known | {key: value for key, value in (("requestId", record.request_id), *found) if value}
+    facts = (("requestId", record.request_id), (ESTIMATED_INPUT, said.report.estimated), *found)
+    return known | {key: value for key, value in facts if value}

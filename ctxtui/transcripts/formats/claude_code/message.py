@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, NamedTuple
 
 import msgspec
@@ -32,14 +32,16 @@ class ContentPart(NamedTuple):
 
 @dataclass(slots=True)
 class ClaudeMessage:
-    """The message of a record."""
+    """The message of a record. `string`: its content is one string."""
 
     role: str
     parts: list[ContentPart] = field(default_factory=list)
+    _: KW_ONLY
     id: str = ""
     model: str = ""
     stop: str = ""
     report: Report = field(default_factory=Report)
+    string: bool = False
 
 
 class _Message(msgspec.Struct):
@@ -78,10 +80,11 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
         return ClaudeMessage(
             found.role or record.type or "",
             parts,
-            found.id or "",
-            found.model or "",
-            found.stop_reason or "",
-            report(bytes(found.usage), bool(found.stop_reason)),
+            id=found.id or "",
+            model=found.model or "",
+            stop=found.stop_reason or "",
+            report=report(bytes(found.usage), bool(found.stop_reason)),
+            string=bytes(found.content)[:1] == b'"',
         )
     except msgspec.MsgspecError:
         return of_value(canonical.loads(raw), record.type or "")
@@ -90,17 +93,18 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
 def of_value(message: Json, role: str) -> ClaudeMessage | None:
     """The message that the JSON value `message` is; a bare string is what `role` says."""
     if isinstance(message, str):
-        return ClaudeMessage(role, _value_parts(message))
+        return ClaudeMessage(role, _value_parts(message), string=True)
     if not isinstance(message, dict):
         return None
     stop = _word(message.get("stop_reason"))
     return ClaudeMessage(
         _word(message.get("role")) or role,
         _value_parts(message.get("content")),
-        _word(message.get("id")),
-        _word(message.get("model")),
-        stop,
-        report_of(message.get("usage"), bool(stop)),
+        id=_word(message.get("id")),
+        model=_word(message.get("model")),
+        stop=stop,
+        report=report_of(message.get("usage"), bool(stop)),
+        string=isinstance(message.get("content"), str),
     )
 
 
@@ -162,7 +166,7 @@ class Spoken:
 
 def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
     """What the user record `record` with `message` says."""
-    mark = SUMMARY if record.is_compact_summary else META if record.is_meta else ""
+    mark = _mark(record)
     role = message.role if message.role != "assistant" else "user"
     found = Spoken()
     for part in message.parts:
@@ -176,6 +180,21 @@ def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
             found.interrupted = words
         elif not own and words.strip():
             found.words = found.words or words
+    return found
+
+
+def _mark(record: ClaudeRecord) -> str:
+    return SUMMARY if record.is_compact_summary else META if record.is_meta else ""
+
+
+def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
+    """The blocks of a message in its own order, as `spoken` marks them."""
+    found, mark, user = [], _mark(record), message.role == "user"
+    for part in message.parts:
+        own = ""
+        if user and not part.answers:
+            own = mark or (mark_of(block_content.read(part.block).text) if part.block.kind == "text" else "")
+        found.append(Item(part.block, Place("messages", message.role, own)))
     return found
 
 

@@ -32,6 +32,7 @@ class Anchor:
     `sides` are client texts that hang on the results of parallel calls, outside the ancestry of what comes next.
     For an anchor that is no answer, `began` says why a context starts here, `tokens_before` how large the recording
     says the one before was (0: nothing), `used` whether a call has gone on from it. `version` grows with every change.
+    `front` is the node of the system prompt and tools that `head` goes on from (`ROOT`: they are not recorded).
     """
 
     head: int = ROOT
@@ -43,6 +44,7 @@ class Anchor:
     sides: list[Point] = field(default_factory=list)
     latest: float | None = None
     version: int = 1
+    front: int = ROOT
 
 
 @dataclass(slots=True, eq=False)
@@ -153,6 +155,11 @@ def append(tree: Tree, head: int, items: Iterable[Item]) -> int:
             head = tree.child(head, _header(role), Place("messages", role))
         head = tree.child(head, item.block, item.place)
     return head
+
+
+def under(tree: Tree, front: int, head: int, old: int) -> int:
+    """The context `head`, which goes on from system prompt and tools `old`, with those at `front` instead."""
+    return head if front == old else tree.extend(front, tree.items(head, old))
 
 
 def newest(point: Point) -> float | None:

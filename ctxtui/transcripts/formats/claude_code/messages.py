@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened
+from ctxtui.transcripts.formats.claude_code import sending
 from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction
-from ctxtui.transcripts.formats.claude_code.message import SUMMARY, SYNTHETIC, ClaudeMessage, Spoken, spoken
+from ctxtui.transcripts.formats.claude_code.message import (
+    SUMMARY,
+    SYNTHETIC,
+    ClaudeMessage,
+    Spoken,
+    sent_items,
+    spoken,
+)
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, RESULT, SAID, Anchor, Point, append, context
-from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, records_requests
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.fields import plain
@@ -21,32 +29,36 @@ def message(
 ) -> list[Event]:
     """A record with a message."""
     thread, events = state.thread(record, agent)
+    if records_requests(record.version):
+        state.requests(agent).store.record(record, said, sent_items(record, said))
     if said.role != "assistant":
         return events + _user(state, record, said, thread, agent)
     if said.model == SYNTHETIC:
         return events + _synthetic(state, record, said, thread)
-    return events + _answer(state, record, said, found, thread)
+    return events + _answer(state, record, said, found, thread, agent)
 
 
 def _answer(
-    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, thread: ClaudeThread
+    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, thread: ClaudeThread, agent: str
 ) -> list[Event]:
     id_, answer = state.answers.of(said, record)
+    notes: list[Event] = []
     above = state.threads.points.get(str(record.parent_uuid))
     if answer is None:
         parent = state.threads.parent(record, thread, starts=False)
-        answer = state.answers.begin(id_, thread, parent, said, record, found)
+        sent, notes = sending.answered(state, record, thread, agent)
+        answer = state.answers.begin(id_, thread, parent, said, record, found, sent)
     above = above if above is not None and above.anchor is answer else None
     point = Point(answer, above, order=state.number(), at=seconds(record.timestamp), root=above.root if above else None)
     thread.tip = state.register(record, point)
     if state.answers.calls[id_].thread != thread.id:
         # Another thread's answer, copied into the history of this one.
-        return state.moved(thread)
+        return notes + state.moved(thread)
     call = state.answers.extend(answer, thread, said, record, found)
     for part in said.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)
-    return [CallSeen(call), *state.moved(thread)]
+    return [*notes, CallSeen(call), *state.moved(thread)]
 
 
 def _synthetic(state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, thread: ClaudeThread) -> list[Event]:

@@ -10,11 +10,12 @@ from typing import Final
 
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code import messages, system_records
+from ctxtui.transcripts.formats.claude_code import messages, sending, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.body_files import INDEX, BodyFileReader, BodyIndexReader, is_body_name
 from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
+from ctxtui.transcripts.formats.claude_code.request_records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit import file_head
@@ -154,6 +155,8 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
             return system_records.queue(state, record)
         case "content-replacement":
             return system_records.replacements(state, record)
+        case kind if kind in KINDS:
+            return sending.request(state, record, found, agent)
         case kind if kind in _TITLES:
             state.about.titled(record, known=record.leaf_uuid in state.threads.points)
             return []

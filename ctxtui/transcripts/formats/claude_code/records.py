@@ -3,6 +3,8 @@ between versions, so every field may be missing or of another type."""
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +14,18 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 _NOTHING: Final = Raw(b"")
+
+
+_VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
+_BEFORE_REQUESTS: Final = (2, 1, 280)
+"""The newest version known to write no records of its requests (facts §13.1)."""
+
+
+@lru_cache(maxsize=64)
+def records_requests(version: str | None) -> bool:
+    """Whether a client of this version may write down its requests; one that does not say may."""
+    match = _VERSION.match(version or "")
+    return match is None or tuple(map(int, match.groups())) > _BEFORE_REQUESTS
 
 
 class ClaudeRecord(msgspec.Struct, rename="camel"):
@@ -32,6 +46,7 @@ class ClaudeRecord(msgspec.Struct, rename="camel"):
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     request_id: str | None = None
+    request_ref: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
     message: Raw = _NOTHING
     content: Raw = _NOTHING

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
+from ctxtui.transcripts.formats.claude_code.resume_figures import cut_behind, settle
 from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord, made_record, read
 from ctxtui.transcripts.kit.resume import (
-    KeptBlock,
     ResumedFile,
+    ResumeOrder,
     ResumePlan,
     fresh_ids,
     losses,
@@ -28,23 +29,32 @@ from ctxtui.transcripts.kit.resume import (
 _UNHELD = "a changed block stands in the file in another form: as recorded"
 
 
-def resume(
-    source: bytes, path: Sequence[Item], sent: Sequence[KeptBlock], session_id: str, ids: Iterator[str], until: int = 0
-) -> ResumedFile:
-    """`source`, a session's main file, so that a client that resumes it has the context `sent` instead of `path`.
+def resume(order: ResumeOrder) -> ResumedFile:
+    """A session's main file, so that a client that resumes it has the context that is asked for.
 
-    `session_id` is the new session's id (the file must be named after it), `ids` gives uuids for new records. `until`
-    is the 1-based line that the session ends before (0: at its end). Subagents' own files are not part of it.
+    The new file must be named after its session's id. Subagents' own files are not part of it.
     """
-    records, lost = read(source, until)
-    found = _places(records, path)
-    wanted = plan(path, sent)
-    lost += _change(records, path, found, wanted)
+    records, lost = read(order.source, order.until)
+    found = _places(records, order.path)
+    stop = _stop(found, order)
+    wanted = plan(order.path, [one for one in order.sent if order.end is None or one.at is None or one.at < order.end])
+    lost += _change(records, order.path[: order.end], found, wanted)
+    if stop is not None:
+        lost += cut_behind(records, stop)
     chain = ResumeChain(records)
-    new = fresh_ids(ids, chain.known)
+    new = fresh_ids(order.ids, chain.known)
+    session_id = next(new)
     for at, items in sorted(wanted.after.items()):
         _put_in(chain, found, at, items, new)
-    return ResumedFile(b"".join(chain.lines(session_id)), losses(lost))
+    settle(records, chain.first_change, order)
+    return ResumedFile(b"".join(chain.lines(session_id)), losses(lost), session_id, f"{session_id}.jsonl")
+
+
+def _stop(found: dict[int, tuple[int, int]], order: ResumeOrder) -> int | None:
+    """The number of the last record that is part of the session; None where the whole file is."""
+    if order.end is None:
+        return None
+    return max((found[at][0] for at in found if at < order.end), default=None)
 
 
 def _places(records: list[SourceRecord], path: Sequence[Item]) -> dict[int, tuple[int, int]]:
@@ -131,6 +141,12 @@ class ResumeChain:
                 yield spliced(record.raw, changes) + b"\n"
         yield from (_line({**one, "sessionId": session_id}) for one in self._last)
 
+    @property
+    def first_change(self) -> int:
+        """The number of the first record that says something else than it said, or has something new behind it."""
+        touched = [number for number, record in enumerate(self.records) if record.touched]
+        return min([*touched, *(number - 1 for number in self._before), len(self.records)])
+
     def _uuid(self, number: int | None) -> Any:
         return None if number is None else self.records[number].value.get("uuid")
 
@@ -141,8 +157,8 @@ class ResumeChain:
             uuid = above.get("parentUuid") or above.get("logicalParentUuid")
         return uuid
 
-    def _references(self, record: SourceRecord, before: list[dict[str, Any]]) -> dict[str, bytes]:
-        changes = {}
+    def _references(self, record: SourceRecord, before: list[dict[str, Any]]) -> dict[str, bytes | None]:
+        changes: dict[str, bytes | None] = {}
         for key in REFERENCES:
             named = record.value.get(key)
             stays = self._stays(named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
 from ctxtui.core import block_content, canonical
@@ -32,15 +32,32 @@ class SourceRecord:
     """One record of the source: its bytes as they stand, its value, the digests of the blocks it holds and which of
     them answer which call (part -> call id).
 
-    `parts` is its message's content as it is to be, None where nothing changed; `removed` says that it goes.
+    `parts` is its message's content as it is to be and `usage` its report, None where nothing changed; `set_` gives
+    other members new values (None: they go); `removed` says that the record goes.
     """
 
     raw: bytes
     value: dict[str, Any]
+    _: KW_ONLY
     digests: list[str] = field(default_factory=list)
     answers: dict[int, str] = field(default_factory=dict)
     removed: bool = False
     parts: list[Any] | None = None
+    usage: dict[str, Any] | None = None
+    set_: dict[str, bytes | None] = field(default_factory=dict)
+
+    @property
+    def touched(self) -> bool:
+        """Whether what it says is not what it said."""
+        return self.removed or self.parts is not None
+
+    @property
+    def answer_id(self) -> str:
+        """The id of the model's answer that it is a part of; "" where it is none."""
+        message = self.value.get("message")
+        if self.value.get("type") != "assistant" or self.value.get("isSidechain") or not isinstance(message, dict):
+            return ""
+        return "" if message.get("model") == SYNTHETIC else str(message.get("id") or self.value.get("uuid") or "")
 
     def change(self, part: int, value: Any) -> bool:
         """Let the 0-based `part` of its message be `value` (None: leave it out); False where it holds no message."""
@@ -55,16 +72,18 @@ class SourceRecord:
         return True
 
     @property
-    def members(self) -> dict[str, bytes]:
-        """The members that a change gives other values, as JSON text."""
-        if self.parts is None:
-            return {}
-        parts = [one for one in self.parts if one is not None]
-        changed = {**self.value["message"], "content": _content(parts)}
-        members = {"message": canonical.dumps(changed)}
-        if "toolUseResult" in self.value:
-            # The client's own copy of what the result said.
-            members["toolUseResult"] = canonical.dumps("\n".join(_words(one) for one in parts))
+    def members(self) -> dict[str, bytes | None]:
+        """The members that a change gives other values, as JSON text; None for those that go."""
+        members: dict[str, bytes | None] = dict(self.set_)
+        changed: dict[str, Any] = {} if self.usage is None else {"usage": self.usage}
+        if self.parts is not None:
+            parts = [one for one in self.parts if one is not None]
+            changed["content"] = _content(parts)
+            if "toolUseResult" in self.value:
+                # The client's own copy of what the result said.
+                members["toolUseResult"] = canonical.dumps("\n".join(_words(one) for one in parts))
+        if changed:
+            members["message"] = canonical.dumps({**self.value["message"], **changed})
         return members
 
 

@@ -21,6 +21,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     follow,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequests
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
 from ctxtui.transcripts.kit.timestamps import seconds
@@ -41,6 +42,7 @@ class ClaudeState:
     threads: ClaudeThreads = field(default_factory=ClaudeThreads)
     about: About = field(default_factory=About)
     kept: dict[str, list[Item]] = field(default_factory=dict)
+    _requests: dict[str, ClaudeRequests] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
     silent: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
@@ -63,6 +65,14 @@ class ClaudeState:
             return thread, []
         thread.told = True
         return thread, [ThreadSeen(thread.id, parent=MAIN)]
+
+    def requests(self, agent: str) -> ClaudeRequests:
+        """The requests of the file of the subagent `agent` ("" for the session's own)."""
+        found = self._requests.get(agent)
+        if found is None:
+            shared = self.requests("").store if agent else None
+            found = self._requests[agent] = ClaudeRequests(self.tree, shared)
+        return found
 
     def register(self, record: ClaudeRecord, point: Point) -> Point:
         """Remember where `record` stands, for the records that follow it."""

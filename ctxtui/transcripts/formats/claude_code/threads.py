@@ -55,6 +55,10 @@ class ClaudeThreads:
                 self._side[record.uuid] = id_
         return self._threads.setdefault(id_, ClaudeThread(id_))
 
+    def known(self, agent: str) -> ClaudeThread | None:
+        """The thread of the file of subagent `agent` ("" for the session's own), if any of it was seen."""
+        return self._threads.get(agent if agent and agent != self._main else MAIN)
+
     def main(self) -> ClaudeThread:
         """The main thread."""
         return self._threads.setdefault(MAIN, ClaudeThread())
@@ -100,7 +104,7 @@ class ClaudeThread:
 
     `process` tells clients apart that wrote the records (session id, version); `input` and `call` are the reported
     input and the id of the last call. `resumed` says that a client announced itself since then, `told` that the
-    thread itself was.
+    thread itself was. `front` is the node of its system prompt and tools (`ROOT`: not recorded).
     """
 
     id: str = MAIN
@@ -114,6 +118,7 @@ class ClaudeThread:
     input: int = 0
     call: str = ""
     resumed: bool = False
+    front: int = ROOT
     told: bool = False
     label: str = ""
 

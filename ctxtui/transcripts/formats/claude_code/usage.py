@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.fields import count
 from ctxtui.wire import usage
+
+ESTIMATED_BY: Final = "estimated_by"
+"""The member of a usage that names the program that worked it out: no provider reported it."""
 
 
 class Report(NamedTuple):
-    """A message's usage: the provider's JSON as it is, and what it means (None where it is empty)."""
+    """A message's usage: the provider's JSON as it is, and what it means (None where it is empty, or an estimate)."""
 
     value: Json = None
     usage: Usage | None = None
+    estimated: int = 0
+    """Tokens of input, where it is an estimate; else 0."""
 
 
 @lru_cache(maxsize=256)
@@ -31,5 +37,7 @@ def report(raw: bytes, final: bool) -> Report:
 
 def report_of(value: Json, final: bool) -> Report:
     """As `report`, for the JSON value; only zeros are no usage: no call has an empty input."""
+    if isinstance(value, dict) and ESTIMATED_BY in value:
+        return Report(value, None, count(value.get("input_tokens")))
     found, _ = usage.anthropic_passes(value)
     return Report(value, replace(found, output_final=final) if found is not None and found.input else None)

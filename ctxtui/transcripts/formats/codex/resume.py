@@ -7,25 +7,45 @@ its own. The new session's id stands in the first record and ends the file's nam
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from ctxtui.core.block import Item
 from ctxtui.transcripts.formats.codex.records import META
 from ctxtui.transcripts.formats.codex.resume_line import RolloutLine, Slot, lines_of, made_item, written
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.records import RecordStream
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumePlan, losses, matched, plan, told
+from ctxtui.transcripts.kit.resume import (
+    KeptBlock,
+    ResumedFile,
+    ResumeOrder,
+    ResumePlan,
+    losses,
+    matched,
+    plan,
+    told,
+)
 
 _UNHELD = "a changed block stands in the file in another form: as recorded"
 
 
-def resume(
+def resume(order: ResumeOrder) -> ResumedFile:
+    """A rollout, so that a client that resumes it has the context that is asked for. Its name ends in its session's id.
+
+    Raises `CtxtuiError` for a rollout of the very first format.
+    """
+    session_id = next(order.ids)
+    sent = [one for one in order.sent if order.end is None or one.at is None or one.at < order.end]
+    made = changed(order.source, order.path, sent, session_id, order.until)
+    at = datetime.fromtimestamp(order.now, UTC).isoformat(timespec="seconds")
+    return replace(made, id=session_id, name=name_of(session_id, at))
+
+
+def changed(
     source: bytes, path: Sequence[Item], sent: Sequence[KeptBlock], session_id: str, until: int = 0
 ) -> ResumedFile:
-    """`source`, a rollout, so that a client that resumes it has the context `sent` instead of `path`.
-
-    `session_id` is the new session's id (the file's name must end in it). `until` is the 1-based line that the
-    session ends before (0: at its end). Raises `CtxtuiError` for a rollout of the very first format.
-    """
+    """`source`, a rollout, with the context `sent` instead of `path`, as the session `session_id`. `until` is the
+    1-based line that the session ends before (0: at its end)."""
     lines, lost = _read(source, until)
     slots = [slot for line in lines for slot in line.slots]
     places = matched(path, [slot.digests for slot in slots])

@@ -7,20 +7,30 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Final
+from typing import Final, Protocol
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.transcripts.kit.fields import obj
 from ctxtui.transcripts.kit.whole_file import value_of
 
-LARGEST: Final = 1_000_000_000
-"""Bytes that a member may unpack to; an archive that claims more is not read."""
+LARGEST: Final = 500_000_000
+"""Bytes that a member may unpack to."""
+ALTOGETHER: Final = 2_000_000_000
+"""Bytes that all members together may unpack to: what stands behind is not read."""
 
 _LOCAL: Final = b"PK\x03\x04"
 _HEADER: Final = struct.Struct("<4sHHHHHLLLHH")
-_STORED, _DEFLATED = 0, 8
+_STORED, _DEFLATED, _ZSTD = 0, 8, 93
+_ENCRYPTED, _SIZE_BEHIND = 1, 8
+_UNKNOWN: Final = 0xFFFFFFFF
+# A block of Zstandard grows at most 32,768 times, one of deflate 1,032 times: what a slice unpacks to fits in memory.
+_SLICE: Final = 4096
 _BAD: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, zlib.error)
+
+
+class _Damaged(Exception):
+    """A member cannot be unpacked; the text says why."""
 
 
 def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
@@ -34,52 +44,98 @@ def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
         yield "", Skipped(1, f"a ZIP archive without its directory ({error}): read from its beginning")
         yield from _walk(data)
         return
+    left = ALTOGETHER
     for info in archive.infolist():
         if not info.filename.endswith(".json"):
             continue
         try:
-            if info.file_size > LARGEST:
-                raise ValueError(f"{info.file_size:,} bytes")
-            yield info.filename, archive.read(info)
-        except (
-            zipfile.BadZipFile,
-            NotImplementedError,
-            RuntimeError,
-            ValueError,
-            OSError,
-            EOFError,
-            zlib.error,
-        ) as error:
+            body = _listed(data, info, min(left, LARGEST))
+            left -= len(body)
+            yield info.filename, body
+        except _Damaged as error:
             yield info.filename, Skipped(1, f"{info.filename} cannot be unpacked: {error}")
 
 
+def _listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
+    """The member that the directory lists as `info`. Neither its size nor its place is believed."""
+    if info.flag_bits & _ENCRYPTED:
+        raise _Damaged("it is encrypted")
+    if info.file_size > limit:
+        raise _Damaged(f"it would take {info.file_size:,} bytes, and {limit:,} are allowed")
+    at = info.header_offset
+    if not 0 <= at <= len(data) - _HEADER.size or data[at : at + len(_LOCAL)] != _LOCAL:
+        raise _Damaged(f"there is no member at byte {at:,}")
+    _, _, _, _, _, _, _, _, _, name_length, extra = _HEADER.unpack_from(data, at)
+    start = at + _HEADER.size + name_length + extra
+    packed = data[start : start + info.compress_size]
+    if len(packed) < info.compress_size:
+        raise _Damaged("it breaks off")
+    body = packed if info.compress_type == _STORED else _unpack(packed, info.compress_type, limit)[0]
+    if len(body) != info.file_size or zlib.crc32(body) != info.CRC:
+        raise _Damaged("its data is damaged (size or checksum differ from the archive's directory)")
+    return body
+
+
 def _walk(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
-    at = data.find(_LOCAL)
+    at, left = data.find(_LOCAL), ALTOGETHER
     while 0 <= at <= len(data) - _HEADER.size:
         _, _, flags, method, _, _, _, size, _, name_length, extra = _HEADER.unpack_from(data, at)
         start = at + _HEADER.size + name_length + extra
         name = data[at + _HEADER.size : start - extra].decode("utf-8", "replace")
-        packed = data[start : start + size] if size and not flags & 8 else data[start:]
+        known = size not in (0, _UNKNOWN) and not flags & _SIZE_BEHIND
+        packed = data[start : start + size] if known else data[start:]
         try:
-            body, used = _unpack(packed, method)
+            body, used = _unpack(packed, method, min(left, LARGEST))
+            left -= len(body)
             yield name, body
-        except (zlib.error, ValueError) as error:
+        except _Damaged as error:
             yield name, Skipped(1, f"{name} cannot be unpacked: {error}")
             used = 0
         at = data.find(_LOCAL, start + used)
 
 
-def _unpack(packed: bytes, method: int) -> tuple[bytes, int]:
+def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
+    """What `packed` holds, and how many of its bytes that took; no more than `limit` bytes are made."""
     if method == _STORED:
         end = packed.find(b"PK")
         return (packed, len(packed)) if end < 0 else (packed[:end], end)
-    if method != _DEFLATED:
-        raise ValueError(f"compression method {method}")
-    stream = zlib.decompressobj(-15)
-    body = stream.decompress(packed, LARGEST)
+    if method == _DEFLATED:
+        return _drained(zlib.decompressobj(-15), packed, limit, zlib.error)
+    if method == _ZSTD:
+        # Imported here: most logs are packed the ordinary way.
+        import zstandard
+
+        return _drained(zstandard.ZstdDecompressor().decompressobj(), packed, limit, zstandard.ZstdError)
+    raise _Damaged(f"compression method {method}, which is not known")
+
+
+class _Stream(Protocol):
+    """Unpacks one stream."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _drained(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -> tuple[bytes, int]:
+    made: list[bytes] = []
+    size = at = 0
+    while not stream.eof and at < len(packed):
+        try:
+            made.append(stream.decompress(packed[at : at + _SLICE]))
+        except bad as error:
+            raise _Damaged(f"its data is damaged ({error})") from error
+        at = min(len(packed), at + _SLICE)
+        size += len(made[-1])
+        if size > limit:
+            raise _Damaged(f"it unpacks to more than the {limit:,} bytes that are allowed")
     if not stream.eof:
-        raise ValueError("it breaks off")
-    return body, len(packed) - len(stream.unused_data)
+        raise _Damaged("it breaks off")
+    return b"".join(made), at - len(stream.unused_data)
 
 
 def read(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:

@@ -69,7 +69,7 @@ class ExportController(EditController):
         from ctxtui.services.editing.exporting import CURL, data_of
 
         assert self.state.loaded is not None
-        data, _, _ = data_of(ready, CURL, self.state.loaded.path, ())
+        data = data_of(ready, CURL, self.state.loaded.path, ()).data
         if len(data) > CLIPBOARD:
             raise CtxtuiError(f"{len(data):,} bytes are too many for a clipboard", way_out="a or o writes a file")
         self.access.deliver(lambda: self.access.copy(data.decode("utf-8", "replace")))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.claude_code.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, told
 from tests.cases.claude_code import Script, generate, text, thinking, tool_use
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -37,9 +38,13 @@ def as_is(path: list[Item]) -> list[KeptBlock]:
 
 
 def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile:
-    made = resume(data, path, sent, NEW, ids())
+    made = ordered(data, path, sent)
     assert claude_code_faults(made.data, data, NEW) == []
     return made
+
+
+def ordered(data: bytes, path: list[Item], sent: list[KeptBlock], **more: Any) -> ResumedFile:
+    return resume(ResumeOrder(source=data, path=path, sent=sent, ids=chain([NEW], ids()), now=0.0, **more))
 
 
 def shown(items: list[Item]) -> list[str]:
@@ -79,7 +84,7 @@ def test_a_dropped_block_leaves_the_chain_whole() -> None:
     made = resumed(data, path, [one for one in as_is(path) if one.at != at])
     words = [part.get("text") for _, part in claude_code_context(made.data)]
     assert "Both read." not in words and words[-1] == "Done."
-    assert len(untouched(made.data, data, NEW)) == len(data.splitlines()) - 3
+    assert len(untouched(made.data, data, NEW)) == len(data.splitlines()) - 4
 
 
 def test_a_shortened_result_stands_in_its_record_and_the_clients_copy_with_it() -> None:
@@ -120,7 +125,7 @@ def test_until_a_line_nothing_later_stands_in_the_file() -> None:
     session = read(data).session
     last = session.calls["msg_3"]
     path = list(session.tree.items(last.raw_head))
-    made = resume(data, path, as_is(path), NEW, ids(), last.line)
+    made = ordered(data, path, as_is(path), until=last.line)
     assert claude_code_context(made.data)[-1] == ("user", {"type": "text", "text": "and now?"})
 
 
@@ -152,7 +157,7 @@ def test_recordings_resume(file: Path) -> None:
     if not path:
         pytest.skip("holds no context")
     sent = [one for one in as_is(path) if one.item.block.kind not in ("thinking", "redacted_thinking")]
-    made = resume(data, path, sent, NEW, ids())
+    made = ordered(data, path, sent)
     assert claude_code_faults(made.data, data, NEW) == []
     unheld = sum("another form" in one for one in made.lost)
     if not unheld:

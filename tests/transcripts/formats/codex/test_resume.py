@@ -12,7 +12,7 @@ from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.transcripts.formats.codex.resume import name_of, resume
+from ctxtui.transcripts.formats.codex.resume import changed, name_of
 from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, told
 from tests.cases.codex import Script, generate
 from tests.corpus import corpus_params
@@ -31,7 +31,7 @@ def as_is(path: list[Item]) -> list[KeptBlock]:
 
 
 def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile:
-    made = resume(data, path, sent, NEW)
+    made = changed(data, path, sent, NEW)
     assert codex_faults(made.data, data, NEW) == []
     return made
 
@@ -139,7 +139,7 @@ def test_recordings_resume(file: Path) -> None:
         pytest.skip("holds no context")
     sent = [one for one in as_is(path) if one.item.block.kind != "reasoning"]
     try:
-        made = resume(data, path, sent, NEW)
+        made = changed(data, path, sent, NEW)
     except CtxtuiError as error:
         assert "first format" in str(error)
         return

@@ -1,0 +1,79 @@
+"""Thinking that only its provider can read, counted as reported, and whether later calls carry it (facts §4).
+
+OpenAI reports how many tokens of an answer were reasoning; the reasoning itself is a cipher. Sent back it counts in the
+input of later calls as what it was, unless the provider withholds it, which the reports of those calls show.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+
+_KIND: Final = "reasoning"
+_TELLING: Final = 16
+"""Tokens of reasoning from which on a report tells whether they are there."""
+_VOTES: Final = 9
+"""How many of the newest reports decide."""
+_WAITING: Final = 256
+"""Calls without usage that may still get one: more are never in flight."""
+
+
+class ReportedThinking:
+    """The tokens of reasoning blocks, by tree node, as the report of the call that made them tells.
+
+    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.tokens: dict[int, float] = {}
+        self._session = session
+        self._read = 0
+        self._waiting: deque[str] = deque(maxlen=_WAITING)
+
+    def advance(self) -> int | None:
+        """Take in the reports that are new; gives the first node that they tell of, None if there is none."""
+        calls = self._session.calls
+        ids = list(calls)
+        todo = [*self._waiting, *ids[self._read :]]
+        self._read = len(ids)
+        self._waiting.clear()
+        told: list[int] = []
+        for id_ in todo:
+            call = calls[id_]
+            if call.usage is None:
+                self._waiting.append(id_)
+            elif call.usage.reasoning:
+                told += self._take(call, call.usage.reasoning)
+        return min(told, default=None)
+
+    def _take(self, call: Call, tokens: int) -> list[int]:
+        tree = self._session.tree
+        if not tree.holds(call.response_head, call.sent_head):
+            return []
+        answer = tree.path(call.response_head, call.sent_head)
+        nodes = [node for node in answer if tree[node].block.kind == _KIND and node not in self.tokens]
+        whole = sum(len(tree[node].block.body) for node in nodes)
+        for node in nodes:
+            self.tokens[node] = tokens * len(tree[node].block.body) / whole
+        return nodes
+
+
+class Carried:
+    """Whether a model's provider counts reported reasoning in later input: what most of the newest reports say, yes
+    before any."""
+
+    def __init__(self) -> None:
+        self._votes: deque[bool] = deque([True], maxlen=_VOTES)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it does."""
+        return 2 * sum(self._votes) > len(self._votes)
+
+    def learn(self, reasoning: int, error: float) -> None:
+        """A call whose input was foretold with `reasoning` tokens counted in, and its report `error` tokens away."""
+        if reasoning >= _TELLING:
+            self._votes.append(abs(error) <= abs(error + reasoning))

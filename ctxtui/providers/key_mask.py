@@ -1,0 +1,51 @@
+"""Keeps a key out of what a provider says: out of its errors and out of its streams."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Final
+
+MASK: Final = "[key]"
+"""What stands for the key, or for half of it."""
+_SHORTEST: Final = 8
+"""Characters that a key, or half of one, needs to be looked for: "none" and the like are words."""
+
+
+class KeyMask:
+    """Masks `key` in texts and streams, whole, its first or its last half; a short one hides nothing."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key.encode() if len(key) >= _SHORTEST else b""
+        half = len(self._key) // 2
+        self._parts = [self._key, *((self._key[:half], self._key[half:]) if half >= _SHORTEST else ())]
+        self._pattern = re.compile(b"|".join(map(re.escape, self._parts))) if self._key else None
+
+    def text(self, words: str) -> str:
+        """`words` without the key."""
+        return self._masked(words.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    async def stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """`data` without the key, also where it comes in pieces: what may be its beginning waits for the next piece."""
+        held = b""
+        async for piece in data:
+            known = held + piece
+            cut = self._settled(known)
+            held = known[cut:]
+            if cut:
+                yield self._masked(known[:cut])
+        if held:
+            yield self._masked(held)
+
+    def _settled(self, data: bytes) -> int:
+        """Up to where `data` will stay as it is: its end may be the beginning of the key or of half of it."""
+        if self._pattern is None:
+            return len(data)
+        most = min(len(self._key) - 1, len(data))
+        begun = (n for n in range(most, 0, -1) if any(one.startswith(data[-n:]) for one in self._parts))
+        cut = len(data) - next(begun, 0)
+        # A half that is there already may end in what begins the key once more.
+        return next((m.end() for m in self._pattern.finditer(data) if m.start() < cut < m.end()), cut)
+
+    def _masked(self, data: bytes) -> bytes:
+        return self._pattern.sub(MASK.encode(), data) if self._pattern else data

@@ -1,0 +1,74 @@
+"""OpenCode's database, or its files as rows of it: sessions, their messages, the parts of each.
+
+The newest session that no other began is the main thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.opencode.talk import CLIENT, Said, Talk
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import moment, obj, word
+from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
+
+NAME: Final = "opencode"
+_TABLES: Final = frozenset({"session", "message", "part"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins the rows of OpenCode's database, or a session's file in its storage."""
+    if tables_in(head) >= _TABLES:
+        return 0.95
+    first = obj(next(iter(file_head.values(head)), None))
+    ours = word(first.get("id")).startswith("ses_") and "time" in first and {"directory", "projectID"} & first.keys()
+    return 0.9 if ours else 0.0
+
+
+def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
+    sessions = {word(row.get("id")): row for row in tables.get("session", [])}
+    parts = _by(tables.get("part", []), "message_id", timed=False)
+    messages = {
+        id_: [
+            Said({"id": word(row.get("id")), **obj(decoded(row.get("data")))},
+                 [obj(decoded(part.get("data"))) for part in parts.get(word(row.get("id")), [])])
+            for row in rows
+        ]
+        for id_, rows in _by(tables.get("message", []), "session_id").items()
+    }  # fmt: skip
+    yield from told(sessions, messages, tree)
+
+
+def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[Said]], tree: Tree) -> Iterator[Event]:
+    """The events of sessions, rows by their ids, with the messages of each in order."""
+    roots = [id_ for id_ in messages if word(sessions.get(id_, {}).get("parent_id")) not in sessions] or list(messages)
+    newest = max(roots, key=lambda id_: _time(sessions.get(id_, {}), "time_updated"), default="")
+    ids = Ids()
+    names = {id_: MAIN if id_ == newest else id_ for id_ in {**sessions, **messages}}
+    row = sessions.get(newest, {})
+    directory, version = word(row.get("directory")), word(row.get("version"))
+    yield Described(newest, word(row.get("title")), NAME, cwd=directory, client=CLIENT, version=version)
+    for id_ in sorted(messages, key=lambda id_: (id_ != newest, id_)):
+        session = sessions.get(id_, {})
+        parent = names.get(word(session.get("parent_id")), "")
+        yield ThreadSeen(names[id_], word(session.get("title")), parent if parent != names[id_] else "")
+        yield from Talk(Dialogue(tree, names[id_], ids)).write(messages[id_])
+
+
+def _by(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
+    """The rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
+    found: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (_time(row, "time_created") if timed else 0.0, word(row.get("id")))):
+        found.setdefault(word(row.get(key)), []).append(row)
+    return found
+
+
+def _time(row: Row, key: str) -> float:
+    return moment(row.get(key)) or 0.0
+
+
+reader = rows_reader(_told)

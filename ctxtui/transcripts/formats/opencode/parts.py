@@ -1,0 +1,128 @@
+"""The parts of OpenCode's messages in the common spelling, as it sends them to a model."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import plain_messages
+from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, word
+
+CLEARED: Final = "[Old tool result content cleared]"
+"""What OpenCode sends in place of a result that it pruned."""
+ASKED: Final = "What did we do so far?"
+"""What OpenCode sends in place of a compaction's marker."""
+
+_SUBTASK: Final = "The following tool was executed by the user"
+_INTERRUPTED: Final = "[Tool execution was interrupted]"
+# Their text stands beside them, in parts of its own.
+_READ: Final = frozenset({"text/plain", "application/x-directory"})
+_DATA: Final = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
+_SILENT: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent", "retry"})
+_ENDED: Final = ("completed", "error")
+
+Part = dict[str, Json]
+
+
+def is_known(part: Part) -> bool:
+    """Whether a part is of a kind that OpenCode is known to write."""
+    said = ("text", "reasoning", "tool", "file", "compaction", "subtask")
+    return word(part.get("type")) in {*_SILENT, *said}
+
+
+def asked(part: Part) -> Json:
+    """A part of a user's message; None for what no model reads."""
+    match part.get("type"):
+        case "text":
+            told = word(part.get("text"))
+            return plain_messages.text(told) if told and part.get("ignored") is not True else None
+        case "compaction":
+            return plain_messages.text(ASKED)
+        case "subtask":
+            return plain_messages.text(_SUBTASK)
+        case "file":
+            return _file(part) if word(part.get("mime")) not in _READ else None
+    return None
+
+
+def answered(part: Part) -> Json:
+    """A part of an answer; None for what no model reads."""
+    match part.get("type"):
+        case "text":
+            return plain_messages.text(word(part.get("text")))
+        case "reasoning":
+            return plain_messages.thinking(word(part.get("text")), **_kept(part, "metadata"))
+        case "tool":
+            return plain_messages.tool_use(part.get("callID"), part.get("tool"), at(part, "state", "input"))
+        case "file":
+            return _file(part)
+    return None
+
+
+def result(part: Part, when: float = 0.0) -> Json:
+    """What a tool gave back, as a request sent at `when` (Unix seconds) has it; None for any other part, and for a
+    call that has not ended."""
+    state = obj(part.get("state"))
+    if part.get("type") != "tool" or state.get("status") not in _ENDED:
+        return None
+    if state["status"] == "error":
+        return _failed(part, state)
+    cleared = compacted(part)
+    if cleared is not None and cleared <= when:
+        return plain_messages.tool_result(part.get("callID"), CLEARED)
+    output = state.get("output") if state.get("output") is not None else ""
+    files = [_file(one) for one in objects(state.get("attachments"))]
+    if not files:
+        return plain_messages.tool_result(part.get("callID"), output)
+    told = [plain_messages.text(output)] if output != "" else []
+    return plain_messages.tool_result(part.get("callID"), [*told, *files])
+
+
+def unended(part: Part) -> Json:
+    """What OpenCode sends as the result of a call that was cut off; None for any other part."""
+    if part.get("type") != "tool" or at(part, "state", "status") in _ENDED:
+        return None
+    return plain_messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
+
+
+def compacted(part: Part) -> float | None:
+    """When a tool's result was pruned, in Unix seconds; None where it stands as it was."""
+    return moment(at(part, "state", "time", "compacted"))
+
+
+def usage(figures: dict[str, Json]) -> Usage | None:
+    """Usage whose input excludes the cache and whose output excludes reasoning; None for zeros."""
+    tokens = obj(figures.get("tokens"))
+    fresh, read = count(tokens.get("input")), count(at(tokens, "cache", "read"))
+    written, thought = count(at(tokens, "cache", "write")), count(tokens.get("reasoning"))
+    output = count(tokens.get("output")) + thought
+    if fresh + read + written + output == 0:
+        return None
+    return Usage(fresh, read, write_5m=written, output=output, reasoning=thought, cost=money(figures.get("cost")))
+
+
+def _failed(part: Part, state: dict[str, Json]) -> Json:
+    told = at(state, "metadata", "output") if at(state, "metadata", "interrupted") is True else None
+    if isinstance(told, str):
+        return plain_messages.tool_result(part.get("callID"), told)
+    error = state.get("error")
+    return plain_messages.tool_result(part.get("callID"), error if error is not None else "", error=True)
+
+
+def _file(part: Part) -> Json:
+    held = _DATA.fullmatch(word(part.get("url")))
+    mime = word(part.get("mime"))
+    kept = _kept(part, "filename")
+    if held and mime.startswith("image/"):
+        return plain_messages.image(mime, held.group(2), **kept)
+    kind = "image" if mime.startswith("image/") else "document"
+    source: dict[str, Json] = {"type": "url", "url": part.get("url"), "media_type": part.get("mime")}
+    if held:
+        source = {"type": "base64", "media_type": mime, "data": held.group(2)}
+    return {"type": kind, "source": source, **kept}
+
+
+def _kept(part: Part, *names: str) -> dict[str, Json]:
+    return {name: part[name] for name in names if part.get(name) is not None}

@@ -1,0 +1,203 @@
+"""One OpenCode session written down as OpenCode builds its requests: what a compaction leaves, what was pruned, which
+answers are not sent again (its ``MessageV2``, 1.18)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Event, Happened, Skipped
+from ctxtui.core.tree import ROOT
+from ctxtui.transcripts.formats.opencode import parts as spelled
+from ctxtui.transcripts.formats.opencode.parts import Part
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import at, moment, one_line, word
+from ctxtui.transcripts.kit.timestamps import shrunk
+
+CLIENT: Final = "opencode"
+_ABORTED: Final = "MessageAbortedError"
+_STEP: Final = ("step-start", "step-finish")
+_LATER: Final = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of the record: `info` is what stands beside its `parts`."""
+
+    info: dict[str, Json]
+    parts: list[Part]
+
+    @property
+    def id(self) -> str:
+        """The message's own id."""
+        return word(self.info.get("id"))
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is the model's side."""
+        return self.info.get("role") == "assistant"
+
+    @property
+    def created(self) -> float | None:
+        """When it began, in Unix seconds."""
+        return moment(at(self.info, "time", "created"))
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether a compaction ended with it."""
+        ended = self.info.get("finish") or at(self.info, "time", "completed") is not None
+        return self.answers and self.info.get("summary") is True and bool(ended) and not self.info.get("error")
+
+    @property
+    def marker(self) -> Part | None:
+        """The part that asks for a compaction, where there is one."""
+        return next((part for part in self.parts if part.get("type") == "compaction"), None)
+
+    @property
+    def left_out(self) -> bool:
+        """Whether no later request has it: an answer that failed, unless it was stopped when it had said something."""
+        if not self.answers or not self.info.get("error"):
+            return False
+        rest = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
+        return not (word(at(self.info, "error", "name")) == _ABORTED and rest)
+
+
+class Talk:
+    """Writes the messages of one session down in `dialogue`."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._dialogue = dialogue
+        self._said: list[Said] = []
+        self._pruned = 0.0
+        self._last: Said | None = None
+
+    def write(self, messages: Sequence[Said]) -> Iterator[Event]:
+        """The events of all messages, in the order of the record."""
+        moments = [found for one in messages for part in one.parts if (found := spelled.compacted(part)) is not None]
+        self._last = messages[-1] if messages else None
+        for message in messages:
+            for part in message.parts:
+                yield from self._odd(part, message)
+            if message.answers:
+                self._prune([m for m in moments if m <= (message.created or 0.0)])
+                yield from self._answered(message)
+            else:
+                self._say(message, 0.0)
+            self._said.append(message)
+            if message.is_summary:
+                self._dialogue.restart(EpochStart.COMPACTION, shrunk(0, 0, CLIENT))
+                self._again(message.created or 0.0)
+        self._prune(moments)
+        yield self._dialogue.tip()
+
+    def _odd(self, part: Part, message: Said) -> Iterator[Event]:
+        if part.get("type") == "retry":
+            told = one_line(word(at(part, "error", "data", "message")) or word(at(part, "error", "name")))
+            yield Happened("retry", told, self._dialogue.thread, moment(at(part, "time", "created")))
+        elif not spelled.is_known(part):
+            yield Skipped(1, f"a part of an unknown kind, {word(part.get('type')) or 'none'}, in {message.id}")
+
+    def _prune(self, moments: list[float]) -> None:
+        """Results that were pruned by then stand no longer in what is sent."""
+        newest = max(moments, default=0.0)
+        if newest > self._pruned:
+            self._pruned = newest
+            self._dialogue.restart(EpochStart.MICROCOMPACTION, shrunk(0, 0, CLIENT))
+            self._again(newest)
+
+    def _again(self, when: float) -> None:
+        """What of the messages so far a request at `when` holds, from the beginning."""
+        self._pruned = max(self._pruned, when)
+        self._dialogue.head = ROOT
+        for message in kept(self._said):
+            self._say(message, self._pruned)
+
+    def _say(self, message: Said, when: float) -> None:
+        if message.left_out:
+            return
+        if not message.answers:
+            said = [made for part in message.parts if (made := spelled.asked(part)) is not None]
+            self._dialogue.say(spoken("user", *said) if said else [])
+            return
+        said = [made for part in message.parts if (made := spelled.answered(part)) is not None]
+        if said:
+            self._dialogue.say(spoken("assistant", *said, mark="summary" if message.is_summary else ""))
+        self._dialogue.say(self._results(message, message.parts, when))
+
+    def _answered(self, message: Said) -> Iterator[Event]:
+        """The requests behind an answer: one, or in older versions one for each of its steps."""
+        if not message.info.get("error") and _by_hand(message):
+            self._say(message, self._pruned)
+            return
+        before = self._dialogue.head
+        step: list[Part] = []
+        steps = 0
+        for part in message.parts:
+            if part.get("type") == "step-finish":
+                steps += 1
+                yield from self._step(message, step, part)
+                step = []
+            else:
+                step.append(part)
+        if not steps or any(spelled.answered(part) is not None for part in step):
+            yield from self._step(message, step, {} if steps else message.info)
+        if message.left_out:
+            self._dialogue.head = before
+
+    def _step(self, message: Said, step: list[Part], figures: dict[str, Json]) -> Iterator[Event]:
+        """One request of the model: what it said, then what its tools gave back."""
+        info = message.info
+        known = Call(
+            message.id,
+            "",
+            provider=word(info.get("providerID")),
+            model=word(info.get("modelID")),
+            started=message.created,
+            ended=moment(at(info, "time", "completed")),
+            usage=spelled.usage(figures),
+            stop_reason=word(figures.get("reason")) or word(info.get("finish")),
+            error=word(at(info, "error", "data", "message")) or word(at(info, "error", "name")),
+            extra={key: info[key] for key in ("agent", "mode", "variant") if info.get(key)},
+        )
+        said = [made for part in step if (made := spelled.answered(part)) is not None]
+        yield self._dialogue.answer(spoken("assistant", *said) if said else [], known)
+        self._dialogue.say(self._results(message, step, self._pruned))
+
+    def _results(self, message: Said, parts: list[Part], when: float) -> list[Item]:
+        found = [made for part in parts if (made := self._result(message, part, when)) is not None]
+        return spoken("user", *found) if found else []
+
+    def _result(self, message: Said, part: Part, when: float) -> Json:
+        made = spelled.result(part, when)
+        # A call without an end that something follows was cut off; the last one may still run.
+        return spelled.unended(part) if made is None and message is not self._last else made
+
+
+def _by_hand(message: Said) -> bool:
+    """Whether no model wrote an answer: a command that the user ran, or a task that the user began."""
+    kinds = [part.get("type") for part in message.parts]
+    return bool(kinds) and all(kind == "tool" for kind in kinds) and spelled.usage(message.info) is None
+
+
+def kept(messages: Sequence[Said]) -> list[Said]:
+    """What of `messages` the next request holds: from the last compaction on its question, its summary, the messages
+    that it spared, and what came since; everything where there was none."""
+    summary = next((n for n in reversed(range(len(messages))) if messages[n].is_summary), None)
+    if summary is None:
+        return list(messages)
+    since = list(messages[summary + 1 :])
+    asked_by = word(messages[summary].info.get("parentID"))
+    question = next((n for n in range(summary) if messages[n].id == asked_by and messages[n].marker), None)
+    if question is None:
+        return [messages[summary], *since]
+    spared = word((messages[question].marker or {}).get("tail_start_id"))
+    first = next((n for n in range(question) if spared and messages[n].id == spared), None)
+    if first is None:
+        # With a tail that is not there OpenCode finds no end and sends everything.
+        return list(messages) if spared else [messages[question], *messages[question + 1 : summary + 1], *since]
+    return [*messages[question : summary + 1], *messages[first:question], *since]

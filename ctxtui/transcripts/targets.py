@@ -1,0 +1,32 @@
+"""The tools that sessions are written back for, so that they resume them with an edited context."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, ResumeTarget
+
+
+def _target(name: str, source: str, module: str, command: str, *, beside: bool = True) -> ResumeTarget:
+    def write(order: ResumeOrder) -> ResumedFile:
+        # A writer costs nothing until a file is wanted of it.
+        made: ResumedFile = import_module(f"ctxtui.transcripts.formats.{module}").resume(order)
+        return made
+
+    return ResumeTarget(name, source, write, command, beside)
+
+
+TARGETS: Final[dict[str, ResumeTarget]] = {
+    target.name: target
+    for target in (
+        _target("claude-code", "claude code", "claude_code.resume", "claude --resume {id}"),
+        _target("codex", "codex", "codex.resume", "codex resume {id}"),
+    )
+}
+"""By the name of the form."""
+
+
+def target_of(source: str) -> ResumeTarget | None:
+    """The target whose tool makes recordings of the format `source`; None where there is none."""
+    return next((target for target in TARGETS.values() if target.source == source), None)

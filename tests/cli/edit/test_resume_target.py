@@ -1,0 +1,101 @@
+"""Sessions written for a tool to resume, from the command line: their size, where they end, what is said of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cases.claude_code import generate
+from tests.cli.conftest import Run
+from tests.transcripts.resumable import claude_code_context
+
+
+@pytest.fixture
+def recording(home: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(generate(40, 3, bytes_per_message=4000))
+    return path
+
+
+def curated(ctxtui: Run, recording: Path, *more: str | Path) -> tuple[Path, Any]:
+    """The file that is written, and what is said about it."""
+    folder = recording.parent / "resumed"
+    folder.mkdir(exist_ok=True)
+    before = set(folder.iterdir())
+    told = ctxtui("curate", recording, "--to", "claude-code", "--json", *more)
+    assert told.code == 0, told.err
+    written = ctxtui("curate", recording, "--to", "claude-code", "-o", folder, *more)
+    assert written.code == 0, written.err
+    (made,) = set(folder.iterdir()) - before
+    return made, told.json
+
+
+def test_its_size_is_the_one_that_was_said_before(ctxtui: Run, recording: Path) -> None:
+    made, told = curated(ctxtui, recording, "--policy", "truncate_results", "--set", "limit=200")
+    tokens = told["tokens"]
+    assert tokens["after"] < tokens["before"] * 0.8
+    last = [json.loads(line) for line in made.read_bytes().splitlines() if b'"type":"assistant"' in line][-1]
+    meter = last["message"]["usage"]
+    assert abs(meter["input_tokens"] + meter["output_tokens"] - tokens["after"]) <= tokens["after"] * 0.02
+    shown = ctxtui("show", made, "--json").json
+    assert shown["context_tokens"] == meter["input_tokens"] and shown["method"] != "reported"
+    assert abs(shown["residual"]) < tokens["after"] * 0.03
+
+
+def test_as_it_is_every_report_stays(ctxtui: Run, recording: Path) -> None:
+    made, told = curated(ctxtui, recording)
+    assert told["tokens"]["freed"] == 0
+    usages = [line.split(b'"usage"')[1] for line in recording.read_bytes().splitlines() if b'"usage"' in line]
+    assert [line.split(b'"usage"')[1] for line in made.read_bytes().splitlines() if b'"usage"' in line] == usages
+
+
+def test_it_goes_on_behind_an_answer_and_not_with_the_next_prompt(ctxtui: Run, recording: Path) -> None:
+    ended = [json.loads(line) for line in recording.read_bytes().splitlines()]
+    stops = [n for n, one in enumerate(ended) if one.get("message", {}).get("stop_reason") == "end_turn"]
+    calls = [one["message"]["id"] for one in ended[: stops[0] + 1] if one["type"] == "assistant"]
+    made, told = curated(ctxtui, recording, "--call", str(len(dict.fromkeys(calls))))
+    role, part = claude_code_context(made.read_bytes())[-1]
+    assert role == "assistant" and part == ended[stops[0]]["message"]["content"][-1]
+    assert told["after"] is True
+
+
+def test_an_answer_with_tool_calls_is_followed_by_their_results(ctxtui: Run, recording: Path) -> None:
+    made, _ = curated(ctxtui, recording, "--call", "1")
+    said = claude_code_context(made.read_bytes())
+    asked = {part["id"] for _, part in said if part["type"] == "tool_use"}
+    assert asked and {part["tool_use_id"] for _, part in said if part["type"] == "tool_result"} == asked
+
+
+def test_a_prompt_that_waits_is_left_out_and_named(ctxtui: Run, recording: Path) -> None:
+    last = json.loads(recording.read_bytes().splitlines()[-1])
+    prompt = {**last, "type": "user", "uuid": "waiting", "parentUuid": last["uuid"]}
+    prompt["message"] = {"role": "user", "content": "and what of the harbour?"}
+    recording.write_bytes(recording.read_bytes() + json.dumps(prompt).encode() + b"\n")
+    made, told = curated(ctxtui, recording)
+    assert b"the harbour?" not in made.read_bytes()
+    assert any("after the last answer" in line for line in told["lost"])
+
+
+def test_who_asks_for_the_prompt_too_is_told_why_not(ctxtui: Run, recording: Path) -> None:
+    ran = ctxtui("curate", recording, "--to", "claude-code", "--no-after")
+    assert ran.code == 2 and "ends behind an answer" in ran.err
+
+
+def test_what_to_type_next_is_said(ctxtui: Run, recording: Path) -> None:
+    ran = ctxtui("curate", recording, "--to", "claude-code", "--json")
+    resume = ran.json["resume"]
+    assert resume["command"] == f"claude --resume {resume['id']}" and resume["file"] == f"{resume['id']}.jsonl"
+    assert resume["command"] in ran.err
+    assert ctxtui("curate", recording, "--json").json["resume"] is None
+
+
+def test_a_subagents_thread_is_not_resumed(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "agents.jsonl"
+    path.write_bytes(generate(30, 2, subagents=1))
+    threads = ctxtui("show", path, "--threads", "--json").json["threads"]
+    name = next(one["id"] for one in threads if one["id"] != "main")
+    ran = ctxtui("curate", path, "--thread", name, "--to", "claude-code")
+    assert ran.code == 7 and "subagent" in ran.err and "--to ctxtui" in ran.err

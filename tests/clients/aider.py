@@ -1,0 +1,41 @@
+"""aider."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.clients.client import Client, Command
+from tests.clients.lab import Lab
+
+
+def _asked(lab: Lab, *args: str) -> Command:
+    flags = "--no-git --yes-always --no-auto-lint --no-check-update --no-show-release-notes --analytics-disable"
+    model = ["--model", "openai/gpt-5.6", "--no-show-model-warnings", "--llm-history-file", ".aider.llm.history"]
+    return [lab.client.program("aider"), *flags.split(), *model, *args]
+
+
+def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
+    shutil.copy(curated, lab.work / ".aider.chat.history.md")
+    return [_asked(lab, "--restore-chat-history", "--message", prompt)]
+
+
+AIDER = Client(
+    name="aider",
+    env={
+        "OPENAI_API_BASE": "{url}/v1",
+        "OPENAI_API_KEY": "any",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "AIDER_ANALYTICS": "false",
+    },
+    ask=lambda lab, prompt: _asked(lab, "--message", prompt),
+    again=lambda lab, prompt: _asked(lab, "--restore-chat-history"),
+    recordings="work/.aider.llm.history",
+    first="say what cerulean is",
+    second="say where Rotterdam is",
+    third="say what is near Rotterdam",
+    last="say what a harbour is",
+    talks=True,
+    curate_to="aider",
+    resume=_resume,
+)

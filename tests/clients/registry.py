@@ -1,0 +1,37 @@
+"""The clients, in the order of `scripts/clients.txt`."""
+
+from __future__ import annotations
+
+import os
+
+from tests.clients.aider import AIDER
+from tests.clients.claude_code import CLAUDE_CODE
+from tests.clients.client import Client
+from tests.clients.codex import CODEX
+from tests.clients.inspect_ai import INSPECT_AI
+from tests.clients.llm import LLM
+from tests.clients.mini_swe_agent import MINI_SWE_AGENT
+from tests.clients.opencode import OPENCODE
+from tests.clients.pi import PI
+from tests.clients.pydantic_ai import PYDANTIC_AI
+
+CLIENTS: tuple[Client, ...] = (
+    CLAUDE_CODE,
+    CODEX,
+    OPENCODE,
+    PI,
+    LLM,
+    AIDER,
+    MINI_SWE_AGENT,
+    INSPECT_AI,
+    PYDANTIC_AI,
+)
+
+ASKED = os.environ.get("REAL_CLIENTS") == "1"
+"""Whether clients are run: `make test-clients` says so."""
+
+
+def left_out(name: str) -> bool:
+    """Whether CLIENTS leaves it out by name, or all of them."""
+    given = os.environ.get("CLIENTS", "").split()
+    return given == ["none"] or name in given
