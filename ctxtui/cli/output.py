@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from ctxtui.cli.exit_codes import ExitCode
@@ -31,8 +32,11 @@ def write(text: str) -> None:
 
 def note(text: str) -> None:
     """A remark for a person, on standard error: never in the way of a pipe."""
-    sys.stdout.flush()
-    sys.stderr.write(f"ctxtui: {shown(text)}\n")
+    # Output that cannot be written is reported when the command ends, and a remark that nobody can read is no fault.
+    with suppress(OSError):
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.write(f"ctxtui: {shown(text)}\n")
 
 
 def shown(text: str) -> str:
@@ -45,7 +49,6 @@ def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str 
     if as_json:
         error = {"code": code.number, "kind": code.name, "message": message, "place": place, "way_out": way_out}
         write_json({"error": error})
-        sys.stdout.flush()
     note(str(CtxtuiError(message, place=place, way_out=way_out)))
     return code.number
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import ENTRIES
 from ctxtui.cli.exit_codes import ScreenCrash
 from ctxtui.cli.output import note, report_error
 from ctxtui.core.errors import CtxtuiError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -19,12 +24,30 @@ def run(arguments: Sequence[str]) -> int:
     The outermost boundary: every error ends as one line on standard error, and with ``--json`` as JSON on standard
     output too; a fault of ours is written to a log file whose name is printed.
     """
-    as_json = "--json" in arguments
+    output = _open_streams()
     _tolerant_streams()
+    number = exit_codes.OK.number
     try:
-        return _invoke(arguments, as_json)
+        number = _run(arguments, "--json" in arguments)
+        sys.stdout.flush()
     except BrokenPipeError:
         return closed_pipe()
+    except OSError:
+        if output is None or output.failed is None:
+            raise
+    if output is not None and output.failed is not None:
+        _to_nowhere()
+        words = f"the output cannot be written: {output.failed.strerror or output.failed}"
+        # What was wrong before that counts more.
+        return number or report_error(exit_codes.REFUSED, words, way_out="what was written is not whole")
+    return number
+
+
+def _run(arguments: Sequence[str], as_json: bool) -> int:
+    try:
+        return _invoke(arguments, as_json)
+    except (BrokenPipeError, OutputLost):
+        raise
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED.number
     except Exception as error:  # noqa: BLE001 - the program's outermost boundary: logged, named, exit 1
@@ -81,6 +104,44 @@ def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -
     return report_error(code, message, place=place, way_out="please report it", as_json=as_json)
 
 
+class OutputLost(OSError):
+    """Standard output could not be written."""
+
+
+class _Output(io.FileIO):
+    """Standard output that remembers why it could not be written: what is above it may lose the error."""
+
+    failed: OSError | None = None
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self.failed = self.failed or error
+            raise OutputLost(error.errno, error.strerror) from error
+
+
+def _open_streams() -> _Output | None:
+    """Make the standard streams ones that can be used: of those that were closed nothing else may get the number.
+    The output, where it is a file of its own."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it stays open
+    if sys.stdout is not None and sys.stdout is not sys.__stdout__:
+        return None
+    given = sys.stdout
+    # Opened for reading, in place of one that is closed: whatever is written fails, as it should.
+    number = given.fileno() if given is not None else os.open(os.devnull, os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    output = _Output(number, "w", closefd=False)
+    lines = given is not None and given.line_buffering
+    encoding = given.encoding if given is not None else "utf-8"
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(output), encoding=encoding, line_buffering=lines)
+    return output
+
+
 def _tolerant_streams() -> None:
     # A terminal that is not UTF-8, or a lone surrogate in a recording, must not end in a traceback.
     for stream in (sys.stdout, sys.stderr):
@@ -90,7 +151,13 @@ def _tolerant_streams() -> None:
 
 
 def closed_pipe() -> int:
-    """Be quiet: what is still buffered goes nowhere, also when the interpreter flushes at its end."""
+    """Be quiet: what is still buffered goes nowhere."""
+    _to_nowhere()
+    return exit_codes.CLOSED_PIPE.number
+
+
+def _to_nowhere() -> None:
+    """What is still buffered for standard output goes nowhere, also when the interpreter flushes at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())
@@ -98,4 +165,3 @@ def closed_pipe() -> int:
         pass  # standard output is no file: then nothing will be flushed to a pipe
     finally:
         os.close(nowhere)
-    return exit_codes.CLOSED_PIPE.number

@@ -13,6 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.diagnostics import Diagnoses
 from ctxtui.offline.conversation import Task
+from ctxtui.offline.exchange import KeptResponse
 from ctxtui.offline.limits import RateLimits
 from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.playback import Playback
@@ -54,16 +55,6 @@ class SetClock:
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         self.now += seconds
-
-
-@dataclass(slots=True)
-class KeptResponse:
-    """A response that the server keeps: all items up to and with its answer, the response itself, and the size of the
-    request in bytes."""
-
-    items: list[Json]
-    response: dict[str, Json]
-    size: int
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from textual.app import App
@@ -44,6 +47,8 @@ class Aims(Protocol):
     aim: Aim | None
 
 
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals that ask a program to end."""
 _SETTLED = 1.0
 """Seconds after the first frame by which a screen has what it begins with."""
 _IDLE = 5.0
@@ -106,6 +111,18 @@ class CtxtuiApp(App[None]):
             return self._make_first()
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
 
+    def on_load(self) -> None:
+        """Before the terminal is taken over: who ends the program from outside gets it back in order."""
+        loop = asyncio.get_running_loop()
+        for sign in _ENDS:
+            # Elsewhere than in the main thread of a Unix process nobody hears signals.
+            with suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(sign, self._told_to_end, sign)
+
+    def _told_to_end(self, sign: signal.Signals) -> None:
+        self.farewell = self.farewell or f"ended by {sign.name}"
+        self.exit(return_code=128 + sign)
+
     def on_ready(self) -> None:
         """Behind the first frame: what there is now stays, so collections need not look at it again."""
         self.set_timer(_SETTLED, _collect)
@@ -117,9 +134,13 @@ class CtxtuiApp(App[None]):
             self.run_worker(self._background.run, thread=True, group="background")
 
     def on_unmount(self) -> None:
-        """The background ends with the app."""
+        """The background ends with the app, and signals do again what they did."""
         if self._background is not None:
             self._background.close()
+        loop = asyncio.get_running_loop()
+        for sign in _ENDS:
+            with suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.remove_signal_handler(sign)
 
     @property
     def session(self) -> str:
