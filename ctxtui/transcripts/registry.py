@@ -88,7 +88,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     ),
     _format(
         "claude code bodies",
-        "claude_code.body_files",
+        "claude_code.written.files",
         bare="an index of Claude Code's API bodies without any of them",
     ),
     _format("codex", "codex", "CodexReader", bare="a Codex rollout without any message"),

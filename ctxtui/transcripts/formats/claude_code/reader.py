@@ -12,12 +12,12 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, sending, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
-from ctxtui.transcripts.formats.claude_code.body_files import INDEX, BodyFileReader, BodyIndexReader, is_body_name
 from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
 from ctxtui.transcripts.formats.claude_code.request_records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
+from ctxtui.transcripts.formats.claude_code.written.files import INDEX, BodyFileReader, BodyIndexReader, is_body_name
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, legible
 from ctxtui.transcripts.kit.records import RecordStream

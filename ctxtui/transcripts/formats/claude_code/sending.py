@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequest
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
-from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
+from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.wire.request import Request
-
-UNANSWERED: Final = "unanswered"
-"""What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
-say which."""
 
 
 def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
@@ -43,10 +37,9 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     events += notes
     if rebuilt is None:
         return events
-    aside = UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
     call = Call(
         before.id,
-        aside,
+        aside(thread),
         rebuilt.head,
         rebuilt.head,
         rebuilt.head,
@@ -60,7 +53,7 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
         bytes_=before.bytes_,
         extra=rebuilt.extra,
     )
-    return [*events, ThreadSeen(aside, "requests without an answer", thread), CallSeen(call)]
+    return [*events, ThreadSeen(aside(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
 def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:

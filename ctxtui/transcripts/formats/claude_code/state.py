@@ -10,7 +10,6 @@ from ctxtui.core.block import Item
 from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
-from ctxtui.transcripts.formats.claude_code.body_join import BodyJoin
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     CLIENT,
     PASSING,
@@ -24,6 +23,7 @@ from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequests
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
+from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
 from ctxtui.transcripts.kit.timestamps import seconds
 
 

@@ -11,12 +11,13 @@ from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import CallSeen, Event, Happened, Skipped, TipMoved
+from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.message_chain import append
-from ctxtui.transcripts.formats.claude_code.written_bodies import IndexLine, WrittenBodies
-from ctxtui.transcripts.formats.claude_code.written_calls import WrittenCalls, extra_of
-from ctxtui.transcripts.formats.claude_code.written_request import WrittenRequest, ending, thoughts_in, upwards
+from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, aside
+from ctxtui.transcripts.formats.claude_code.written.bodies import IndexLine, WrittenBodies
+from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls, attempt, extra_of
+from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, ending, thoughts_in, upwards
 
 _LISTED: Final = 3
 _FAR: Final = 2000
@@ -205,15 +206,21 @@ class BodyJoin:
         return [TipMoved(thread, head)]
 
     def _attempts(self) -> list[Event]:
-        """Requests that were sent again, because they failed or were refused: told once each."""
+        """Requests of the transcript's threads that failed and were sent again, each told once. A transcript that
+        records its requests tells them itself."""
         events: list[Event] = []
+        if not self._told or any(call.fidelity == Fidelity.WIRE for call in self._told.values()):
+            return events
         for name in self.bodies.unanswered():
-            again = self.bodies.sent_again(name) if name not in self._failed else None
-            if again is not None:
-                self._failed.add(name)
-                call = self._told[again]
-                at = call.started or call.ended
-                events.append(Happened("failed attempt", f"sent again, without an answer: {name}", call.thread, at))
+            if name in self._failed or not self.bodies.was_sent_again(name):
+                continue
+            self._failed.add(name)
+            beside = self._told.get(self.bodies.call_beside(name))
+            thread = beside.thread if beside is not None else MAIN
+            at = beside.started if beside is not None else None
+            failed = attempt(self._tree, self.bodies.requests[name], aside(thread), self._thoughts)
+            seen = ThreadSeen(failed.thread, UNANSWERED_LABEL, thread)
+            events += [Happened(UNANSWERED, failed.error, thread, at), seen, CallSeen(failed)]
         return events
 
 

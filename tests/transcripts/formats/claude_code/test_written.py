@@ -41,6 +41,11 @@ def body_of(session: Session, call: Call) -> bytes:
     return DIALECTS[call.skeleton.dialect].encode_request(request)
 
 
+def answered(session: Session) -> dict[str, Call]:
+    """The calls less those that got no answer."""
+    return {id_: call for id_, call in session.calls.items() if not call.error}
+
+
 def as_stream(case: BodyCase) -> bytes:
     """A folder of bodies as the edge hands it over."""
     lines = [case.bodies["index.jsonl"]] if "index.jsonl" in case.bodies else [b'{"claude_code_bodies":1}\n']
@@ -62,7 +67,7 @@ def read_stream(data: bytes) -> tuple[Session, list[Event]]:
 def test_every_call_of_the_transcript_has_the_body_that_was_sent(index: bool) -> None:
     case = body_case(index=index)
     session, lacking = joined(case)
-    told = {id_: call for id_, call in session.calls.items() if id_ not in case.side.values()}
+    told = {id_: call for id_, call in answered(session).items() if id_ not in case.side.values()}
     assert len(told) == 6
     for id_, call in told.items():
         assert call.fidelity == Fidelity.WIRE
@@ -78,7 +83,7 @@ def test_every_call_of_the_transcript_has_the_body_that_was_sent(index: bool) ->
 def test_side_calls_are_threads_of_their_own_and_no_call_counts_twice(index: bool) -> None:
     case = body_case(index=index)
     session, _ = joined(case)
-    assert sorted(session.calls) == sorted(case.sent.keys() - {"msg_02"})
+    assert sorted(answered(session)) == sorted(case.sent.keys() - {"msg_02"})
     assert sum(len(ids) for ids in session.order.values()) == len(session.calls)
     compact = session.calls[case.side["compact"]]
     assert (compact.thread, session.threads[compact.thread].label) == ("compact", "compaction")
@@ -90,11 +95,14 @@ def test_side_calls_are_threads_of_their_own_and_no_call_counts_twice(index: boo
     assert [call.epoch.start for call in session.thread_calls(MAIN)][-1] == EpochStart.COMPACTION
 
 
-def test_a_request_that_was_sent_again_is_told_as_a_failed_attempt() -> None:
-    case = body_case()
+@pytest.mark.parametrize("index", [True, False])
+def test_a_request_that_was_sent_again_stands_apart_as_one_without_an_answer(index: bool) -> None:
+    case = body_case(index=index)
     session, _ = joined(case)
-    assert [(one.kind, one.thread) for one in session.happenings] == [("failed attempt", MAIN)]
-    assert "000000000002.request.json" in session.happenings[0].text
+    assert [(one.kind, one.thread) for one in session.happenings] == [("unanswered", MAIN)]
+    failed = session.thread_calls("unanswered")
+    assert [call.extra["request_file"] for call in failed] == ["00000000-0000-4000-8000-000000000002.request.json"]
+    assert body_of(session, failed[0]) == case.sent["msg_02"]
 
 
 def test_the_thread_ends_behind_what_was_sent_and_what_came_since() -> None:
@@ -125,7 +133,7 @@ def test_the_order_in_which_the_files_come_changes_nothing() -> None:
         assert {id_: (c.thread, c.fidelity, c.usage) for id_, c in other.calls.items()} == {
             id_: (c.thread, c.fidelity, c.usage) for id_, c in whole.calls.items()
         }
-        assert all(body_of(other, call) == case.sent[id_] for id_, call in other.calls.items())
+        assert all(body_of(other, call) == case.sent[id_] for id_, call in answered(other).items())
 
 
 def test_bodies_that_come_before_their_records_count_once() -> None:
@@ -148,7 +156,7 @@ def test_bodies_that_come_before_their_records_count_once() -> None:
         id_: call.thread for id_, call in whole.calls.items()
     }
     assert session.threads.keys() == whole.threads.keys()
-    assert all(body_of(session, call) == case.sent[id_] for id_, call in session.calls.items())
+    assert all(body_of(session, call) == case.sent[id_] for id_, call in answered(session).items())
 
 
 def test_the_last_call_of_a_process_is_found_without_its_line_and_answer() -> None:
@@ -243,8 +251,7 @@ def test_bodies_that_break_off_anywhere_harm_nothing() -> None:
         for at in (0, 1, len(data) // 2, len(data) - 1):
             cut = BodyCase(case.transcript, case.agent, {**case.bodies, name: data[:at]}, case.sent, case.side)
             session, lacking = joined(cut)
-            ids = {id_ for id_ in session.calls if id_ not in case.side.values()}
-            assert ids == {id_ for id_ in whole.calls if id_ not in case.side.values()}
+            assert answered(session).keys() - case.side.values() == answered(whole).keys() - case.side.values()
             if name != "index.jsonl":
                 assert any(name in one for one in lacking)
 
@@ -270,7 +277,7 @@ def put(value: object, path: list[str | int], new: object) -> object:
 
 def test_any_value_in_any_place_of_a_body_or_the_index_stops_no_reader() -> None:
     case = body_case()
-    ids = joined(case)[0].calls.keys() - case.side.values()
+    ids = answered(joined(case)[0]).keys() - case.side.values()
     chosen = random.Random(7)
     targets = [name for name in case.bodies if "04" in name or "03" in name]
     for name in targets:

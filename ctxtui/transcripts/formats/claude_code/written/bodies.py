@@ -14,7 +14,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.claude_code.written_request import (
+from ctxtui.transcripts.formats.claude_code.written.request import (
     Ending,
     WrittenRequest,
     answer_name,
@@ -150,14 +150,21 @@ class WrittenBodies:
         """The answer that a line of the index names; None where its file is missing or cut."""
         return self.responses.get(line.response)
 
-    def sent_again(self, name: str) -> str | None:
-        """For a request without an answer: the call that was asked by a later one of the same words; None for none."""
+    def was_sent_again(self, name: str) -> bool:
+        """Whether another request of the same words was answered, or came later: the one without an answer failed."""
         mine = self.requests[name]
-        for call in self._stands(mine.ending).calls:
-            other = self.request_of(call)
-            if other is not None and other.ending == mine.ending and self._order[other.name] > self._order[name]:
-                return call
-        return None
+        answered = {*self._of.values(), *self._claims}
+        return any(
+            (other in answered or self._order[other] > self._order[name])
+            and self.requests[other].ending == mine.ending
+            and self.requests[other].system == mine.system
+            for other in self._stands(mine.ending).requests
+            if other != name
+        )
+
+    def call_beside(self, name: str) -> str:
+        """A call of the transcript that stands where the request `name` stands; "" where there is none."""
+        return next(iter(self._stands(self.requests[name].ending).calls), "")
 
     def missing(self) -> list[str]:
         """The files that the index names and that are not there, or could not be read."""

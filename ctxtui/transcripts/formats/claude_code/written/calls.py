@@ -18,8 +18,8 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, ThreadSeen, Ti
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
 from ctxtui.transcripts.formats.claude_code.threads import short
-from ctxtui.transcripts.formats.claude_code.written_bodies import REQUEST, WrittenBodies, WrittenExchange
-from ctxtui.transcripts.formats.claude_code.written_request import WrittenRequest, answer_name, as_resent
+from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, WrittenBodies, WrittenExchange
+from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, answer_name, as_resent
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
 from ctxtui.wire.grammars import ANTHROPIC
@@ -206,6 +206,30 @@ class WrittenCalls:
         return [about]
 
 
+def attempt(tree: Tree, request: WrittenRequest, thread: str, thoughts: Mapping[str, str]) -> Call:
+    """The call that a request was which failed and was sent again."""
+    items, out = request.filled(thoughts)
+    head = tree.extend(ROOT, items)
+    return Call(
+        _lone(request.name),
+        thread,
+        head,
+        head,
+        head,
+        provider=ANTHROPIC,
+        model=request.model,
+        fidelity=Fidelity.WIRE,
+        error="no answer to a request is on record; it was sent again",
+        skeleton=request.skeleton,
+        extra=extra_of(request, out),
+    )
+
+
+def _lone(name: str) -> str:
+    """The id of a call whose answer is not on record, from its request's file."""
+    return f"request {name.removesuffix(REQUEST)}"
+
+
 def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenExchange]:
     """What the transcript does not tell, in order: the index's, and where each goes on from, what it does not name."""
     named: dict[str, WrittenExchange] = {}
@@ -225,9 +249,7 @@ def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenE
     if not told:
         # A request that got no answer on record; beside a transcript it is one of its calls, or a failed attempt.
         rest += [
-            WrittenExchange(
-                f"request {name.removesuffix(REQUEST)}", request=bodies.requests[name], order=bodies.order(name)
-            )
+            WrittenExchange(_lone(name), request=bodies.requests[name], order=bodies.order(name))
             for name in bodies.unanswered()
         ]
     rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)

@@ -10,8 +10,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code.body_join import BodyJoin
-from ctxtui.transcripts.formats.claude_code.written_bodies import REQUEST, RESPONSE, IndexLine
+from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, RESPONSE, IndexLine
+from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
