@@ -73,6 +73,9 @@ class FirstReading:
                 self.head += piece[: HEAD_BYTES - len(self.head)]
             self.lines += piece.count(b"\n")
             yield self._heard(self.reader.feed(piece))
+        if self.form.bodies:
+            # How things stand is told when the bodies are known as well.
+            yield from self.companions()
         yield self._heard(self.reader.settle())
 
     def misjudged(self) -> bool:

@@ -29,7 +29,9 @@ BARE: Final = "Claude Code history without any message"
 
 _SILENT: Final = frozenset(
     "file-history-snapshot attribution-snapshot last-prompt pr-link tag mode permission-mode worktree-state "
-    "task-summary agent-name agent-color agent-setting".split()
+    "task-summary agent-name agent-color agent-setting file-history-delta atis-latch tools-used memory-mode "
+    "api-request-resumed fork-context-ref continued-in derived-from session-owner relocated isolation-latch "
+    "history-suppression bridge-session observer-ref frame-link data-flow-records resume-head-vouch".split()
 )
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
@@ -91,7 +93,9 @@ class ClaudeCodeReader:
     def settle(self) -> list[Event]:
         """Take a last record without its line end; then what bodies say that the client wrote to files."""
         events = self._take(self._stream.settle())
-        return events if self._agent else [*events, *self._state.bodies.settle()]
+        if not self._agent:
+            events += self._state.bodies.settle()
+        return [*events, *self._state.side_calls()]
 
     def part(self, name: str) -> Reader:
         """The reader for the companion file `name`: a subagent's, or a body that the client wrote."""
@@ -139,6 +143,7 @@ def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: st
         return []
     if not agent:
         state.about.record(record)
+        state.clock = record.timestamp if record.timestamp is not None else state.clock
     events = _dispatch(state, record, found, record.agent_id or agent if agent else "")
     return [*events, *state.about.news()]
 
@@ -155,6 +160,8 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
             return system_records.queue(state, record)
         case "content-replacement":
             return system_records.replacements(state, record)
+        case "cost-state" if not agent:
+            return sending.meter(state, found)
         case kind if kind in KINDS:
             return sending.request(state, record, found, agent)
         case kind if kind in _TITLES:

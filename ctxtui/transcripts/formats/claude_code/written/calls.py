@@ -53,7 +53,7 @@ class WrittenCalls:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._calls: dict[str, Call] = {}
+        self.calls: dict[str, Call] = {}
         self._made_of: dict[str, tuple[object, object, object]] = {}
         self._hidden: dict[str, int] = {}
         """Call -> how much thinking was still out of its request when it was told."""
@@ -82,7 +82,7 @@ class WrittenCalls:
         if same and (not self._hidden.get(one.id) or one.request is None):
             return []
         self._made_of[one.id] = made_of
-        known = self._calls.get(one.id)
+        known = self.calls.get(one.id)
         thread = known.thread if known is not None else self._thread(one, source)
         call = self._call(one, thread, thoughts)
         out = int(call.extra.get("redacted_thinking", 0))
@@ -97,7 +97,7 @@ class WrittenCalls:
             events += self._seen(thread, source, one.request)
             self._threads.setdefault(thread, []).append(one.id)
             events += self._resent(call, one.request)
-        self._calls[one.id] = call
+        self.calls[one.id] = call
         name = answer_name(self._tree.items(call.response_head, call.raw_head))
         if name:
             self._homes.setdefault((source, name), thread)
@@ -162,7 +162,7 @@ class WrittenCalls:
         )
 
     def _epoch(self, call: Call, source: str) -> Epoch:
-        before = self._calls[self._threads[call.thread][-1]] if self._threads.get(call.thread) else None
+        before = self.calls[self._threads[call.thread][-1]] if self._threads.get(call.thread) else None
         if before is None:
             return Epoch()
         if call.thread == MAIN and self._compacted:
@@ -178,7 +178,7 @@ class WrittenCalls:
         calls = self._threads.get(call.thread, [])
         if len(calls) < 2 or request is None:
             return []
-        tree, before = self._tree, self._calls[calls[-2]]
+        tree, before = self._tree, self.calls[calls[-2]]
         if not tree.holds(call.raw_head, before.raw_head) or tree.holds(call.raw_head, before.response_head):
             return []
         said = _spoken(tree, before)
@@ -190,8 +190,8 @@ class WrittenCalls:
         resent = [Item(tree[n].block, tree[n].place) for n in sent if tree[n].block.kind != HEADER]
         if not sent or len(resent) != len(said) or answer_name(resent) != answer_name(said):
             return []
-        self._calls[before.id] = replace(before, response_head=sent[-1])
-        return [CallSeen(self._calls[before.id])]
+        self.calls[before.id] = replace(before, response_head=sent[-1])
+        return [CallSeen(self.calls[before.id])]
 
     def _described(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:

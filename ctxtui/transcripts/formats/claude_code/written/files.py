@@ -149,7 +149,7 @@ class BodyFolderReader:
     """Reads a folder of bodies as one stream: the lines of its index, and a line for each file."""
 
     def __init__(self, tree: Tree) -> None:
-        self._join = BodyJoin(tree, lambda uuid: "", tuple)
+        self._join = BodyJoin(tree, lambda uuid: "", tuple, lambda call: None)
         self._stream = RecordStream()
 
     @property

@@ -28,13 +28,21 @@ class BodyJoin:
     """What the bodies of a session say of its calls.
 
     `call_at` gives the id of the call whose answer the record with this uuid holds ("" for any other), `sessions` the
-    ids of the session that the transcript tells (empty where there is no transcript).
+    ids of the session that the transcript tells (empty where there is no transcript); `beside` hears of each call that
+    only bodies tell of.
     """
 
-    def __init__(self, tree: Tree, call_at: Callable[[str], str], sessions: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        call_at: Callable[[str], str],
+        sessions: Callable[[], Iterable[str]],
+        beside: Callable[[Call], None],
+    ) -> None:
         self._tree = tree
         self._call_at = call_at
         self._sessions = sessions
+        self._beside = beside
         self.bodies = WrittenBodies()
         self._lines: list[IndexLine] = []
         self._active = False
@@ -54,6 +62,11 @@ class BodyJoin:
         """Where an answer ends in the transcript's context -> where it ends in what was sent."""
         self._failed: set[str] = set()
         self._own = WrittenCalls(tree)
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """The calls that only bodies tell of."""
+        return self._own.calls
 
     def line(self, line: IndexLine) -> None:
         """Take in a line of the index."""
@@ -119,7 +132,10 @@ class BodyJoin:
                 if known != self._given.get(call.id, call):
                     self._given[call.id] = known
                     events.append(CallSeen(known))
-        events += self._own.events(self.bodies, self._told, self._thoughts)
+        for event in self._own.events(self.bodies, self._told, self._thoughts):
+            events.append(event)
+            if isinstance(event, CallSeen):
+                self._beside(event.call)
         events += self._attempts()
         for thread in self._tips:
             events += self._tip(thread)
