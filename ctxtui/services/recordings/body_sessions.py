@@ -3,6 +3,7 @@ is one. One of several goes by the name ``FOLDER#SESSION``."""
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.core.errors import NotFound, Unreadable
+from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.recordings.body_folder import INDEX, BodyFolder, is_body_folder
 from ctxtui.services.recordings.database_address import address_of, parted
-from ctxtui.services.recordings.discover import claude_root
 
 FOLDER: Final = "claude_code_bodies"
 FILE: Final = "claude_code_body"
@@ -53,12 +54,14 @@ def transcript_of(session: str, folder: Path, env: Mapping[str, str] | None = No
     for place in (folder, folder.absolute().parent):
         if (place / name).is_file():
             return place / name
-    try:
-        with os.scandir(claude_root(os.environ if env is None else env)) as entries:
-            projects = sorted(entry.path for entry in entries if entry.is_dir())
-    except OSError:
-        return None
-    return next((Path(one) / name for one in projects if (Path(one) / name).is_file()), None)
+    for client in CLIENTS:
+        for kept in client.places(os.environ if env is None else env):
+            if not kept.database:
+                there = kept.pattern.rpartition("/")[0]
+                found = glob.glob(f"{glob.escape(str(kept.root))}/{there}/{glob.escape(name)}", recursive=True)
+                if found:
+                    return Path(min(found))
+    return None
 
 
 def recordings_of(folder: Path, near: bool = True) -> list[Path]:

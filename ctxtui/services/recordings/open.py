@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.recordings.body_sessions import session_at, stream_of
+from ctxtui.core.session import Event
+from ctxtui.services.recordings.body_folder import INDEX
+from ctxtui.services.recordings.body_sessions import BodySession, session_at, stream_of
 from ctxtui.services.recordings.database_address import is_database, parted
 from ctxtui.services.recordings.database_sessions import roots, rows_of
-from ctxtui.services.recordings.discover import FoundRecording, placed
+from ctxtui.services.recordings.directories import placed
+from ctxtui.services.recordings.discover import HERE, FoundRecording
 from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
-from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
+from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
-from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.services.recordings.recording import Loaded, ReadAnew, RecordingNews
 from ctxtui.services.recordings.sqlite_sources import rows
 
 
@@ -24,8 +27,7 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
 
     For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
     sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
-    with the session's transcript where that is found. Raises `NotFound`, `Unreadable`,
-    `NoContext`.
+    with the session's transcript where that is found. Raises `NotFound`, `Unreadable`, `NoContext`.
     """
     database, session = parted(path)
     written = session_at(path)
@@ -41,13 +43,13 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         reading, chunks = begin_file(written.transcript, written.folder)
         loaded = Loaded(reading.session, written.transcript.name, written.transcript, reading)
     elif written is not None:
-        reading, chunks = begin(path.name, stream_of(written), str(path))
-        loaded = Loaded(reading.session, path.name, path, reading)
+        anew = _bodies_anew(written, path)
+        reading, chunks = anew.begin()
+        loaded = Loaded(reading.session, path.name, path, reading, anew)
     elif is_database(database):
-        session = session or next((one.id for one in roots(database)), "")
-        wanted = rows_of(database, session) if session else None
-        reading, chunks = begin(database.name, rows(database, wanted), str(path))
-        loaded = Loaded(reading.session, path.name, path, reading)
+        anew = _anew(database, session or next((one.id for one in roots(database)), ""), str(path))
+        reading, chunks = anew.begin()
+        loaded = Loaded(reading.session, path.name, path, reading, anew)
     elif (pieces := gathered(path)) is not None:
         reading, chunks = begin(path.name, pieces, str(path))
         loaded = Loaded(reading.session, path.name, path, reading)
@@ -55,6 +57,20 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         reading, chunks = begin_file(path)
         loaded = Loaded(reading.session, path.name, path, reading)
     return loaded, map(RecordingNews, chunks)
+
+
+def _anew(database: Path, session: str, place: str) -> ReadAnew:
+    """How `session` of `database` is read, each time that the database or the log of its writes has changed."""
+
+    def read() -> tuple[FirstReading, Iterator[list[Event]]]:
+        return begin(database.name, rows(database, rows_of(database, session) if session else None), place)
+
+    return ReadAnew((database, database.with_name(f"{database.name}-wal")), read)
+
+
+def _bodies_anew(written: BodySession, path: Path) -> ReadAnew:
+    """How the bodies of a session without a transcript are read, each time that one came."""
+    return ReadAnew((written.folder, written.folder / INDEX), lambda: begin(path.name, stream_of(written), str(path)))
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
@@ -85,6 +101,11 @@ def content(path: Path) -> bytes:
     if is_database(database):
         session = session or next((one.id for one in roots(database)), "")
         return b"".join(rows(database, rows_of(database, session) if session else None))
+    written = session_at(path)
+    if written is not None and written.transcript is None:
+        return b"".join(stream_of(written))
+    if written is not None:
+        path = written.transcript or path
     pieces = gathered(path)
     if pieces is not None:
         return b"".join(pieces)
@@ -112,7 +133,7 @@ def newest_here(found: Iterable[FoundRecording], around: Iterable[Path]) -> Foun
     does, the first that ran there: opening it says what it is instead."""
     bare: FoundRecording | None = None
     for one in placed(found, around):
-        if one.group == "here":
+        if one.group == HERE:
             if holds_context(one.path):
                 return one
             bare = bare or one

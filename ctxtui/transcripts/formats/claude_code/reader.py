@@ -93,9 +93,8 @@ class ClaudeCodeReader:
     def settle(self) -> list[Event]:
         """Take a last record without its line end; then what bodies say that the client wrote to files."""
         events = self._take(self._stream.settle())
-        if not self._agent:
-            events += self._state.bodies.settle()
-        return [*events, *self._state.side_calls()]
+        # What is beside the records is told once all files are read: the session's own settles last.
+        return events if self._agent else [*events, *self._state.bodies.settle(), *self._state.side_calls()]
 
     def part(self, name: str) -> Reader:
         """The reader for the companion file `name`: a subagent's, or a body that the client wrote."""

@@ -79,6 +79,8 @@ class WrittenBodies:
         self._memo = Memo()
         self.requests: dict[str, WrittenRequest] = {}
         self.responses: dict[str, dict[str, Json]] = {}
+        self.damaged: set[str] = set()
+        """Files that are there and could not be read: empty, cut, none of either."""
         self.lines: list[tuple[IndexLine, str]] = []
         """Each line of the index with the id of the call that it is about."""
         self.calls: dict[str, Asked] = {}
@@ -167,9 +169,10 @@ class WrittenBodies:
         return next(iter(self._stands(self.requests[name].ending).calls), "")
 
     def missing(self) -> list[str]:
-        """The files that the index names and that are not there, or could not be read."""
+        """The files that the index names and that are not there."""
         named = [name for line, _ in self.lines for name in (line.request, line.response) if name]
-        return [name for name in dict.fromkeys(named) if name not in self.requests and name not in self.responses]
+        there = self.requests.keys() | self.responses.keys() | self.damaged
+        return [name for name in dict.fromkeys(named) if name not in there]
 
     def unanswered(self) -> list[str]:
         """The requests that no answer on record belongs to, in order of writing."""

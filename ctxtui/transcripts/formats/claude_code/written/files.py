@@ -63,6 +63,12 @@ def index_line(value: dict[str, Json]) -> IndexLine:
 
 def _take(join: BodyJoin, name: str, data: bytes) -> str:
     """Hand the body in the file `name` on; gives what is wrong with it, "" for nothing."""
+    wrong = _wrong(join, name, data)
+    (join.bodies.damaged.add if wrong else join.bodies.damaged.discard)(name)
+    return wrong
+
+
+def _wrong(join: BodyJoin, name: str, data: bytes) -> str:
     if not data.strip():
         return "empty"
     try:

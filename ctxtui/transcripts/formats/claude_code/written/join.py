@@ -87,7 +87,7 @@ class BodyJoin:
         """Which bodies are named and not there, and which requests have no answer on record; None for neither."""
         missing = self.bodies.missing()
         open_ = [name for name in self.bodies.unanswered() if name not in self._failed] if self._told else []
-        said = [_counted(missing, "named by the index and not to be read")] if missing else []
+        said = [_counted(missing, "named by the index and not there")] if missing else []
         said += [_counted(open_, "without an answer on record")] if open_ else []
         return Skipped(1, "bodies of requests: " + "; ".join(said)) if said else None
 
