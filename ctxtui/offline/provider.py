@@ -12,6 +12,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.diagnostics import Diagnoses
+from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import Task
 from ctxtui.offline.exchange import KeptResponse
 from ctxtui.offline.limits import RateLimits
@@ -70,6 +71,7 @@ class Provider:
     kept: dict[str, KeptResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     diagnoses: Diagnoses = field(default_factory=Diagnoses)
+    threads: MessageThreads = field(default_factory=MessageThreads)
     ahead: float = 0.0
     names: IdMaker = field(init=False)
 

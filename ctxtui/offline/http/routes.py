@@ -56,7 +56,7 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
 
 def _anthropic(serve: Serve, counting: bool) -> Route:
     return Route(
-        lambda provider, asked: messages_api.refused(asked, counting),
+        lambda provider, asked: messages_api.refused(provider, asked, counting),
         serve,
         messages_api.error,
         "request-id",
