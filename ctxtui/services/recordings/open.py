@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.recordings.database_address import is_database, parted
-from ctxtui.services.recordings.database_sessions import roots, rows_of
+from ctxtui.services.recordings.database_address import file_of, is_database
+from ctxtui.services.recordings.database_tail import DatabaseTail
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import HERE, FoundRecording
 from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.services.recordings.sqlite_sources import rows
 
 
 def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
@@ -26,7 +25,7 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
     sessions the newest is read, or the one that `path` names (``DATABASE#ID``). Raises `NotFound`, `Unreadable`,
     `NoContext`.
     """
-    database, session = parted(path)
+    database = file_of(path)
     try:
         stream = is_stream(database)
     except OSError as error:
@@ -36,9 +35,9 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
         loaded = Loaded(reading.session, path.name, None, reading)
     elif is_database(database):
-        session = session or next((one.id for one in roots(database)), "")
-        wanted = rows_of(database, session) if session else None
-        reading, chunks = begin(database.name, rows(database, wanted), str(path))
+        tail = DatabaseTail(path)
+        reading, chunks = begin(database.name, tail.rows(), str(path))
+        reading.database = tail
         loaded = Loaded(reading.session, path.name, path, reading)
     elif (pieces := gathered(path)) is not None:
         reading, chunks = begin(path.name, pieces, str(path))
@@ -73,10 +72,8 @@ def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[
 def content(path: Path) -> bytes:
     """The recording `path` as its reader takes it: the bytes of a file, the rows of one session of a database, several
     files as one stream. Raises `Unreadable`."""
-    database, session = parted(path)
-    if is_database(database):
-        session = session or next((one.id for one in roots(database)), "")
-        return b"".join(rows(database, rows_of(database, session) if session else None))
+    if is_database(file_of(path)):
+        return b"".join(DatabaseTail(path).rows())
     pieces = gathered(path)
     if pieces is not None:
         return b"".join(pieces)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Event, Session, Skipped
+from ctxtui.core.session import CallSeen, Described, Event, Happened, Outcome, Session, Skipped, ThreadSeen, TipMoved
+from ctxtui.services.recordings.database_tail import DatabaseTail
 from ctxtui.services.recordings.file_tail import FileChange
-from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context
+from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 _ALL_EVERY: Final = 1.0
@@ -84,8 +85,9 @@ class Loaded:
 
     @property
     def follows(self) -> bool:
-        """Whether there is a file that may grow."""
-        return self._reading is not None and self._reading.main is not None
+        """Whether there is a file that may grow, or a session in a database."""
+        reading = self._reading
+        return reading is not None and (reading.main is not None or reading.database is not None)
 
     @property
     def holds_context(self) -> bool:
@@ -101,6 +103,8 @@ class Loaded:
     def fetch(self) -> RecordingNews:
         """Read what was appended since the last look; the whole where the file was rewritten or replaced."""
         reading = self._reading
+        if reading is not None and reading.database is not None:
+            return self._from_database(reading, reading.database)
         if reading is None or reading.main is None:
             return RecordingNews()
         if self._failed_on is not None:
@@ -121,6 +125,49 @@ class Loaded:
             return self._restart(reading)
         grown = [path for path, became in parts.items() if became == FileChange.GREW]
         return self._read_on(reading, change == FileChange.GREW, grown)
+
+    def _from_database(self, reading: FirstReading, tail: DatabaseTail) -> RecordingNews:
+        """What rows that were written since tell: a new reading on the same tree, less what is known already. Where
+        calls were taken back, the whole of it."""
+        self.gone = tail.gone
+        if self.gone or not tail.changed():
+            return RecordingNews()
+        try:
+            data = b"".join(tail.rows())
+        except CtxtuiError:
+            # Half written, or locked for too long: what is shown stays until it is written to again.
+            return RecordingNews()
+        reader = reading.form.open(self._session.tree)
+        events = [*reader.feed(data), *reader.settle()]
+        if self._session.calls.keys() <= {event.call.id for event in events if isinstance(event, CallSeen)}:
+            return RecordingNews([event for event in events if not self._knows(event)])
+        fresh, chunks = begin(reading.name, iter([data]), str(self.path or ""))
+        events = [event for some in chunks for event in some]
+        fresh.database = tail
+        fresh.session.fold(events)
+        self._reading = fresh
+        return RecordingNews(events, fresh)
+
+    def _knows(self, event: Event) -> bool:
+        """Whether the session says so already."""
+        session = self._session
+        match event:
+            case CallSeen(call):
+                return session.calls.get(call.id) == call
+            case TipMoved(thread, head):
+                return thread in session.threads and session.threads[thread].tip == head
+            case ThreadSeen(id_, label, parent):
+                held = session.threads.get(id_)
+                return held is not None and (held.label, held.parent) == (label, parent)
+            case Skipped():
+                return event in session.skipped
+            case Happened():
+                return event in session.happenings
+            case Outcome():
+                return event in session.outcomes
+            case Described():
+                told = {name: value for name in Described.__slots__ if (value := getattr(event, name))}
+                return all(getattr(session.about, name) == value for name, value in told.items())
 
     def _read_on(self, reading: FirstReading, main: bool, grown: list[Path]) -> RecordingNews:
         events: list[Event] = []
