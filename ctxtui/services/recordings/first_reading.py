@@ -12,7 +12,6 @@ from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect, what_is
 from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
-from ctxtui.services.recordings.database_tail import DatabaseTail
 from ctxtui.services.recordings.file_tail import FileChange, Tail
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
@@ -38,8 +37,6 @@ class FirstReading:
     lines: int = 0
     """Line ends in the main file so far."""
     main: Tail | None = None
-    database: DatabaseTail | None = None
-    """The session in a database that this is a reading of."""
     parts: dict[Path, CompanionPart] = field(default_factory=dict)
     folders: Folders | None = None
 

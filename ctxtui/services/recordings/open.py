@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.recordings.database_address import file_of, is_database
-from ctxtui.services.recordings.database_tail import DatabaseTail
+from ctxtui.core.session import Event
+from ctxtui.services.recordings.database_address import is_database, parted
+from ctxtui.services.recordings.database_sessions import roots, rows_of
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import HERE, FoundRecording
 from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
-from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
+from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
-from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.services.recordings.recording import Loaded, ReadAnew, RecordingNews
+from ctxtui.services.recordings.sqlite_sources import rows
 
 
 def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
@@ -25,7 +27,7 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
     sessions the newest is read, or the one that `path` names (``DATABASE#ID``). Raises `NotFound`, `Unreadable`,
     `NoContext`.
     """
-    database = file_of(path)
+    database, session = parted(path)
     try:
         stream = is_stream(database)
     except OSError as error:
@@ -35,10 +37,9 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
         loaded = Loaded(reading.session, path.name, None, reading)
     elif is_database(database):
-        tail = DatabaseTail(path)
-        reading, chunks = begin(database.name, tail.rows(), str(path))
-        reading.database = tail
-        loaded = Loaded(reading.session, path.name, path, reading)
+        anew = _anew(database, session or next((one.id for one in roots(database)), ""), str(path))
+        reading, chunks = anew.begin()
+        loaded = Loaded(reading.session, path.name, path, reading, anew)
     elif (pieces := gathered(path)) is not None:
         reading, chunks = begin(path.name, pieces, str(path))
         loaded = Loaded(reading.session, path.name, path, reading)
@@ -46,6 +47,15 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         reading, chunks = begin_file(path)
         loaded = Loaded(reading.session, path.name, path, reading)
     return loaded, map(RecordingNews, chunks)
+
+
+def _anew(database: Path, session: str, place: str) -> ReadAnew:
+    """How `session` of `database` is read, each time that the database or the log of its writes has changed."""
+
+    def read() -> tuple[FirstReading, Iterator[list[Event]]]:
+        return begin(database.name, rows(database, rows_of(database, session) if session else None), place)
+
+    return ReadAnew((database, database.with_name(f"{database.name}-wal")), read)
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
@@ -72,8 +82,10 @@ def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[
 def content(path: Path) -> bytes:
     """The recording `path` as its reader takes it: the bytes of a file, the rows of one session of a database, several
     files as one stream. Raises `Unreadable`."""
-    if is_database(file_of(path)):
-        return b"".join(DatabaseTail(path).rows())
+    database, session = parted(path)
+    if is_database(database):
+        session = session or next((one.id for one in roots(database)), "")
+        return b"".join(rows(database, rows_of(database, session) if session else None))
     pieces = gathered(path)
     if pieces is not None:
         return b"".join(pieces)

@@ -4,19 +4,42 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import CallSeen, Described, Event, Happened, Outcome, Session, Skipped, ThreadSeen, TipMoved
-from ctxtui.services.recordings.database_tail import DatabaseTail
+from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.services.recordings.file_tail import FileChange
-from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
+from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
+_PAUSE: Final = 5.0
+"""Times as long as reading a source anew took, nobody looks at it again."""
+GONE: Final = (0, 0, 0)
+"""What stands for a file that is not there, among the things that tell one state of a file from another."""
 _ALL_EVERY: Final = 1.0
 """Seconds between looks at companion files that have long been silent."""
+
+
+@dataclass(slots=True)
+class ReadAnew:
+    """A source that is read anew as a whole when one of `files` has changed: what a client does to a database tells no
+    reader where to go on."""
+
+    files: tuple[Path, ...]
+    begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
+    seen: list[tuple[int, int, int]] = field(init=False)
+    due: float = 0.0
+    """When it may be read again (monotonic seconds): reading takes no more than a small share of the time."""
+
+    def __post_init__(self) -> None:
+        self.seen = self.stamps()
+
+    def stamps(self) -> list[tuple[int, int, int]]:
+        """What tells one state of the files from another."""
+        return [_stamp(path) for path in self.files]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +62,12 @@ class Loaded:
     """
 
     def __init__(
-        self, session: Session, name: str, path: Path | None = None, reading: FirstReading | None = None
+        self,
+        session: Session,
+        name: str,
+        path: Path | None = None,
+        reading: FirstReading | None = None,
+        anew: ReadAnew | None = None,
     ) -> None:
         self.name = name
         """What the recording is called: its file name, ``standard input`` or a stored id."""
@@ -49,6 +77,7 @@ class Loaded:
         """Whether the file has been removed; it is read anew if it comes back."""
         self._session = session
         self._reading = reading
+        self._anew = anew
         self._bytes_before = 0
         self._looked_at_all = 0.0
         self._failed_on: tuple[int, int, int] | None = None
@@ -85,9 +114,8 @@ class Loaded:
 
     @property
     def follows(self) -> bool:
-        """Whether there is a file that may grow, or a session in a database."""
-        reading = self._reading
-        return reading is not None and (reading.main is not None or reading.database is not None)
+        """Whether there is a file that may grow, or a source that is read anew when it changes."""
+        return self._anew is not None or (self._reading is not None and self._reading.main is not None)
 
     @property
     def holds_context(self) -> bool:
@@ -103,8 +131,8 @@ class Loaded:
     def fetch(self) -> RecordingNews:
         """Read what was appended since the last look; the whole where the file was rewritten or replaced."""
         reading = self._reading
-        if reading is not None and reading.database is not None:
-            return self._from_database(reading, reading.database)
+        if reading is not None and self._anew is not None:
+            return self._read_anew(reading, self._anew)
         if reading is None or reading.main is None:
             return RecordingNews()
         if self._failed_on is not None:
@@ -125,49 +153,6 @@ class Loaded:
             return self._restart(reading)
         grown = [path for path, became in parts.items() if became == FileChange.GREW]
         return self._read_on(reading, change == FileChange.GREW, grown)
-
-    def _from_database(self, reading: FirstReading, tail: DatabaseTail) -> RecordingNews:
-        """What rows that were written since tell: a new reading on the same tree, less what is known already. Where
-        calls were taken back, the whole of it."""
-        self.gone = tail.gone
-        if self.gone or not tail.changed():
-            return RecordingNews()
-        try:
-            data = b"".join(tail.rows())
-        except CtxtuiError:
-            # Half written, or locked for too long: what is shown stays until it is written to again.
-            return RecordingNews()
-        reader = reading.form.open(self._session.tree)
-        events = [*reader.feed(data), *reader.settle()]
-        if self._session.calls.keys() <= {event.call.id for event in events if isinstance(event, CallSeen)}:
-            return RecordingNews([event for event in events if not self._knows(event)])
-        fresh, chunks = begin(reading.name, iter([data]), str(self.path or ""))
-        events = [event for some in chunks for event in some]
-        fresh.database = tail
-        fresh.session.fold(events)
-        self._reading = fresh
-        return RecordingNews(events, fresh)
-
-    def _knows(self, event: Event) -> bool:
-        """Whether the session says so already."""
-        session = self._session
-        match event:
-            case CallSeen(call):
-                return session.calls.get(call.id) == call
-            case TipMoved(thread, head):
-                return thread in session.threads and session.threads[thread].tip == head
-            case ThreadSeen(id_, label, parent):
-                held = session.threads.get(id_)
-                return held is not None and (held.label, held.parent) == (label, parent)
-            case Skipped():
-                return event in session.skipped
-            case Happened():
-                return event in session.happenings
-            case Outcome():
-                return event in session.outcomes
-            case Described():
-                told = {name: value for name in Described.__slots__ if (value := getattr(event, name))}
-                return all(getattr(session.about, name) == value for name, value in told.items())
 
     def _read_on(self, reading: FirstReading, main: bool, grown: list[Path]) -> RecordingNews:
         events: list[Event] = []
@@ -202,6 +187,28 @@ class Loaded:
         self._reading = fresh
         return RecordingNews(events, fresh)
 
+    def _read_anew(self, old: FirstReading, source: ReadAnew) -> RecordingNews:
+        """The whole, where the files have changed and it says something else than before."""
+        begun = time.monotonic()
+        stamps = source.stamps()
+        self.gone = stamps[0] == GONE
+        if stamps == source.seen or self.gone or begun < source.due:
+            return RecordingNews()
+        try:
+            fresh, chunks = source.begin()
+            events = [event for some in chunks for event in some]
+        except CtxtuiError:
+            # Locked, or half written: what is shown stays until it can be read.
+            source.due = time.monotonic() + _ALL_EVERY
+            return RecordingNews()
+        source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
+        fresh.session.fold(events)
+        if not fresh.has_context() or _same(fresh.session, old.session):
+            return RecordingNews()
+        self._bytes_before += old.bytes_read
+        self._reading = fresh
+        return RecordingNews(events, fresh)
+
     def take(self, news: RecordingNews) -> list[Event]:
         """Fold what `fetch` brought into the session; returns its events."""
         if news.reading is not None:
@@ -215,9 +222,20 @@ class Loaded:
         return self.take(self.fetch())
 
 
+def _same(one: Session, other: Session) -> bool:
+    """Whether two readings of a source give the same: nodes are numbered in the order of the source."""
+    return (one.about, one.calls, one.threads, len(one.tree), one.happenings) == (
+        other.about,
+        other.calls,
+        other.threads,
+        len(other.tree),
+        other.happenings,
+    )
+
+
 def _stamp(path: Path) -> tuple[int, int, int]:
     try:
         now = os.stat(path)
     except OSError:
-        return (0, 0, 0)
+        return GONE
     return now.st_ino, now.st_size, now.st_mtime_ns

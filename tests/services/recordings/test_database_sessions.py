@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,14 +10,12 @@ from typing import Any
 import pytest
 
 from ctxtui.core.errors import NotFound, Several
-from ctxtui.core.session import CallSeen, Event
 from ctxtui.services.recordings.database_address import address_of, file_of, parted
 from ctxtui.services.recordings.database_sessions import found_in, sessions_in
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import locate
-from ctxtui.services.recordings.recording import Loaded
 from tests.services.recordings.test_database import database, new_llm, old_llm, opencode
 from tests.transcripts.reading import calls
 
@@ -136,51 +133,3 @@ def test_a_database_that_lacks_columns_is_listed_all_the_same(tmp_path: Path) ->
     tables: dict[str, list[dict[str, Any]]] = {"session": [{"id": "a"}], "message": [{"x": 1}], "part": [{"x": 1}]}
     assert [one.id for one in sessions_in(database(tmp_path / "o.db", tables))][:1] in (["a"], [""])
     assert sessions_in(database(tmp_path / "other.db", {"session": [{"x": 1}]})) == []
-
-
-def write(path: Path, statement: str, *values: Any) -> None:
-    with closing(sqlite3.connect(path)) as writer, writer:
-        writer.execute(statement, values)
-
-
-def again(loaded: Loaded) -> list[Event]:
-    """What the next look brings, as soon as one is due."""
-    assert loaded._reading is not None and loaded._reading.database is not None
-    loaded._reading.database._read = float("-inf")
-    return loaded.more()
-
-
-def test_a_session_in_a_database_is_followed(path: Path) -> None:
-    loaded = load(address_of(path, "ses_1"))
-    assert loaded.follows and again(loaded) == []
-    tree, before = loaded.session.tree, list(loaded.session.calls)
-    write(path, "UPDATE session SET title = 'Other' WHERE id = 'ses_9'")
-    assert again(loaded) == [], "another session's news are none of this one's"
-    said = {"role": "assistant", "modelID": "m-1", "time": {"created": 7, "completed": 8}}
-    write(path, "INSERT INTO message VALUES ('msg_7', 'ses_1', 7, ?)", json.dumps(said))
-    text = {"type": "text", "text": "more"}
-    write(path, "INSERT INTO part VALUES ('prt_70', 'msg_7', 's', 7, ?)", json.dumps(text))
-    (news,) = [event for event in again(loaded) if isinstance(event, CallSeen)]
-    assert news.call.id == "msg_7" and loaded.session.tree is tree
-    assert list(loaded.session.calls) == [*before, "msg_7"]
-    assert again(loaded) == []
-
-
-def test_calls_that_were_taken_back_are_gone(path: Path) -> None:
-    loaded = load(address_of(path, "ses_1"))
-    before = list(loaded.session.calls)
-    write(path, "DELETE FROM message WHERE id = 'msg_4'")
-    again(loaded)
-    assert [id_ for id_ in before if id_ not in loaded.session.calls] == ["msg_4"]
-    assert loaded.follows and loaded.path == address_of(path, "ses_1")
-
-
-def test_a_database_that_is_gone_or_cannot_be_read_leaves_what_is_shown(path: Path) -> None:
-    loaded = load(path)
-    kept = path.read_bytes()
-    path.write_bytes(kept[:5000])
-    assert again(loaded) == [] and loaded.session.about.id == "ses_9"
-    path.unlink()
-    assert again(loaded) == [] and loaded.gone
-    path.write_bytes(kept)
-    assert again(loaded) == [] and not loaded.gone
