@@ -148,4 +148,4 @@ def test_recordings_resume(file: Path) -> None:
 
 
 def test_its_name_is_the_clients() -> None:
-    assert name_of(NEW, "2026-06-22T12:00:00") == f"rollout-2026-06-22T12-00-00-{NEW}.jsonl"
+    assert name_of(NEW, 1_782_129_600.9) == f"rollout-2026-06-22T12-00-00-{NEW}.jsonl"
