@@ -42,7 +42,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
     sent = [one for one in order.sent if order.end is None or one.at is None or one.at < order.end]
     size = Size(order.input_tokens, order.answer_tokens) if order.input_tokens is not None else None
     made = changed(order.source, order.path, sent, session_id, order.until, size)
-    return replace(made, id=session_id, name=name_of(session_id, order.now))
+    folder = f"{datetime.fromtimestamp(order.now, UTC):%Y/%m/%d}"
+    return replace(made, id=session_id, name=name_of(session_id, order.now), folder=folder)
 
 
 def changed(

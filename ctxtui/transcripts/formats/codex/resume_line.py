@@ -68,7 +68,7 @@ class Slot:
         return {**value, items.PASSTHROUGH: {**told, **beside}}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RolloutLine:
     """One line: its bytes, its type, the items it holds (a compaction holds many), the `kind` of event that it is, and
     what stands behind it."""
@@ -95,8 +95,14 @@ def lines_of(raw: bytes, piece: FoundObject) -> RolloutLine:
     bare = record.payload == piece.raw
     payload = record.value()
     kind = payload.get("type") if record.type == EVENT else None
-    slots = list(_slots(record.type, payload))
-    return RolloutLine(raw, record.type, record.timestamp, slots, bare, kind if isinstance(kind, str) else "")
+    return RolloutLine(
+        raw=raw,
+        type=record.type,
+        timestamp=record.timestamp,
+        slots=list(_slots(record.type, payload)),
+        bare=bare,
+        kind=kind if isinstance(kind, str) else "",
+    )
 
 
 def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:

@@ -35,7 +35,11 @@ def reported(lines: Sequence[RolloutLine], size: Size | None) -> list[RolloutLin
     info = {**_counted(size), "model_context_window": _window(lines)}
     payload = {"type": _COUNT, "info": info, "rate_limits": None}
     made = canonical.dumps({"timestamp": last.timestamp, "type": EVENT, "payload": payload})
-    return [*kept[:at], RolloutLine(made, EVENT, last.timestamp, [], False, _COUNT), *kept[at:]]
+    return [
+        *kept[:at],
+        RolloutLine(raw=made, type=EVENT, timestamp=last.timestamp, slots=[], bare=False, kind=_COUNT),
+        *kept[at:],
+    ]
 
 
 def _counted(size: Size) -> dict[str, Json]:
