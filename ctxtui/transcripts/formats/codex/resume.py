@@ -2,8 +2,8 @@
 
 The client reads the items in the file's order, so what is dropped goes with its line, and what is put in is a line of
 its own. The new session's id stands in the first record and ends the file's name. Reports of usage tell of the context
-that was: they go where it is another one, and the last answer has what the new one comes to, which the client's meter
-begins with.
+that was: they go where it is another one, and the last answer has what the new one is estimated at, which the client's
+meter begins with.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def changed(
         else:
             lost.append(_UNHELD)
     _put_in(wanted, found, lines)
-    if any(line.behind or any(slot.changed or slot.before for slot in line.slots) for line in lines):
-        lines = reported(lines, size)
+    first = next((n for n, line in enumerate(lines) if line.changed), None)
+    if first is not None:
+        lines = reported(lines, first, size)
     return ResumedFile(b"".join(written(lines, session_id)), losses(lost))
 
 

@@ -81,6 +81,11 @@ class RolloutLine:
     kind: str = ""
     behind: list[Any] = field(default_factory=list)
 
+    @property
+    def changed(self) -> bool:
+        """Whether an edit touches the line or puts something in beside it."""
+        return bool(self.behind) or any(slot.changed or slot.before for slot in self.slots)
+
 
 def lines_of(raw: bytes, piece: FoundObject) -> RolloutLine:
     """The line `raw`. Raises `CtxtuiError` where it holds a whole session, as the first rollouts did."""

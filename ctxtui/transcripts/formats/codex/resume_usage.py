@@ -1,4 +1,5 @@
-"""Usage in a rollout that is resumed with another context: what was reported goes, the last answer has the new size.
+"""Usage in a rollout that is resumed with another context: reports behind the change go, the last answer has the new
+size, marked as an estimate.
 
 The client's meter, and whether it compacts before the first prompt, go by the last count in the file (facts §13).
 """
@@ -12,6 +13,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.formats.codex.records import EVENT, USAGE, decode
 from ctxtui.transcripts.formats.codex.resume_line import RolloutLine
+from ctxtui.transcripts.formats.codex.usage import ESTIMATED_BY
 
 _COUNT = "token_count"
 
@@ -24,22 +26,20 @@ class Size(NamedTuple):
     answer: int
 
 
-def reported(lines: Sequence[RolloutLine], size: Size | None) -> list[RolloutLine]:
-    """`lines` without reports of usage, and with one of `size` behind the last item where that is known."""
-    kept = [line for line in lines if line.type != USAGE and line.kind != _COUNT]
-    if size is None or not kept:
+def reported(lines: Sequence[RolloutLine], first: int, size: Size | None) -> list[RolloutLine]:
+    """`lines` without reports of usage from the 0-based line `first` on, where the context is another one, and with one
+    of `size` behind the last item where that is known."""
+    kept = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
+    if size is None:
         return kept
     # Items that are put in behind the last line stand before the count.
     at = len(kept) if kept[-1].behind else max((n for n, one in enumerate(kept, 1) if one.slots), default=len(kept))
-    last = kept[at - 1]
-    info = {**_counted(size), "model_context_window": _window(lines)}
+    stamp = kept[at - 1].timestamp
+    info = {**_counted(size), "model_context_window": _window(lines), ESTIMATED_BY: "ctxtui"}
     payload = {"type": _COUNT, "info": info, "rate_limits": None}
-    made = canonical.dumps({"timestamp": last.timestamp, "type": EVENT, "payload": payload})
-    return [
-        *kept[:at],
-        RolloutLine(raw=made, type=EVENT, timestamp=last.timestamp, slots=[], bare=False, kind=_COUNT),
-        *kept[at:],
-    ]
+    made = canonical.dumps({"timestamp": stamp, "type": EVENT, "payload": payload})
+    count = RolloutLine(raw=made, type=EVENT, timestamp=stamp, slots=[], bare=False, kind=_COUNT)
+    return [*kept[:at], count, *kept[at:]]
 
 
 def _counted(size: Size) -> dict[str, Json]:

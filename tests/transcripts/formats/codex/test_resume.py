@@ -220,7 +220,7 @@ def usage_lines(data: bytes) -> list[dict[str, Any]]:
     return found + [one for one in records(data) if one["payload"].get("type") == "token_count"]
 
 
-def test_the_last_answer_has_the_new_size_and_no_other_report_is_left() -> None:
+def test_the_last_answer_has_the_new_size_and_reports_behind_the_change_go() -> None:
     data = today().dump()
     made = ordered(data, is_tool("wait"))
     (count,) = usage_lines(made.data)
@@ -229,9 +229,17 @@ def test_the_last_answer_has_the_new_size_and_no_other_report_is_left() -> None:
     assert count["payload"]["info"]["total_token_usage"]["total_tokens"] == 0, "the new session has used nothing yet"
     assert count["payload"]["info"]["model_context_window"] == 258_400
     calls = read(made.data).session.thread_calls()
-    assert [call.usage and call.usage.input for call in calls] == [None, None, 700]
+    assert [call.usage for call in calls] == [None, None, None]
+    assert [call.estimated_input for call in calls] == [None, None, 700]
     assert usage_lines(ordered(data, is_tool("wait"), None).data) == []
     assert usage_lines(ordered(data, nothing).data) == usage_lines(data), "what was not changed was reported truly"
+
+
+def test_reports_before_the_change_stay() -> None:
+    made = ordered(today().dump(), lambda item: b"Small." in item.block.body)
+    calls = read(made.data).session.thread_calls()
+    assert [call.usage and call.usage.input for call in calls] == [900, 1_000, None]
+    assert calls[-1].estimated_input == 700
 
 
 def test_what_stands_beside_a_changed_history_goes() -> None:
