@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from uuid import UUID
 
 from ctxtui.core.block import Item
 from ctxtui.transcripts.formats.codex.records import META
@@ -118,5 +117,6 @@ def name_of(session_id: str, now: float) -> str:
 
 def named(random: str, now: float) -> str:
     """The id of a session that begins at `now` (Unix seconds): a UUID of version 7 with bits of the UUID `random`."""
-    low = UUID(random).int & ((1 << 76) - 1)
-    return str(UUID(int=int(now * 1000) << 80 | 7 << 76 | 2 << 62 | low & ~(0b11 << 62)))
+    low = int(random.replace("-", ""), 16) & ((1 << 76) - 1) & ~(0b11 << 62)
+    digits = f"{int(now * 1000) << 80 | 7 << 76 | 2 << 62 | low:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
