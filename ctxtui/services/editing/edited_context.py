@@ -149,6 +149,7 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
             path=[Item(tree[node].block, tree[node].place) for node in nodes],
             sent=kept,
             ids=_ids(),
+            session=ready.session.about.id,
             now=datetime.now(UTC).timestamp(),
             until=_until(ready),
             end=end,
