@@ -193,4 +193,4 @@ def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit])
     if made.violations:
         first = made.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
-    return made if form != CURL else replace(made, data=command(body, made.data))
+    return made if form != CURL else replace(made, data=command(body, made.data, ready.chosen.call.extra.get("betas")))
