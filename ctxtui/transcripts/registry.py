@@ -108,6 +108,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("opencode", "opencode.database", bare="an OpenCode session without any message"),
     _format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
     _format("llm", "llm_logs"),
+    _format("opentelemetry", "opentelemetry", bare="an OpenTelemetry trace without any call of a model"),
 )
 
 
