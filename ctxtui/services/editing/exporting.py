@@ -73,6 +73,25 @@ def own_form(chosen: ChosenCall) -> str:
     return "anthropic" if call.provider == "anthropic" or "claude" in call.model else "openai-chat"
 
 
+_SESSIONS: Final = "sessions"
+
+
+def placed(path: Path, made: Written) -> Path:
+    """Where `made` goes that is to be written to `path`: in a folder under the name that it must have, in the home of
+    the tool or its folder of sessions where the tool looks for it. Raises `CtxtuiError` where that folder cannot be
+    made."""
+    if not made.name or not path.is_dir():
+        return path
+    sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
+    if made.folder and sessions.name == _SESSIONS:
+        sessions /= made.folder
+        try:
+            sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise CtxtuiError(f"cannot be made: {error.strerror}", place=str(sessions)) from error
+    return sessions / made.name
+
+
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
     """Write the file `path` with mode 0600. Raises `CtxtuiError` where none can be made, or there is one already and
     it is not to be replaced. What stood there is not written into but left behind: a link to it keeps it."""
@@ -166,7 +185,7 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
     Raises `CtxtuiError`: the edits are refused, the provider would refuse the request, the file cannot be made."""
     path = Path(place).expanduser()
     made = data_of(ready, form, source, edits)
-    path = path / made.name if made.name and path.is_dir() else path
+    path = placed(path, made)
     write_private(path, made.data)
     told = f"{len(made.data):,} bytes written to {path}"
     if made.name and path.name != made.name:
