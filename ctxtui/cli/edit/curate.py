@@ -21,7 +21,7 @@ from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.price.price_tag import ApplyMoment
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
-from ctxtui.services.editing.exporting import command_for, place_of, resume_of
+from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers
 from ctxtui.views.text.safe_text import one_line
@@ -202,7 +202,7 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     if out.name:
         if TARGETS[form].beside:
             note(f"the file's name must be {out.name}")
-        output = output / out.name if output is not None and output.is_dir() else output
+        output = placed(output, out) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, place_of(out, output))}")
     return (replace(out, data=b"") if dry else out), output

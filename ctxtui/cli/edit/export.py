@@ -12,7 +12,7 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.edited_context import OWN, RESUMED
-from ctxtui.services.editing.exporting import FORMS, Exported, exported, resumable, resume_of, write_private
+from ctxtui.services.editing.exporting import FORMS, Exported, exported, placed, resumable, resume_of, write_private
 
 
 @click.command(
@@ -55,7 +55,7 @@ def export(
     if form in RESUMED:
         out = resumable(loaded.session, chosen, form, loaded.path)
         made = Exported(out.data, out.lost)
-        output = output / out.name if output is not None and output.is_dir() else output
+        output = placed(output, out) if output is not None else None
         resume = resume_of(form, out, output)
     else:
         made = exported(loaded.session, form, chosen)

@@ -53,12 +53,14 @@ class ResumeOrder:
 @dataclass(frozen=True, slots=True)
 class ResumedFile:
     """The new file: its bytes, a line for each thing that it could not carry, the session's `id`, the `name` that the
-    file must have ("": any)."""
+    file must have ("": any), and the `folder` below the tool's ``sessions`` where the tool looks for it ("": anywhere).
+    """
 
     data: bytes
     lost: tuple[str, ...] = ()
     id: str = ""
     name: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
