@@ -20,8 +20,9 @@ class Format:
 
     `name` is what `Described.source` says. `sniff(head, name)` gives 0..1 for the first bytes of a file (cut anywhere)
     and its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one session,
-    relative to the file's folder, ``{stem}`` standing for the file name without ending. `bare` completes the sentence
-    "this is ..." for a file of the format that holds no context.
+    relative to the file's folder, ``{stem}`` standing for the file name without ending. Where strangers have such names
+    too, `kin(head, other)` says whether a file that begins with the bytes `other` belongs to the session of the one
+    that begins with `head`. `bare` completes the sentence "this is ..." for a file of the format that holds no context.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Format:
     open: Callable[[Tree], Reader]
     companions: tuple[str, ...] = ()
     bare: str = ""
+    kin: Callable[[bytes, bytes], bool] | None = None
 
 
 Further = Callable[[], Iterable[Format]]
@@ -43,7 +45,15 @@ def _module(name: str) -> Any:
     return import_module(f"ctxtui.transcripts.formats.{name}")
 
 
-def _format(name: str, module: str, opener: str = "reader", companions: tuple[str, ...] = (), bare: str = "") -> Format:
+def _format(
+    name: str,
+    module: str,
+    opener: str = "reader",
+    companions: tuple[str, ...] = (),
+    bare: str = "",
+    *,
+    strangers: bool = False,
+) -> Format:
     def sniff(head: bytes, file: str) -> float:
         score: float = _module(module).sniff(head, file)
         return score
@@ -52,7 +62,11 @@ def _format(name: str, module: str, opener: str = "reader", companions: tuple[st
         made: Reader = getattr(_module(module), opener)(tree)
         return made
 
-    return Format(name, sniff, open_, companions, bare)
+    def kin(head: bytes, other: bytes) -> bool:
+        found: bool = _module(module).kin(head, other)
+        return found
+
+    return Format(name, sniff, open_, companions, bare, kin if strangers else None)
 
 
 def _bodies(name: str, dialect: str) -> Format:
@@ -75,7 +89,9 @@ FORMATS: Final[tuple[Format, ...]] = (
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
     ),
-    _format("codex", "codex", "CodexReader", bare="a Codex rollout without any message"),
+    _format(
+        "codex", "codex", "CodexReader", ("rollout-*.jsonl",), "a Codex rollout without any message", strangers=True
+    ),
     _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),
     _format("mini-swe-agent", "mini_swe_agent"),
     _format("pi", "pi", bare="a pi session without any message"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,8 @@ RECENT: Final = 60.0
 """Seconds for which a companion file that grew is looked at as often as the main file."""
 
 _TICK_NS: Final = 50_000_000
+_TELLING: Final = 16_384
+"""Bytes at the beginning of a file that tell whose it is."""
 
 
 @dataclass(slots=True)
@@ -31,12 +34,14 @@ class CompanionPart:
 
 @dataclass(slots=True)
 class Folders:
-    """Where companion files would appear, and what they looked like when last listed."""
+    """Where companion files would appear, and what they looked like when last listed. `kin` says of a file whether it
+    is a companion, where others have such names too."""
 
     patterns: tuple[str, ...]
     watched: tuple[str, ...]
     times: tuple[int, ...] = ()
     sure: bool = False
+    kin: Callable[[Path], bool] | None = None
 
     def changed(self) -> bool:
         """Whether a companion may have come since the last `files`: nothing was made in the folders otherwise."""
@@ -47,7 +52,8 @@ class Folders:
         self.times = self._times()
         # A file made within the clock's step after the listing would leave the folder's time as it is.
         self.sure = time.time_ns() - max(self.times, default=0) > _TICK_NS
-        return sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
+        found = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
+        return found if self.kin is None else [path for path in found if self.kin(path)]
 
     def _times(self) -> tuple[int, ...]:
         return tuple(map(_time_of, self.watched))
@@ -69,4 +75,37 @@ def folders_of(path: Path, form: Format) -> Folders:
         folder = Path(pattern.replace("{stem}", path.stem)).parent
         inner |= {str(path.parent / step) for step in (folder, *folder.parents)}
     base = glob.escape(str(path.parent))
-    return Folders(tuple(f"{base}/{pattern}" for pattern in patterns), tuple(sorted(inner)))
+    found = Folders(tuple(f"{base}/{pattern}" for pattern in patterns), tuple(sorted(inner)))
+    if form.kin is not None:
+        found.kin = _Kinship(path, form.kin).holds
+    return found
+
+
+class _Kinship:
+    """Which files belong to the session of `main`; each is asked once it has a beginning that tells."""
+
+    def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
+        self._main, self._kin = main, kin
+        self._head = b""
+        self._judged: dict[Path, bool] = {}
+
+    def holds(self, path: Path) -> bool:
+        """Whether the file `path` does; no for one that cannot be read."""
+        known = self._judged.get(path)
+        if known is not None:
+            return known
+        if len(self._head) < _TELLING:
+            self._head = _beginning(self._main)
+        head = _beginning(path)
+        found = path != self._main and bool(head) and self._kin(self._head, head)
+        if len(head) == _TELLING or b"\n" in head:
+            self._judged[path] = found
+        return found
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_TELLING)
+    except OSError:
+        return b""
