@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from itertools import chain
 from typing import Any, Final
@@ -20,9 +20,11 @@ class Format:
 
     `name` is what `Described.source` says. `sniff(head, name)` gives 0..1 for the first bytes of a file (cut anywhere)
     and its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one session,
-    relative to the file's folder, ``{stem}`` standing for the file name without ending. Where strangers have such names
-    too, `kin(head, other)` says whether a file that begins with the bytes `other` belongs to the session of the one
-    that begins with `head`. `bare` completes the sentence "this is ..." for a file of the format that holds no context.
+    relative to the file's folder, ``{stem}`` standing for the file name without ending. `bare` completes the sentence
+    "this is ..." for a file of the format that holds no context. `bodies` says that its client may write the bodies of
+    its requests into a folder: they then are companions too. Where strangers have names as companions do,
+    `kin(head, other)` says whether a file that begins with the bytes `other` belongs to the session of the one that
+    begins with `head`.
     """
 
     name: str
@@ -30,6 +32,8 @@ class Format:
     open: Callable[[Tree], Reader]
     companions: tuple[str, ...] = ()
     bare: str = ""
+    _: KW_ONLY
+    bodies: bool = False
     kin: Callable[[bytes, bytes], bool] | None = None
 
 
@@ -52,6 +56,7 @@ def _format(
     companions: tuple[str, ...] = (),
     bare: str = "",
     *,
+    bodies: bool = False,
     strangers: bool = False,
 ) -> Format:
     def sniff(head: bytes, file: str) -> float:
@@ -66,7 +71,7 @@ def _format(
         found: bool = _module(module).kin(head, other)
         return found
 
-    return Format(name, sniff, open_, companions, bare, kin if strangers else None)
+    return Format(name, sniff, open_, companions, bare, bodies=bodies, kin=kin if strangers else None)
 
 
 def _bodies(name: str, dialect: str) -> Format:
@@ -88,6 +93,12 @@ FORMATS: Final[tuple[Format, ...]] = (
         "ClaudeCodeReader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
+        bodies=True,
+    ),
+    _format(
+        "claude code bodies",
+        "claude_code.written.files",
+        bare="an index of Claude Code's API bodies without any of them",
     ),
     _format(
         "codex", "codex", "CodexReader", ("rollout-*.jsonl",), "a Codex rollout without any message", strangers=True
