@@ -99,6 +99,49 @@ def test_which_tool_fits(wish: Intent, call: tuple[str, Any] | None) -> None:
     assert call_for(wish, []) is None
 
 
+def test_arguments_in_other_spellings() -> None:
+    """OpenCode's tools: a skill takes a name too, but is not what reads."""
+    tools = [
+        Definition("skill", "Loads a skill", {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}),
+        tool("read", filePath=TEXT),
+        tool("write", filePath=TEXT, content=TEXT),
+    ]
+    assert call_for(Intent("read", "read", "a.txt"), tools) == AnsweredCall("read", {"filePath": "a.txt"})
+    written = call_for(Intent("write", "write", "hi", "o.txt"), tools)
+    assert written == AnsweredCall("write", {"filePath": "o.txt", "content": "hi"})
+
+
+SHELL = [tool("bash", command=TEXT)]
+
+
+@pytest.mark.parametrize(
+    ("wish", "command"),
+    [
+        (Intent("read", "read", "my file.txt"), "cat 'my file.txt'"),
+        (Intent("list", "list", ""), "ls ."),
+        (Intent("find", "find", "it's", "src"), """grep -rn -e 'it'"'"'s' src"""),
+        (Intent("files", "find", "*.py"), "find . -name '*.py'"),
+        (Intent("write", "write", "hi there", "o.txt"), "printf '%s\\n' 'hi there' > o.txt"),
+        (Intent("write", "write", "hi there"), None),
+        (Intent("remember", "remember", "x"), None),
+    ],
+)
+def test_a_shell_does_what_no_tool_does(wish: Intent, command: str | None) -> None:
+    assert call_for(wish, SHELL) == (AnsweredCall("bash", {"command": command}) if command else None)
+
+
+def test_a_tool_that_must_be_told_more_comes_last() -> None:
+    resource = tool("read_resource", server=TEXT, uri=TEXT)
+    web = tool("web_run", "Runs searches", query=TEXT)
+    assert call_for(Intent("read", "read", "a.txt"), [resource]) == AnsweredCall(
+        "read_resource", {"server": "a.txt", "uri": "a.txt"}
+    )
+    assert call_for(Intent("read", "read", "a.txt"), [resource, *SHELL]) == AnsweredCall(
+        "bash", {"command": "cat a.txt"}
+    )
+    assert call_for(Intent("run", "run", "ls"), [web, *SHELL]) == AnsweredCall("bash", {"command": "ls"})
+
+
 def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> Task:
     return Task(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
 
