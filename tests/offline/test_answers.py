@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
-from ctxtui.offline.conversation import Task, ToolOutcome
+from ctxtui.offline.conversation import Task, ToolOutcome, clean
 from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.model.request_parser import Intent, wishes
 from ctxtui.offline.model.schema_example import instance
@@ -205,6 +205,11 @@ def test_a_forced_call_without_end_goes_round() -> None:
         made = answer(talk("hello", *heard, tools=tools), Manner(forced="*")).calls[0]
         heard.append(ToolOutcome(made.name, "{}", "x"))
     assert [one.name for one in heard] == ["one", "two", "one", "two"]
+
+
+def test_rules_of_the_client_are_no_task() -> None:
+    rules = "# *SEARCH/REPLACE block* Rules:\n\nThe user will say when to run `rm`."
+    assert clean(f"<system-reminder>read x.txt</system-reminder>read a.txt\n\n{rules}") == "read a.txt"
 
 
 def test_looking_in_it() -> None:
