@@ -139,6 +139,11 @@ def test_a_tool_that_must_be_told_more_comes_last() -> None:
     assert call_for(Intent("read", "read", "a.txt"), [resource, *SHELL]) == AnsweredCall(
         "bash", {"command": "cat a.txt"}
     )
+    picture = tool("view_image", path=TEXT)
+    assert call_for(Intent("read", "view", "a.txt"), [picture, *SHELL]) == AnsweredCall(
+        "bash", {"command": "cat a.txt"}
+    )
+    assert call_for(Intent("read", "view", "a.png"), [picture, *SHELL]) == AnsweredCall("view_image", {"path": "a.png"})
     assert call_for(Intent("run", "run", "ls"), [web, *SHELL]) == AnsweredCall("bash", {"command": "ls"})
 
 

@@ -108,7 +108,7 @@ def test_compaction_is_one_item_that_keeps_what_was_said(running: RunningProvide
     events = [json.loads(line[6:]) for line in told.decode().splitlines() if line.startswith("data: ")]
     done = [event["item"]["type"] for event in events if event["type"] == "response.output_item.done"]
     assert (status, done, events[-1]["response"]["output"][0]["type"]) == (200, ["compaction"], "compaction")
-    assert events[-1]["response"]["usage"]["output_tokens"] > 0
+    assert events[-1]["response"]["usage"]["output_tokens"] > 3
 
 
 def test_a_tool_that_says_custom_and_has_a_schema_takes_an_object() -> None:

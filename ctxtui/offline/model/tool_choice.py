@@ -44,6 +44,7 @@ _BY_THE_WAY: Final = "description explanation reason title summary thought inten
 """Arguments that say why and may say anything."""
 _ASKED: Final = ("string", "integer", "number")
 _COMMAND: Final = ("command", "cmd")
+_IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
 _PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
 _MEMORY: Final = "/memories/notes.md"
@@ -84,7 +85,8 @@ def _strange(wish: Intent, tool: Definition) -> bool:
         return False
     if wish.what and _main(wish.verb, _properties(tool), tool.schema) is None:
         return True
-    if isinstance(tool, OfferedTool) and tool.image and not _PICTURE.search(wish.what):
+    image = _IMAGE.search(tool.name) or (isinstance(tool, OfferedTool) and tool.image)
+    if image and not _PICTURE.search(wish.what):
         return True
     known = {_letters(name) for name in (*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY)}
     unknown = [name for name in required(tool.schema) if _letters(name) not in known]
