@@ -217,6 +217,33 @@ def test_rules_of_the_client_are_no_task() -> None:
     assert clean(f"<system-reminder>read x.txt</system-reminder>read a.txt\n\n{rules}") == "read a.txt"
 
 
+@pytest.mark.parametrize(
+    ("task", "begins", "ends"),
+    [
+        ("Do NOT call any tools. Create a summary of the conversation: a <summary> block.", "<summary>", "</summary>"),
+        ("You are performing a CONTEXT CHECKPOINT COMPACTION. Read all.", "I am no model", "the port is 8080"),
+    ],
+)
+def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
+    """Clients ask so before they drop a conversation; a call in place of it is asked for again and again."""
+    earlier = (("system", "be kind"), ("user", "The port?"), ("bash", "the port is 8080"))
+    said = answer(Task(tuple(TOOLS), task, (), 0, earlier), Manner())
+    assert not said.calls
+    assert said.text.startswith(begins) and said.text.endswith(ends)
+    assert "user: The port?" in said.text and "bash: the port is 8080" in said.text
+    assert "be kind" not in said.text and "COMPACTION" not in said.text
+
+
+def test_no_tool_where_none_may_be_called() -> None:
+    assert not answer(talk("Respond with TEXT ONLY: read a.txt"), Manner()).calls
+
+
+def test_what_the_client_notes_is_no_task() -> None:
+    noted = "<local-command-caveat>was run `x`</local-command-caveat>\n<command-name>/compact</command-name>\n"
+    assert clean(noted + "read a.txt") == "read a.txt"
+    assert clean("<task-notification>run `x`</task-notification>") == ""
+
+
 def test_looking_in_it() -> None:
     read = ToolOutcome("read_file", '{"path":"a.txt"}', "port = 8080 in src/conf.py")
     found = answer(talk("read a.txt then find port in it", read), Manner())
