@@ -74,7 +74,7 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
         kind, name = str(here.get("type")), here.get("name")
         if kind == "namespace":
             yield from tools_in(rows(here.get("tools")), str(name or ""))
-        elif kind == "custom" and isinstance(name, str):
+        elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
             yield from _custom(name, str(here.get("description") or ""), namespace)
         elif (found := read(value)) is not None:
             yield OfferedTool(found.name, found.description, found.schema, found.strict, namespace)
