@@ -6,6 +6,7 @@ What the target's dialect has no place for is named. A command takes the key fro
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Fidelity
+from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
@@ -48,7 +50,7 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
     if form == CURL:
         own = own_form(chosen)
         body = exported(session, own, chosen)
-        return Exported(command(own, body.data), body.lost)
+        return Exported(command(own, body.data, chosen.call.extra.get("betas")), body.lost)
     from ctxtui.wire.translate.encode import export
 
     call, tree = chosen.call, session.tree
@@ -129,16 +131,21 @@ _ENDPOINTS: Final = {
     "openai-responses": _Endpoint("https://api.openai.com/v1/responses", _OPENAI),
 }
 _MARK: Final = "CTXTUI_BODY"
+_BETA: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 
 
-def command(form: str, body: bytes) -> bytes:
-    """The curl command that posts `body`, a request in the dialect `form`.
+def command(form: str, body: bytes, betas: Json = None) -> bytes:
+    """The curl command that posts `body`, a request in the dialect `form`; `betas` are those that a recording names.
 
     The body stands in a here-document, byte for byte; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
     lines = [f"curl -sS {endpoint.url} \\"]
-    lines += [f'  -H "{header}" \\' for header in ("content-type: application/json", *endpoint.headers)]
+    names = (
+        [name for name in betas if isinstance(name, str) and _BETA.fullmatch(name)] if isinstance(betas, list) else []
+    )
+    headers = (*endpoint.headers, *((f"anthropic-beta: {','.join(names)}",) if names and form == "anthropic" else ()))
+    lines += [f'  -H "{header}" \\' for header in ("content-type: application/json", *headers)]
     mark = _MARK
     while mark.encode() in body:
         mark += "_"
@@ -205,4 +212,4 @@ def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit])
     if made.violations:
         first = made.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
-    return made if form != CURL else replace(made, data=command(body, made.data))
+    return made if form != CURL else replace(made, data=command(body, made.data, ready.chosen.call.extra.get("betas")))
