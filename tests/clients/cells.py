@@ -153,9 +153,10 @@ def resumed(play: Play) -> None:
 
 
 def _reported(play: Play) -> int | None:
-    """What the curated file itself reports of its size, where it reports one: a client's meter goes by it."""
-    told = [call.usage for call in load(play.curated).session.thread_calls() if call.usage is not None]
-    return told[-1].input + told[-1].output if told else None
+    """What the last answer in the curated file says of the size, which a client's meter goes by: an estimate that is
+    marked as one, or usage; None where it says nothing."""
+    last = load(play.curated).session.thread_calls()[-1]
+    return last.usage.input if last.usage is not None else last.estimated_input
 
 
 def _history(messages: Iterable[Json]) -> list[str]:
