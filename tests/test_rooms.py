@@ -69,6 +69,8 @@ IN_ORDER = {
 TUPLES = {
     # Made by the hundred thousand: by block, by record of a file, by step of the simulator.
     "CacheOutcome", "CachedPrompt", "Features", "FoundObject", "Member", "Node", "PrefixEnd",
+    # Made by the thousand in the time that a file's status takes.
+    "FoundRecording",
     # Taken apart where they are made or stored.
     "CallSpent", "Decoded", "NextRequest", "Why", "_Case",
 }  # fmt: skip

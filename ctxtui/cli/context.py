@@ -59,7 +59,7 @@ def named(name: str, settings: Settings, *, say: bool = True) -> Named:
     # Imported here: a command's help needs no readers.
     from ctxtui.services.recordings.open_by_name import locate, stored_ids
 
-    found = locate(name, Path.cwd(), lambda prefix: stored_ids(prefix, settings))
+    found = locate(name, Path.cwd(), lambda prefix: stored_ids(prefix, settings), settings.clients)
     if found.others and say:
         count = len(found.others)
         also = "one more recording" if count == 1 else f"{count} more recordings"

@@ -11,13 +11,25 @@ from typing import Final
 from ctxtui.core.canonical import Json
 
 
+@dataclass(slots=True)
+class KeptResponse:
+    """A response that the server keeps: all items up to and with its answer, the response itself, and the size of the
+    request in bytes."""
+
+    items: list[Json]
+    response: dict[str, Json]
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A request: its body's bytes and JSON value, and its headers by lower-case name."""
+    """A request: its body's bytes and JSON value, and its headers by lower-case name. `held` are the responses that the
+    WebSocket keeps on which it came (None: it came by HTTP)."""
 
     raw: bytes
     body: dict[str, Json]
     headers: Mapping[str, str]
+    held: dict[str, KeptResponse] | None = None
 
     @property
     def model(self) -> str:
@@ -27,7 +39,7 @@ class ApiRequest:
     @property
     def streams(self) -> bool:
         """Whether the answer is wanted as a stream."""
-        return self.body.get("stream") is True
+        return self.held is not None or self.body.get("stream") is True
 
 
 def _nothing() -> None:

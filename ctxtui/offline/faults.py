@@ -21,6 +21,8 @@ STREAM_ERROR: Final = "stream-error"
 SLOW: Final = "slow"
 DISCONNECT: Final = "disconnect"
 GARBAGE: Final = "garbage"
+BREAKS: Final = (STREAM_ERROR, DISCONNECT, GARBAGE)
+"""What happens in the middle of an answer."""
 KINDS: Final = (*STATUSES, STREAM_ERROR, SLOW, DISCONNECT, GARBAGE)
 
 

@@ -74,7 +74,7 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
         kind, name = str(here.get("type")), here.get("name")
         if kind == "namespace":
             yield from tools_in(rows(here.get("tools")), str(name or ""))
-        elif kind == "custom" and isinstance(name, str):
+        elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
             yield from _custom(name, str(here.get("description") or ""), namespace)
         elif (found := read(value)) is not None:
             yield OfferedTool(found.name, found.description, found.schema, found.strict, namespace)
@@ -92,7 +92,7 @@ def _custom(name: str, description: str, namespace: str) -> Iterator[Definition]
 
 _BLOCK: Final = re.compile(r"^```ts\n(.*?)^```", re.S | re.M)
 _HEAD: Final = re.compile(r"declare const tools: \{ (\w+)\(\w+: (string\)|\{)")
-_MEMBER: Final = re.compile(r"^  \"?([\w$-]+)\"?(\?)?: (.+?);?$", re.M)
+_MEMBER: Final = re.compile(r"\"?([\w$-]+)\"?(\?)?: (.+?);?$")
 _LITERAL: Final = re.compile(r'"([^"]*)"')
 _PLAIN: Final = ("string", "number", "boolean")
 _MOST: Final = 500
@@ -122,7 +122,14 @@ def _words(told: str) -> str:
 
 def _schema(inner: str) -> Json:
     """The members of a TypeScript object type as a JSON schema, as far as plain types go."""
-    made = {name: (_type(spelled), not optional) for name, optional, spelled in _MEMBER.findall(inner)}
+    made: dict[str, tuple[dict[str, Json], bool]] = {}
+    depth = 0
+    for line in inner.splitlines():
+        told = line.partition("//")[0].strip()
+        found = _MEMBER.match(told) if not depth else None
+        if found is not None:
+            made[found[1]] = _type(found[3]), not found[2]
+        depth = max(0, depth + told.count("{") - told.count("}"))
     return {
         "type": "object",
         "properties": {name: schema for name, (schema, _) in made.items()},
@@ -134,7 +141,8 @@ def _type(spelled: str) -> dict[str, Json]:
     if spelled in _PLAIN:
         return {"type": spelled}
     if spelled.startswith("Array<") or spelled.endswith("[]"):
-        return {"type": "array", "items": _type(spelled.removesuffix("[]").removeprefix("Array<").removesuffix(">"))}
+        inner = spelled.removesuffix("[]").removeprefix("Array<").removesuffix(">")
+        return {"type": "array", "items": _type(inner)}
     literals = _LITERAL.findall(spelled)
     if literals and not _LITERAL.sub("", spelled).strip(" |"):
         return {"enum": literals}

@@ -12,7 +12,9 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.diagnostics import Diagnoses
+from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import Task
+from ctxtui.offline.exchange import KeptResponse
 from ctxtui.offline.limits import RateLimits
 from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.playback import Playback
@@ -56,16 +58,6 @@ class SetClock:
         self.now += seconds
 
 
-@dataclass(slots=True)
-class KeptResponse:
-    """A response that the server keeps: all items up to and with its answer, the response itself, and the size of the
-    request in bytes."""
-
-    items: list[Json]
-    response: dict[str, Json]
-    size: int
-
-
 @dataclass(slots=True, kw_only=True)
 class Provider:
     """The state of one offline provider. `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback`
@@ -79,6 +71,7 @@ class Provider:
     kept: dict[str, KeptResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     diagnoses: Diagnoses = field(default_factory=Diagnoses)
+    threads: MessageThreads = field(default_factory=MessageThreads)
     ahead: float = 0.0
     names: IdMaker = field(init=False)
 

@@ -14,9 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui import __version__
+from ctxtui.services.config.clients import CLIENTS, KnownClient
 from ctxtui.services.config.package_data import sample_paths, vocabulary
 from ctxtui.services.config.paths import database
-from ctxtui.services.recordings.discover import claude_root, codex_root, find
+from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find
+from ctxtui.services.recordings.known_projects import known_projects
+from ctxtui.views.home.columns import age
+
+_MINUTE: Final = 60
 
 OK: Final = "ok"
 WARNING: Final = "warning"
@@ -48,14 +53,30 @@ class Finding:
     way_out: str = ""
 
 
-def checks(cwd: Path, data_dir: str, env: Mapping[str, str]) -> Iterator[Finding]:
-    """Every check that needs no terminal; each is done when it is asked for."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFound:
+    """What was found of a client: `places` are where it was looked, those that are `missing` or `closed` (may not be
+    read) among them; `newest` in Unix seconds, `here` how many ran in this directory."""
+
+    client: KnownClient
+    on: bool
+    places: tuple[Path, ...] = ()
+    missing: tuple[Path, ...] = ()
+    closed: tuple[Path, ...] = ()
+    projects: int = 0
+    sessions: int = 0
+    here: int = 0
+    newest: float | None = None
+
+
+def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[Finding]:
+    """Every check that needs no terminal; each is done when it is asked for. `clients` is the setting."""
     yield Finding("ctxtui", OK, __version__)
     yield _python()
     yield _packages()
     yield from _vocabularies()
     yield _database(database(data_dir, env))
-    yield from _sessions(cwd, env)
+    yield from _sessions(cwd, env, clients)
     yield from _plugins(env)
 
 
@@ -105,25 +126,68 @@ def _database(path: Path) -> Finding:
     return Finding("database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours")
 
 
-def _sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[Finding]:
+def clients_found(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> list[ClientFound]:
+    """Each client: where it was looked, what was found."""
+    return _told(find(cwd, env, clients=clients), cwd, env, clients)
+
+
+def _told(
+    found: list[FoundRecording], cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]
+) -> list[ClientFound]:
+    by_source: dict[str, list[FoundRecording]] = {}
+    for one in found:
+        by_source.setdefault(one.source, []).append(one)
+    projects = len({*cwd.parents, cwd, *known_projects(env, (one.cwd for one in found))})
+    told = []
+    for client in CLIENTS:
+        on = clients.get(client.name, True)
+        mine = by_source.get(client.source, []) if on else []
+        places = tuple(dict.fromkeys(place.folder for place in client.places(env)))
+        told.append(
+            ClientFound(
+                client=client,
+                on=on,
+                places=places,
+                missing=tuple(place for place in places if not place.is_dir()),
+                closed=tuple(place for place in places if place.is_dir() and not os.access(place, os.R_OK | os.X_OK)),
+                projects=projects if client.beside is not None else 0,
+                sessions=len(mine),
+                here=sum(one.group == HERE for one in mine),
+                newest=max((one.mtime for one in mine), default=None),
+            )
+        )
+    return told
+
+
+def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[Finding]:
     start = time.perf_counter()
-    found = find(cwd, env, sample_paths())
+    found = find(cwd, env, sample_paths(), clients)
     took = (time.perf_counter() - start) * 1000
-    for source, root in (("claude code", claude_root(env)), ("codex", codex_root(env))):
-        mine = [f for f in found if f.source == source]
-        here = sum(f.group == "here" for f in mine)
-        words = f"{len(mine):,} sessions in {root}" + (f", {here} of this directory" if here else "")
-        if not root.is_dir():
-            words = f"no folder {root}"
-        elif not os.access(root, os.R_OK | os.X_OK):
-            yield Finding(source, WARNING, f"{root} may not be read", f"see `ls -ld {root}`")
-            continue
-        yield Finding(source, OK, words)
-    samples = sum(f.group == "samples" for f in found)
+    for one in _told(found, cwd, env, clients):
+        yield _client(one, time.time())
+    samples = sum(f.group == SAMPLES for f in found)
     yield Finding(
         "samples", OK if samples else WARNING, f"{samples} shipped", "" if samples else "install ctxtui again"
     )
     yield Finding("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
+
+
+def _client(one: ClientFound, now: float) -> Finding:
+    name = one.client.source
+    if not one.on:
+        return Finding(name, OK, f"switched off: clients.{one.client.name} = false")
+    if one.closed:
+        place = one.closed[0]
+        return Finding(name, WARNING, f"{place} may not be read", f"see `ls -ld {place}`")
+    there = [str(place) for place in one.places if place not in one.missing]
+    if one.projects:
+        there.append(f"{one.projects:,} folders with code: this one, those above it, projects of other clients")
+    if not there:
+        return Finding(name, OK, f"no folder {' or '.join(map(str, one.places))}")
+    words = f"{one.sessions:,} {'session' if one.sessions == 1 else 'sessions'} in {' and '.join(there)}"
+    if one.newest is not None:
+        words += f", newest {age(now - one.newest)}" + (" ago" if now - one.newest >= _MINUTE else "")
+    return Finding(name, OK, words + (f", {one.here:,} of this directory" if one.here else ""))
 
 
 def _plugins(env: Mapping[str, str]) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ class SessionSource:
         from ctxtui.services.library.session_actions import subscribed
         from ctxtui.services.recordings.open_by_name import locate, opening_named, stored_ids
 
-        found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings))
+        found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings), self.settings.clients)
         self._subscribed = subscribed(found, self.settings)
         loaded, news = opening_named(found, self.settings)
         return loaded, iter(news)

@@ -95,12 +95,20 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("livemcpbench", "livemcpbench"),
     _format("swe-agent", "swe_agent"),
     _format("openai items", "openai_items"),
-    _format("aider", "aider"),
+    _format("aider", "aider.chat", "reader", (".aider.llm.history*", "aider.llm.history*")),
+    _format(
+        "aider llm history",
+        "aider.sent",
+        "reader",
+        companions=(".aider.chat.history*", "aider.chat.history*"),
+        bare="aider's record of messages without any request",
+    ),
     _format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
     _format("root llm log", "root_llm_log", companions=("generations/gen_*/trial_*.json",)),
     _format("opencode", "opencode.database", bare="an OpenCode session without any message"),
     _format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
     _format("llm", "llm_logs"),
+    _format("opentelemetry", "opentelemetry", bare="an OpenTelemetry trace without any call of a model"),
 )
 
 

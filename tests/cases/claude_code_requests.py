@@ -167,6 +167,14 @@ class Client:
         """A request and its answer."""
         self.answer(id_, *blocks, ref=self.ask(), **fields)
 
+    def spent(self, model: str = MODEL, **figures: Any) -> None:
+        """The meter at the end of a process: what the session has used so far."""
+        keys = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
+        names = ("fresh", "read", "write", "output")
+        one = {key: figures.get(name, 0) for key, name in zip(keys, names, strict=True)}
+        own = {"sessionId": self.script.session, "totalCostUSD": 0.5}
+        self.script.loose("cost-state", **own, modelUsage={model: {**one, "webSearchRequests": 0, "costUSD": 0.5}})
+
     def restart(self) -> None:
         """Another process goes on: it names no earlier request."""
         self.base = ""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ctxtui.cli.run import run
+from tests.cases.client_homes import MOVERS
 
 PROGRAM = [sys.executable, "-m", "ctxtui"]
 
@@ -42,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in list(os.environ):
         if name.startswith(("CTXTUI_", "CLAUDE_", "CODEX_")) and name != "CTXTUI_CORPUS":
             monkeypatch.delenv(name)
-    for name in ("NO_COLOR", "COLUMNS"):
+    for name in ("NO_COLOR", "COLUMNS", *MOVERS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("PWD", str(desk))

@@ -10,9 +10,10 @@ from tests.clients.lab import Lab
 
 
 def _asked(lab: Lab, *args: str) -> Command:
-    flags = "--no-git --yes-always --no-auto-lint --no-check-update --no-show-release-notes --analytics-disable"
+    # Streamed, it is told no usage.
+    flags = "--no-git --no-stream --yes-always --no-auto-lint --no-check-update --no-show-release-notes"
     model = ["--model", "openai/gpt-5.6", "--no-show-model-warnings", "--llm-history-file", ".aider.llm.history"]
-    return [lab.client.program("aider"), *flags.split(), *model, *args]
+    return [lab.client.program("aider"), *flags.split(), "--analytics-disable", *model, *args]
 
 
 def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ctxtui.core.block import HEADER, NOT_RECORDED
+from ctxtui.core.block import HEADER, NOT_RECORDED, Item
 from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
 from ctxtui.services.recordings.open import load
@@ -17,14 +19,17 @@ from tests.clients.play import Play
 from tests.clients.wire import Exchange, Tokens, said
 
 CENT = 0.01
+_OWN = ("system", "developer")
+"""Roles in which no person, model or tool speaks."""
 
 
 def found(play: Play) -> None:
     """The user's list of sessions has what the client recorded, under the client's project."""
     recording = play.recording
     listed = play.lab.ctxtui("sessions", "--json")["sessions"]
-    paths = [one["path"] for one in listed]
-    assert str(recording) in paths, f"{recording} is not among {paths}"
+    # A session of a database is DATABASE#ID.
+    paths = [one["path"].partition("#")[0] for one in listed]
+    assert str(recording) in paths
 
 
 def opened(play: Play) -> None:
@@ -33,7 +38,8 @@ def opened(play: Play) -> None:
     assert not play.session.skipped, play.session.skipped
     assert len(calls) == len(asked), f"{len(calls)} calls of {len(asked)}"
     assert [_tokens(call) for call in calls] == [one.tokens for one in asked]
-    assert [call.model for call in calls] == [one.model for one in asked]
+    # litellm's names have the provider in front.
+    assert [call.model.rpartition("/")[2] for call in calls] == [one.model for one in asked]
     spent = sum(_cost(one) for one in asked)
     told = play.lab.ctxtui("cost", str(play.recording), "--json")
     assert told["unpriced_calls"] == 0 and abs(told["total_usd"] - spent) < CENT, (told["total_usd"], spent)
@@ -57,26 +63,24 @@ def _cost(one: Exchange) -> float:
 
 
 def _same_context(play: Play, call: Call, one: Exchange, number: int) -> None:
-    """Every text of the request's messages stands in the call's context, as often, and nothing else does."""
+    """Every text of the request's messages stands in the call's context, as often, and nothing that was not sent."""
     tree = play.session.tree
-    in_session = Counter(
-        _plain(
-            said(
-                [
-                    block.value()
-                    for block, place in tree.items(call.sent_head)
-                    if block.kind not in (HEADER, NOT_RECORDED) and place.section == "messages"
-                ]
-            )
-        )
-    )
-    on_wire = Counter(_plain(said(one.messages)))
-    lacking, added = on_wire - in_session, in_session - on_wire
-    assert not lacking, f"call {number}: on the wire, not in the session: {_short(lacking)}"
-    assert not added, f"call {number}: in the session, not on the wire: {_short(added)}"
-    answer = Counter(_plain(said(one.answered)))
-    after = Counter(_plain(said([item.block.value() for item in tree.items(call.response_head, call.sent_head)])))
-    assert answer == after, f"call {number}: answered {_short(answer - after)}, recorded {_short(after - answer)}"
+    _same(one.messages, one.instructions, tree.items(call.sent_head), f"call {number}: context")
+    _same(one.answered, [], tree.items(call.response_head, call.sent_head), f"call {number}: answer")
+
+
+def _same(wire: list[Json], besides: list[Json], items: Sequence[Item], what: str) -> None:
+    """`wire` is in the session; `besides` may be: not every client records its system prompt."""
+    on_wire, in_session = Counter(_plain(said(wire))), Counter(_plain(said(_bodies(items))))
+    lacking, added = on_wire - in_session, in_session - on_wire - Counter(_plain(said(besides)))
+    assert not lacking, f"{what}: on the wire, not in the session: {_short(lacking)}"
+    assert not added, f"{what}: in the session, not on the wire: {_short(added)}"
+
+
+def _bodies(items: Sequence[Item]) -> list[Json]:
+    """The blocks of system and messages, as their JSON."""
+    told = [item for item in items if item.block.kind not in (HEADER, NOT_RECORDED)]
+    return [item.block.value() for item in told if item.place.section != "tools"]
 
 
 def _plain(texts: Iterable[str]) -> list[str]:
@@ -102,24 +106,22 @@ def followed(play: Play) -> None:
 def curated(play: Play) -> None:
     """The curated session is written in the client's format, and read again it is the curated context."""
     written = load(play.curated).session
-    (head,) = {written.threads["main"].tip}
-    again = [
-        item.block.value()
-        for item in written.tree.items(head)
-        if item.block.kind not in (HEADER, NOT_RECORDED) and item.place.section == "messages"
-    ]
+    items = written.tree.items(written.threads[MAIN].tip)
+    again = _bodies([item for item in items if item.place.section == "messages" and item.place.role not in _OWN])
     assert OUT not in json.dumps(again) and KEPT in json.dumps(again)
-    assert _history(said(play.context)) == _history(said(again))
+    before, after = _history(play.context), _history(again)
+    assert before == after, (
+        f"gone {_short(Counter(before) - Counter(after))}, new {_short(Counter(after) - Counter(before))}"
+    )
 
 
 def resumed(play: Play) -> None:
     """The request that leaves holds the curated history and the new prompt, nothing else; nothing is compacted."""
-    asked = [one for one in play.resumed if not play.client.aside(one) and "count_tokens" not in one.path]
+    asked = [one for one in play.resumed if one.asks and not play.client.aside(one)]
     assert asked, "the client asked nothing"
     first = asked[0]
-    assert first.accepted, (first.status, first.rule, first.answer)
-    sent = _history(said(first.messages))
-    history = _history(said(play.context))
+    assert first.accepted, (first.status, first.answer)
+    sent, history = _history(first.messages), _history(play.context)
     assert OUT not in json.dumps(first.request), f"{OUT} was curated away and is sent"
     lacking = Counter(history) - Counter(sent)
     assert not lacking, f"curated history that is not sent: {_short(lacking)}"
@@ -131,13 +133,14 @@ def resumed(play: Play) -> None:
     assert len(asked) == 2, [one.path for one in asked]
 
 
-def _history(texts: Iterable[str]) -> list[str]:
-    """Texts of the conversation, without what a client adds anew to each session."""
-    return [text for text in _plain(texts) if not _added_by_client(text)]
+def _history(messages: Iterable[Json]) -> list[str]:
+    """What person, model and tools said, without what a client adds anew to each session: reminders, its own turns."""
+    spoken = [m for m in messages if not (isinstance(m, dict) and m.get("role") in _OWN)]
+    return [text for text in _plain(said(spoken)) if not _added_by_client(text)]
 
 
 def _added_by_client(text: str) -> bool:
-    return text.startswith(("<system-reminder>", "# Environment"))
+    return text.startswith(("<system-reminder>", "<environment_context>", "# AGENTS.md"))
 
 
 def accepted(play: Play) -> None:
@@ -145,7 +148,7 @@ def accepted(play: Play) -> None:
     assert play.whole, "nothing was asked"
     if RESUMED not in play.client.lacks:
         play.tried_to_resume()
-    refused = [(one.path, one.status, one.rule, one.answer) for one in play.lab.seen() if not one.accepted]
+    refused = [(one.method, one.path, one.status, one.answer) for one in play.lab.seen() if not one.accepted]
     assert not refused
 
 

@@ -14,6 +14,7 @@ check_for_update_on_startup = false
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 openai_base_url = "{url}/v1"
+web_search = "disabled"
 [analytics]
 enabled = false
 [otel]
@@ -40,6 +41,8 @@ CODEX = Client(
     ask=lambda lab, prompt: _asked(lab, prompt),
     again=lambda lab, prompt: _asked(lab, "resume", "--last", prompt),
     recordings="home/.codex/sessions/*/*/*/rollout-*.jsonl",
+    first="run `cat a.txt` then run `sh gate.sh 1`",
+    second="run `cat b.txt` then run `sh gate.sh 2`",
     curate_to="codex",
     resume=_resume,
 )

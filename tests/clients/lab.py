@@ -29,7 +29,7 @@ KEPT = "Rotterdam"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
-    """`folder` holds `home`, the project `work` and what the offline provider saw."""
+    """`folder` holds `home`, the project `work` and what the offline provider saw, `wire`."""
 
     client: Client
     folder: Path
@@ -43,6 +43,11 @@ class Lab:
     @property
     def work(self) -> Path:
         return self.folder / "work"
+
+    @property
+    def wire(self) -> Path:
+        """What the offline provider saw, as `--log` writes it."""
+        return self.folder / "wire"
 
     @property
     def printed(self) -> Path:
@@ -62,7 +67,7 @@ class Lab:
 
     def run(self, command: Command) -> None:
         """Run the client to its end."""
-        self.space.run(command, cwd=self.work, env=self.env, log=self.printed, seconds=SECONDS)
+        self.end(self.begin(command))
 
     def begin(self, command: Command) -> subprocess.Popen[bytes]:
         """Start the client, its input open where it talks."""
@@ -71,6 +76,9 @@ class Lab:
     def end(self, running: subprocess.Popen[bytes]) -> None:
         """Wait until the client has ended well."""
         finish(running, self.printed, SECONDS)
+        # What it asked last is in the log once its answer has left.
+        sizes = [-1]
+        soon(lambda: sizes.append(sum(log.stat().st_size for log in self.wire.glob("*"))) or sizes[-1] == sizes[-2], 5)
 
     def ctxtui(self, *args: str) -> Any:
         """What the command `ctxtui ... --json` says to somebody whose home this is."""
@@ -96,7 +104,7 @@ class Lab:
 
     def seen(self) -> list[Exchange]:
         """What the offline provider was asked so far."""
-        return exchanges(self.folder / "wire.jsonl")
+        return exchanges(self.wire)
 
     def recorded(self) -> list[Path]:
         """The client's recordings, oldest first."""
@@ -129,7 +137,7 @@ def lab(client: Client, folder: Path) -> Iterator[Lab]:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(place.fill(text))
         log = folder / "offline.txt"
-        serve = [sys.executable, str(Path(__file__).with_name("serve.py")), str(folder / "wire.jsonl"), str(PORT)]
+        serve = [sys.executable, "-m", "ctxtui", "offline", "--port", str(PORT), "--log", str(place.wire), "--json"]
         space.start(serve, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, log=log)
         assert soon(lambda: b"http" in log.read_bytes(), 20), f"the offline provider does not serve\n{tail(log)}"
         yield place

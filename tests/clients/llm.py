@@ -6,7 +6,7 @@ from tests.clients.client import CURATED, RESUMED, Client, Command
 from tests.clients.lab import Lab
 
 _MODELS = """\
-- model_id: offline
+- model_id: gpt-5.6
   model_name: gpt-5.6
   api_base: "{url}/v1"
   supports_tools: true
@@ -32,7 +32,7 @@ LLM = Client(
     name="llm",
     env={"LLM_USER_PATH": "{home}/.config/io.datasette.llm", "OPENAI_API_KEY": "any"},
     files={"home/.config/io.datasette.llm/extra-openai-models.yaml": _MODELS, "home/tools.py": _TOOLS},
-    ask=lambda lab, prompt: _asked(lab, "-m", "offline", prompt),
+    ask=lambda lab, prompt: _asked(lab, "-m", "gpt-5.6", prompt),
     again=lambda lab, prompt: _asked(lab, "--continue", prompt),
     recordings="home/.config/io.datasette.llm/logs.db",
     lacks={CURATED: _NO_WAY_IN, RESUMED: _NO_WAY_IN},

@@ -157,8 +157,7 @@ class Play:
     @property
     def main(self) -> list[Exchange]:
         """What was asked so far, without what the client records nowhere and requests that only count."""
-        asked = [one for one in self.lab.seen() if "count_tokens" not in one.path and "input_tokens" not in one.path]
-        return [one for one in asked if one.accepted and not self.client.aside(one)]
+        return [one for one in self.lab.seen() if one.asks and not self.client.aside(one)]
 
     @once
     def recorded(self) -> list[Exchange]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-_SAID = ("text", "thinking", "content", "output", "arguments", "input", "instructions", "summary")
+_SAID = ("text", "thinking", "content", "output", "arguments", "input", "instructions", "summary", "function")
 """Members that hold what is said to a model or by it."""
 
 
@@ -25,15 +26,25 @@ class Tokens(NamedTuple):
 class Exchange:
     """A request with its answer."""
 
+    method: str
     path: str
     status: int
-    rule: str
     request: dict[str, Any]
     answer: dict[str, Any]
+    before: tuple[Any, ...] = ()
+    """The items that the request names by `previous_response_id` instead of sending them again."""
 
     @property
     def accepted(self) -> bool:
-        return 200 <= self.status < 300
+        # 426: the client asks for a WebSocket, and takes HTTP instead.
+        return 200 <= self.status < 300 or self.status in (101, 426)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a model for an answer: it does not count tokens, look for models, or warm up."""
+        counts = self.path.endswith(("/count_tokens", "/input_tokens"))
+        warms = self.request.get("generate") is False
+        return self.method in ("POST", "WS") and not counts and not warms and 200 <= self.status < 300
 
     @property
     def model(self) -> str:
@@ -55,14 +66,21 @@ class Exchange:
     def messages(self) -> list[dict[str, Any]]:
         """The request's messages or items."""
         found = self.request.get("messages", self.request.get("input", []))
-        return found if isinstance(found, list) else [{"role": "user", "content": found}]
+        return [*self.before, *(found if isinstance(found, list) else [{"role": "user", "content": found}])]
+
+    @property
+    def instructions(self) -> list[Any]:
+        """What the request says outside its messages."""
+        return [self.request[name] for name in ("system", "instructions") if self.request.get(name)]
 
     @property
     def answered(self) -> list[dict[str, Any]]:
         """The answer's messages or items."""
         if "choices" in self.answer:
             return [choice["message"] for choice in self.answer["choices"]]
-        return self.answer.get("output") or [{"role": "assistant", "content": self.answer.get("content", [])}]
+        if "output" in self.answer:
+            return list(self.answer["output"])
+        return [{"role": "assistant", "content": self.answer.get("content", [])}]
 
 
 def said(value: object) -> Iterator[str]:
@@ -85,7 +103,7 @@ def said(value: object) -> Iterator[str]:
             if name in value:
                 yield from said(value[name])
         for call in value.get("tool_calls") or []:
-            yield from said(call.get("function", call))
+            yield from said(call)
 
 
 def _decoded(text: str) -> object:
@@ -110,13 +128,98 @@ def _leaves(value: object) -> Iterator[str]:
         yield json.dumps(value)
 
 
-def exchanges(log: Path) -> list[Exchange]:
-    """Everything that was asked so far, in order."""
+def exchanges(folder: Path) -> list[Exchange]:
+    """Everything that was asked so far, in order, out of the log of `ctxtui offline --log`."""
     found = []
-    for line in log.read_text().splitlines() if log.exists() else []:
-        told = json.loads(line)
-        request, answer = json.loads(told["request"] or "{}"), told["answer"] or {}
-        found.append(
-            Exchange(path=told["path"], status=told["status"], rule=told["rule"], request=request, answer=answer)
-        )
+    for log in sorted(folder.glob("*.har")):
+        for entry in json.loads(log.read_bytes())["log"]["entries"]:
+            found += _exchanges(entry)
+    kept: dict[str, tuple[Any, ...]] = {}
+    for n, one in enumerate(found):
+        earlier = kept.get(str(one.request.get("previous_response_id")), ())
+        found[n] = replace(one, before=earlier)
+        if one.answer.get("object") == "response":
+            kept[str(one.answer.get("id"))] = (*found[n].messages, *one.answered)
     return found
+
+
+def _exchanges(entry: dict[str, Any]) -> Iterator[Exchange]:
+    """One over HTTP, one for each request over a WebSocket."""
+    asked, told = entry["request"], entry["response"]
+    path = urlsplit(asked["url"]).path
+    frames = [(frame["type"], json.loads(frame["data"])) for frame in entry.get("_webSocketMessages", [])]
+    for n, (way, request) in enumerate(frames):
+        if way != "send":
+            continue
+        ends = [m for m, (other, _) in enumerate(frames) if other == "send" and m > n]
+        events = [event for _, event in frames[n + 1 : ends[0] if ends else None]]
+        status = 400 if any(event["type"] == "error" for event in events) else 200
+        yield Exchange(method="WS", path=path, status=status, request=request, answer=_whole(events))
+    if not frames:
+        body = asked.get("postData", {}).get("text", "")
+        yield Exchange(
+            method=asked["method"],
+            path=path,
+            status=told["status"],
+            request=json.loads(body) if body else {},
+            answer=_answer(told["content"].get("text", ""), told["content"]["mimeType"]),
+        )
+
+
+def _answer(text: str, kind: str) -> dict[str, Any]:
+    if "event-stream" in kind:
+        data = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
+        return _whole([json.loads(one) for one in data if one and one != "[DONE]"])
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return {"text": text}
+    return value if isinstance(value, dict) else {"value": value}
+
+
+def _whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The answer that a stream gives in pieces, in any of the three dialects."""
+    if any("choices" in event for event in events):
+        return _of_chunks(events)
+    made: dict[str, Any] = {}
+    for event in events:
+        match event.get("type"):
+            case "response.completed" | "response.incomplete" | "response.failed" | "error":
+                return dict(event.get("response", event))
+            case "message_start":
+                made = event["message"]
+            case "content_block_start":
+                made["content"].append(event["content_block"])
+            case "content_block_delta":
+                _grow(made["content"][event["index"]], event["delta"])
+            case "message_delta":
+                made |= event["delta"]
+                made["usage"] |= event["usage"]
+    for part in made.get("content", []):
+        if isinstance(part.get("input"), str):
+            part["input"] = json.loads(part["input"] or "{}")
+    return made
+
+
+def _grow(part: dict[str, Any], delta: dict[str, Any]) -> None:
+    if delta["type"] == "input_json_delta":
+        part["input"] = (part["input"] or "") + delta["partial_json"]
+    else:
+        for name, piece in delta.items():
+            if name != "type" and isinstance(piece, str):
+                part[name] = (part.get(name) or "") + piece
+
+
+def _of_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    calls: dict[int, dict[str, Any]] = {}
+    usage = None
+    for chunk in chunks:
+        usage = chunk.get("usage") or usage
+        for choice in chunk["choices"]:
+            message["content"] += choice["delta"].get("content") or ""
+            for call in choice["delta"].get("tool_calls") or []:
+                mine = calls.setdefault(call["index"], {"name": "", "arguments": ""})
+                for name in mine:
+                    mine[name] += call.get("function", {}).get(name) or ""
+    return {"choices": [{"message": message | {"tool_calls": list(calls.values())}}], "usage": usage}

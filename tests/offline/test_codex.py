@@ -111,6 +111,14 @@ def test_compaction_is_one_item_that_keeps_what_was_said(running: RunningProvide
     assert events[-1]["response"]["usage"]["output_tokens"] > 0
 
 
+def test_a_tool_that_says_custom_and_has_a_schema_takes_an_object() -> None:
+    """So Anthropic's own tools are called where a client (litellm) spells their type out."""
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    (tool,) = tools_in([{"type": "custom", "name": "bash", "description": "Run", "input_schema": schema}])
+    assert isinstance(tool, OfferedTool) and not tool.free
+    assert tool.schema == schema
+
+
 def test_custom_tools_of_the_sdk(gpt: openai.OpenAI) -> None:
     """Free text goes in as it is, streamed or not; the SDK reads it."""
     tool: Any = {"type": "custom", "name": "run_code", "description": "Runs code"}

@@ -47,7 +47,8 @@ _NAME: Final = 38
 @click.pass_context
 def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
     """Hold forecasts against reports."""
-    rows, failed = _all(expanded(paths), config_of(context).settings, estimator or "")
+    settings = config_of(context).settings
+    rows, failed = _all(expanded(paths, settings.clients), settings, estimator or "")
     if failed and not rows:
         name, error = failed[0]
         return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)

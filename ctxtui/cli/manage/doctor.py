@@ -13,7 +13,8 @@ from ctxtui.cli import exit_codes, terminal
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.services.doctor import FAILED, OK, WARNING, Finding, checks
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, Finding, checks, clients_found
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
@@ -34,18 +35,33 @@ def doctor(context: click.Context, as_json: bool) -> int:
     config = config_of(context)
     painter = None if as_json else Painter(config.settings.glyphs)
     found = []
-    for check in _checks(config.settings.data_dir):
+    for check in _checks(config.settings):
         found.append(check)
         if painter:
             _print(painter, check)
     if as_json:
-        write_json({"checks": [asdict(check) for check in found]})
+        clients = clients_found(Path.cwd(), os.environ, config.settings.clients)
+        write_json({"checks": [asdict(check) for check in found], "clients": list(map(_fields, clients))})
     failed = any(check.state == FAILED for check in found)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
-def _checks(data_dir: str) -> Iterator[Finding]:
-    yield from checks(Path.cwd(), data_dir, os.environ)
+def _fields(one: ClientFound) -> dict[str, object]:
+    return {
+        "name": one.client.name,
+        "source": one.client.source,
+        "on": one.on,
+        "places": [{"path": str(place), "there": place not in one.missing} for place in one.places],
+        "projects": one.projects,
+        "moved_by": list(one.client.variables),
+        "sessions": one.sessions,
+        "here": one.here,
+        "newest": one.newest,
+    }
+
+
+def _checks(settings: Settings) -> Iterator[Finding]:
+    yield from checks(Path.cwd(), settings.data_dir, os.environ, settings.clients)
     yield from terminal.checks(os.environ)
 
 

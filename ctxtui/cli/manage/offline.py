@@ -48,6 +48,9 @@ KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
     metavar="DIR",
     help="Write requests and answers as they were, keys masked, to a HAR file in DIR, which ctxtui opens.",
 )
+@click.option(
+    "--no-websocket", is_flag=True, help="Answer 426 where a WebSocket is wanted: Codex then goes on by HTTP."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print no line for each request.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
 @click.pass_context
@@ -63,6 +66,7 @@ def offline(
     rpm: int | None,
     seed: int,
     folder: Path | None,
+    no_websocket: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -89,7 +93,8 @@ def offline(
     armed = Faults([parse(fault) for fault in faults], seed)
     local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
     log = ExchangeLog(folder, provider.now()) if folder is not None else None
-    server = Server(provider, armed, pace, told=None if quiet or as_json else _line, local=local, log=log)
+    told = None if quiet or as_json else _line
+    server = Server(provider, armed, pace, told=told, local=local, log=log, websocket=not no_websocket)
     try:
         asyncio.run(_serve(server, port, as_json))
     finally:

@@ -42,7 +42,7 @@ def last(context: click.Context, as_json: bool) -> Any:
     from ctxtui.services.recordings.open import newest_here
 
     cwd = Path.cwd()
-    here = newest_here(find(cwd), related(cwd, os.environ))
+    here = newest_here(find(cwd, clients=config_of(context).settings.clients), related(cwd, os.environ))
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
     if as_json:

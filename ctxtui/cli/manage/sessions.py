@@ -14,8 +14,9 @@ import click
 from ctxtui.cli.context import Meter, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
+from ctxtui.services.config.clients import client_of
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.recordings.discover import id_of
+from ctxtui.services.recordings.database_address import MARK, parted
 from ctxtui.views.home.columns import HomeColumn, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
@@ -40,7 +41,7 @@ def sessions(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """List the sessions that can be opened: Claude Code's, Codex's, ctxtui's own, newest first; then samples.
+    """List the sessions that can be opened: those of all known clients, ctxtui's own, newest first; then samples.
 
     With FOLDER, the recordings in it, by path. Every id is accepted by show, export and open.
 
@@ -82,7 +83,7 @@ def _with_figures(shelf: SessionLibrary, found: list[SessionSummary]) -> list[Se
 
 def ids_of(found: Iterable[SessionSummary]) -> dict[str, str]:
     """The id of each session by its key; where two recordings share one, the path is the id."""
-    ids = {one.key: id_of(Path(one.path).name) if one.path else one.stored for one in found}
+    ids = {one.key: one.id or one.stored or one.path for one in found}
     tally: dict[str, int] = {}
     for id_ in ids.values():
         tally[id_] = tally.get(id_, 0) + 1
@@ -95,11 +96,13 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "id": ids[one.key],
             "title": one.title,
             "source": one.source or None,
+            "client": client.name if (client := client_of(one.source)) else None,
+            "client_version": one.client_version or None,
             "path": one.path or None,
             "stored": one.stored or None,
             "cwd": one.cwd or None,
             "group": one.group,
-            "size": one.size if one.path else None,
+            "size": one.size if one.path and not _in_database(one) else None,
             # A sample is as old as its installation: that says nothing.
             "modified": None if one.group == SAMPLES else one.mtime,
             "live": one.live,
@@ -109,6 +112,10 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
         }
         for one in found
     ]
+
+
+def _in_database(one: SessionSummary) -> bool:
+    return MARK in one.path and bool(parted(Path(one.path))[1])
 
 
 def _figures(one: SessionSummary) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def check_(
         raise WrongUse("no limit was given", way_out="name one: --max-context 100k, or --json for the figures alone")
     known = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
-    checked = list(_checked(expanded(names), settings, limits, known, share(tolerance, "--tolerance")))
+    files = expanded(names, settings.clients)
+    checked = list(_checked(files, settings, limits, known, share(tolerance, "--tolerance")))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))

@@ -77,7 +77,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
     with counter_with_memory(settings) as counter:
-        read = _accounts(expanded(names), settings, counter, failed, counts=by in (CATEGORY, TOOL))
+        read = _accounts(expanded(names, settings.clients), settings, counter, failed, counts=by in (CATEGORY, TOOL))
         for _, account, own in once(read):
             calls = [account.session.calls[id_] for id_ in account.session.calls if id_ in own]
             totals += by_call(calls, account.costs)

@@ -51,7 +51,9 @@ def why(context: click.Context, name: str, as_json: bool) -> None:
 def _stated(name: str, settings: Settings) -> Statement:
     from ctxtui.services.recordings.folder_scan import expanded
 
-    return _summed([_newest(settings)] if name == LAST and not os.path.lexists(LAST) else expanded([name]), settings)
+    if name == LAST and not os.path.lexists(LAST):
+        return _summed([_newest(settings)], settings)
+    return _summed(expanded([name], settings.clients), settings)
 
 
 def _newest(settings: Settings) -> str:

@@ -58,6 +58,7 @@ def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
     begun = {**message["usage"], "output_tokens": 1, "output_tokens_details": None}
     start = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": begun}
     start.pop("context_management", None)
+    start.pop("safeguard_results", None)
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
         yield {"type": "content_block_start", "index": index, "content_block": _opened(block)}
@@ -69,6 +70,8 @@ def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
     told = {key: value for key, value in message["usage"].items() if key not in ("cache_creation", "service_tier")}
     told.pop("inference_geo")
     delta = {key: message[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
+    if "safeguard_results" in message:
+        delta["safeguard_results"] = message["safeguard_results"]
     end = {"type": "message_delta", "delta": delta, "usage": told}
     if "context_management" in message:
         end["context_management"] = message["context_management"]

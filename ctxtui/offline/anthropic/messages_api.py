@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, limited
+from ctxtui.offline.anthropic import message_threads
 from ctxtui.offline.anthropic.bound_thinking import CONTROLS, CheckedThinking, check_thinking
 from ctxtui.offline.anthropic.context_edits import edited
 from ctxtui.offline.anthropic.message import content_of, events, usage_of
 from ctxtui.offline.anthropic.models import OFFLINE, Claude, claude
-from ctxtui.offline.anthropic.validate import NEW_VERSION, VERSIONS, refusals
+from ctxtui.offline.anthropic.validate import NEW_VERSION, SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import text_counter
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events
@@ -57,19 +58,33 @@ def betas_of(asked: ApiRequest) -> tuple[str, ...]:
     return tuple(name.strip() for name in asked.headers.get("anthropic-beta", "").split(",") if name.strip())
 
 
-def refused(asked: ApiRequest, counting: bool) -> list[Refusal]:
+def refused(provider: Provider, asked: ApiRequest, counting: bool) -> list[Refusal]:
     """Why the request is not served."""
     version = asked.headers.get("anthropic-version")
     if version is None:
         return [Refusal("anthropic-version: header is required", rule="version")]
     if version not in VERSIONS:
         return [Refusal(f'anthropic-version: "{version}" is not a valid version', rule="version")]
-    return refusals(asked.body, version=version or NEW_VERSION, betas=betas_of(asked), counting=counting)
+    betas = betas_of(asked)
+    whole = _whole(provider, asked)
+    if isinstance(whole, Refusal):
+        return [whole]
+    return refusals(whole.body, version=version or NEW_VERSION, betas=betas, counting=counting)
+
+
+def _whole(provider: Provider, asked: ApiRequest) -> ApiRequest | Refusal:
+    """The request with what the server holds of its thread; as it is where threads were not asked for by their beta."""
+    if not any(name.startswith(message_threads.BETA) for name in betas_of(asked)):
+        return asked
+    return provider.threads.whole(asked, provider.now())
 
 
 def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a count."""
-    taken = _taken(provider, asked)
+    whole = _whole(provider, asked)
+    if isinstance(whole, Refusal):
+        return whole
+    taken = _taken(provider, whole)
     if taken.weighed.tokens > taken.model.window:
         return _too_long(taken.weighed, taken.model)
     body: dict[str, Json] = {"input_tokens": taken.weighed.tokens}
@@ -80,6 +95,11 @@ def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
 
 def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
+    whole = _whole(provider, asked)
+    return whole if isinstance(whole, Refusal) else _answer(provider, whole)
+
+
+def _answer(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     taken = _taken(provider, asked)
     weighed, checked, model = taken.weighed, taken.checked, taken.model
     if weighed.tokens > model.window:
@@ -103,6 +123,9 @@ def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     }
     if asked.body.get("diagnostics") is not None:
         provider.diagnoses.remember(message["id"], asked.body)
+    provider.threads.keep(asked, message, now)
+    if asked.body.get("safeguards") is not None:
+        message["safeguard_results"] = _checked(content)
     provider.limits.note(now, outcome.fresh + outcome.written, usage["output_tokens"])
     headers = provider.limits.anthropic(now)
     broken = named_event("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
@@ -114,6 +137,13 @@ def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
         output=usage["output_tokens"],
         broken=broken,
     )
+
+
+def _checked(content: list[dict[str, Json]]) -> list[Json]:
+    """What the client's check of calls comes to: nobody looks at them, and none is flagged."""
+    calls = [block["id"] for block in content if block["type"] == "tool_use"]
+    status = {"type": "available", "tool_uses": {id_: {"type": "evaluated", "outcome": "not_flagged"} for id_ in calls}}
+    return [{"type": SAFEGUARD, "status": status}]
 
 
 def _taken(provider: Provider, asked: ApiRequest) -> Taken:

@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MOST_BYTES
-from ctxtui.offline.exchange import ApiRequest, Refusal, Reply
+from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply
 from ctxtui.offline.json_body import NotJson, parse
 from ctxtui.offline.openai import chat_api, errors, responses_api
 from ctxtui.offline.provider import Provider
@@ -56,7 +56,7 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
 
 def _anthropic(serve: Serve, counting: bool) -> Route:
     return Route(
-        lambda provider, asked: messages_api.refused(asked, counting),
+        lambda provider, asked: messages_api.refused(provider, asked, counting),
         serve,
         messages_api.error,
         "request-id",
@@ -80,8 +80,14 @@ DESKS: Final[dict[str, Route]] = {
 """What is served with a body, by path."""
 
 
-def serve(desk: Route, provider: Provider, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
-    """The reply to a request with body `raw`, or why there is none."""
+def serve(
+    desk: Route,
+    provider: Provider,
+    raw: bytes,
+    headers: Mapping[str, str],
+    held: dict[str, KeptResponse] | None = None,
+) -> Reply | Refusal:
+    """The reply to a request with body `raw`, or why there is none; `held` is what its WebSocket keeps."""
     if len(raw) > MOST_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")
     wrong = desk.has_key(headers)
@@ -91,7 +97,7 @@ def serve(desk: Route, provider: Provider, raw: bytes, headers: Mapping[str, str
     if wait is not None:
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:
-        asked = ApiRequest(raw, parse(raw), headers)
+        asked = ApiRequest(raw, parse(raw), headers, held)
     except NotJson as error:
         if desk.id_header == "request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")

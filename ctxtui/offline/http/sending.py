@@ -10,12 +10,11 @@ from aiohttp import web
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Reply, compact
-from ctxtui.offline.faults import DISCONNECT, GARBAGE, STREAM_ERROR, Fault
+from ctxtui.offline.faults import BREAKS, DISCONNECT, GARBAGE, STREAM_ERROR, Fault
 from ctxtui.offline.http.watching import watched
 
 _GARBAGE: Final = b"\xff\xfe{]<html>\x00 garbage\r\n"
 _AT_ONCE: Final = 64
-_BREAKS: Final = (STREAM_ERROR, DISCONNECT, GARBAGE)
 
 
 def json_response(value: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -29,7 +28,7 @@ async def send(
 ) -> web.StreamResponse:
     """Send `reply` at `pace` tokens a second (0: as fast as can be)."""
     seconds = reply.output / pace if pace else 0.0
-    breaking = fault if fault is not None and fault.kind in _BREAKS else None
+    breaking = fault if fault is not None and fault.kind in BREAKS else None
     if reply.events is None:
         await asyncio.sleep(seconds)
         return _whole(request, reply, headers, breaking)

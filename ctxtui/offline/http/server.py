@@ -14,13 +14,14 @@ from aiohttp import web
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.exchange import Refusal, Reply
+from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
 from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse
 from ctxtui.offline.http.control import add_control
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.local_routes import add_listings, local_desks
 from ctxtui.offline.http.routes import DESKS, Route, serve
 from ctxtui.offline.http.sending import json_response, send
+from ctxtui.offline.http.sockets import asks_for_socket, talk
 from ctxtui.offline.http.watching import watching
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local.model_list import anthropic_model, anthropic_models, openai_model, openai_models
@@ -62,8 +63,8 @@ class Server:
     """What serves: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as can be).
 
     `seen` is what was asked of it, newest last, as far as 1,000 requests and 64 MB go; `told` is called with each of
-    them, `log` writes them to a file. With `local` it plays that local server, and only it. `turn` keeps requests in
-    order.
+    them, `log` writes them to a file. With `local` it plays that local server, and only it. Without
+    `websocket` who asks for one is told 426. `turn` keeps requests in order.
     """
 
     provider: Provider = field(default_factory=Provider)
@@ -74,6 +75,7 @@ class Server:
     told: Callable[[Seen], None] | None = None
     local: Local | None = None
     log: ExchangeLog | None = None
+    websocket: bool = True
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _held: int = 0
 
@@ -95,6 +97,7 @@ class Server:
     def _add_hosted(self, app: web.Application) -> None:
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/v1/models/{id:.+}", self._model)
+        app.router.add_get("/v1/responses", self._connected, allow_head=False)
         app.router.add_get("/v1/responses/{id}", self._kept)
         app.router.add_delete("/v1/responses/{id}", self._forget)
         app.router.add_get("/v1/responses/{id}/input_items", self._input_items)
@@ -118,11 +121,41 @@ class Server:
 
         return handler
 
-    async def _served(self, desk: Route, raw: bytes, headers: Mapping[str, str]) -> Reply | Refusal:
+    async def _connected(self, request: web.Request) -> web.StreamResponse:
+        """A WebSocket, where one is wanted."""
+        desk = DESKS["/v1/responses"]
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        if not asks_for_socket(request):
+            return await self._nowhere(request)
+        wrong = desk.has_key(headers)
+        if wrong is None and not self.websocket:
+            wrong = Refusal("WebSockets are not served here.", 426, rule="websocket")
+        if wrong is not None:
+            self._note("/v1/responses", b"", wrong, None)
+            return json_response(desk.error(wrong, ""), wrong.status, {MARK_HEADER: OFFLINE})
+
+        async def answer(raw: bytes, held: dict[str, KeptResponse]) -> tuple[Reply | Refusal, Fault | None]:
+            fault = self.faults.meet()
+            if fault is not None and fault.kind == SLOW:
+                await asyncio.sleep(fault.seconds)
+            got = _injected(fault) or await self._served(desk, raw, headers, held)
+            self._note("/v1/responses", raw, got, fault)
+            return got, fault
+
+        id_ = self.provider.names.new("req_011C", 20)
+        return await talk(request, answer, desk.error, {desk.id_header: id_, MARK_HEADER: OFFLINE}, self.pace)
+
+    async def _served(
+        self,
+        desk: Route,
+        raw: bytes,
+        headers: Mapping[str, str],
+        held: dict[str, KeptResponse] | None = None,
+    ) -> Reply | Refusal:
         try:
             # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
             async with self.turn:
-                return await asyncio.to_thread(serve, desk, self.provider, raw, headers)
+                return await asyncio.to_thread(serve, desk, self.provider, raw, headers, held)
         except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
             told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
             return Refusal(told, 500, rule="fault")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Final
 
-from aiohttp import web
+from aiohttp import WSCloseCode, web
 from aiohttp.typedefs import Handler, Middleware
 
-from ctxtui.offline.http.exchange_log import ExchangeLog, LoggedExchange
+from ctxtui.offline.http.exchange_log import ExchangeLog, Frame, LoggedExchange
 
 
 class WatchedExchange:
@@ -27,6 +27,10 @@ class WatchedExchange:
         """`data` of a streamed answer left."""
         self.one.first_byte = self.one.first_byte or self._now()
         self.one.answer += data
+
+    def frame(self, text: str, *, sent: bool) -> None:
+        """A WebSocket's frame came, or was sent."""
+        self.one.frames.append(Frame(sent=sent, text=text, at=self._now()))
 
     def ended(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
         """The answer is whole, or breaks off for the reason `error`; only the first time counts."""
@@ -70,6 +74,8 @@ def watching(log: ExchangeLog, now: Callable[[], float]) -> Middleware:
             exchange.ended(None, f"the client went away: {type(error).__name__}")
             raise
         cut = request.transport is None or request.transport.is_closing()
+        if isinstance(response, web.WebSocketResponse):
+            cut = response.close_code in (None, WSCloseCode.ABNORMAL_CLOSURE)
         exchange.ended(response, "the connection was cut" if cut else "")
         return response
 

@@ -53,7 +53,7 @@ _PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?
 def call_for(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
     """The call that fulfils `wish`; None where no tool fits."""
     tool = fitting(wish, tools)
-    if tool is None or _strange(wish, tool):
+    if tool is None or _strange(wish, tool) or not _says(wish, tool):
         # A shell does what no tool of its own does.
         command = _in_shell(wish)
         shell = fitting(Intent("run", "run", command), tools) if command else None
@@ -76,9 +76,14 @@ def _in_shell(wish: Intent) -> str:
 
 
 def _strange(wish: Intent, tool: Definition) -> bool:
-    """Whether `tool` must be told more than is known, or shows pictures where none is asked for."""
+    """Whether `tool` cannot be told what is wished, must be told more than is known, or shows pictures where none is
+    asked for."""
     if wish.verb == "call":
         return False
+    if isinstance(tool, OfferedTool) and tool.free:
+        return False
+    if wish.what and _main(wish.verb, _properties(tool), tool.schema) is None:
+        return True
     if isinstance(tool, OfferedTool) and tool.image and not _PICTURE.search(wish.what):
         return True
     known = {*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY}
@@ -93,9 +98,15 @@ def fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
     """The tool that fits `wish` best: by its name, its description and the names of its arguments."""
     if wish.verb == "call":
         return next((tool for tool in tools if tool.name == wish.what.strip("`'\"()")), None)
-    scored = [(_score(wish, tool), -n, tool) for n, tool in enumerate(tools)]
-    best = max(scored, default=None, key=lambda one: one[:2])
-    return best[2] if best is not None and best[0] > 0 else None
+    scored = [(score, -n, tool) for n, tool in enumerate(tools) if (score := _score(wish, tool)) > 0]
+    best = max(scored, default=None, key=lambda one: (not _strange(wish, one[2]), _says(wish, one[2]), *one[:2]))
+    return best[2] if best is not None else None
+
+
+def _says(wish: Intent, tool: Definition) -> bool:
+    """Whether `tool` has an argument of the usual name for what is wished, or takes text."""
+    free = isinstance(tool, OfferedTool) and tool.free
+    return free or any(name in _properties(tool) for name in _MAIN.get(wish.verb, ()))
 
 
 def _score(wish: Intent, tool: Definition) -> int:
@@ -110,8 +121,7 @@ def _score(wish: Intent, tool: Definition) -> int:
     score += 2 * bool(told & {*names, *(f"{name}s" for name in names)}) if not score else 0
     if not score:
         return 0
-    properties = _properties(tool)
-    return score + 2 * any(name in properties for name in _MAIN[wish.verb])
+    return score + 2 * _says(wish, tool)
 
 
 def arguments(wish: Intent, tool: Definition) -> Json:

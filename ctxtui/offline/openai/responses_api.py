@@ -13,7 +13,7 @@ from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import Task, listen
 from ctxtui.offline.counting import output_tokens, text_counter
-from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events
+from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.offered import home_of
@@ -21,9 +21,9 @@ from ctxtui.offline.openai.cipher import close
 from ctxtui.offline.openai.compaction import compacted, compacts
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.responses_events import events
-from ctxtui.offline.openai.responses_input import read_input
+from ctxtui.offline.openai.responses_input import before, read_input
 from ctxtui.offline.openai.validate_responses import items_of, refusals
-from ctxtui.offline.provider import KeptResponse, Provider
+from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest
 
 _ECHOED: Final[dict[str, Json]] = {
@@ -59,11 +59,13 @@ _BROKEN: Final = {
 
 def refused(provider: Provider, asked: ApiRequest, counting: bool) -> list[Refusal]:
     """Why the request is not served."""
-    kept = provider.kept.get(str(asked.body.get("previous_response_id")))
+    kept = before(provider, asked)
     if asked.body.get("conversation") is not None:
         told = f"Conversation with id '{_conversation(asked)}' not found."
         return [Refusal(told, 404, param="conversation", rule="conversation")]
-    return refusals(asked.body, before=kept.items if kept else None, stored=provider.items, counting=counting)
+    items = kept.items if kept else None
+    by_socket = asked.held is not None
+    return refusals(asked.body, before=items, stored=provider.items, counting=counting, by_socket=by_socket)
 
 
 def _conversation(asked: ApiRequest) -> str:
@@ -85,9 +87,13 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
         told = "Your input exceeds the context window of this model. Please adjust your input and try again."
         return Refusal(told, param="input", code="context_length_exceeded", rule="context window")
     now = provider.now()
+    if asked.body.get("generate") is False:
+        return _prepared(provider, asked, now)
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
     talk = listen(weighed.request)
-    if compacts(asked.body):
+    if members(asked.body.get("prompt_cache_options")).get("prewarm") is True:
+        said, output = ModelAnswer(()), []
+    elif compacts(asked.body):
         said, output = ModelAnswer(()), [compacted(talk, provider.names.new("cmp_"))]
     else:
         said = _answered(provider, asked, weighed, talk, model)
@@ -106,6 +112,17 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
         output=usage["output_tokens"],
         broken=named_event("error", _BROKEN),
     )
+
+
+def _prepared(provider: Provider, asked: ApiRequest, now: float) -> Reply:
+    """The reply to a request that says itself that nothing is to be generated: a response to go on with. No model reads
+    it, so it counts nothing."""
+    response = _response(provider, asked, now, ModelAnswer(()), [])
+    counts = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    response["usage"] = counts | details
+    _keep(provider, asked, response)
+    return Reply(body=response, events=named_events(events(response)), headers=provider.limits.openai(now))
 
 
 def _model(asked: ApiRequest) -> Gpt:
@@ -204,8 +221,10 @@ def _usage(
 
 
 def _keep(provider: Provider, asked: ApiRequest, response: dict[str, Json]) -> None:
-    if asked.body.get("store") is False:
-        return
-    before = provider.kept.get(str(asked.body.get("previous_response_id")))
-    items = [*(before.items if before else ()), *items_of(asked.body), *response["output"]]
-    provider.keep(response["id"], KeptResponse(items, response, len(asked.raw)))
+    earlier = before(provider, asked)
+    items = [*(earlier.items if earlier else ()), *items_of(asked.body), *response["output"]]
+    kept = KeptResponse(items, response, len(asked.raw))
+    if asked.held is not None:
+        asked.held[response["id"]] = kept
+    if asked.body.get("store") is not False:
+        provider.keep(response["id"], kept)

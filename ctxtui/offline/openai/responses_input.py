@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.exchange import ApiRequest
+from ctxtui.offline.exchange import ApiRequest, KeptResponse
 from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.openai.validate_items import kind_of
 from ctxtui.offline.openai.validate_responses import items_of
@@ -18,7 +18,7 @@ from ctxtui.wire.grammars import RESPONSES
 def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
     """The request as `model` reads it and the ``input_transformations`` that tell what was taken out. Where truncation
     is automatic, the oldest items of one that is too long are gone."""
-    kept = provider.kept.get(str(asked.body.get("previous_response_id")))
+    kept = before(provider, asked)
     items = [_referred(provider, item) for item in [*(kept.items if kept else ()), *items_of(asked.body)]]
     items, removed = (items, []) if model.all_turns else _current(items)
     weighed = _weigh(provider, asked, items)
@@ -26,6 +26,12 @@ def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[Weigh
         items = _shorter(items)
         weighed = _weigh(provider, asked, items)
     return weighed, removed
+
+
+def before(provider: Provider, asked: ApiRequest) -> KeptResponse | None:
+    """The response that the request goes on with: held by its WebSocket, or kept for all."""
+    id_ = str(asked.body.get("previous_response_id"))
+    return (asked.held or {}).get(id_) or provider.kept.get(id_)
 
 
 def _referred(provider: Provider, item: dict[str, Json]) -> dict[str, Json]:

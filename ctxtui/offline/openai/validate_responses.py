@@ -76,6 +76,12 @@ _FIELDS: Final[dict[str, ShapeField]] = _COUNTED | {
     "moderation": ANY,
     "access_programs": MAP,
 }
+_FRAMED: Final[dict[str, ShapeField]] = {
+    "type": needed(STRING, choices=("response.create",)),
+    "generate": FLAG,
+    "stream_id": TEXT,
+}
+"""What a frame says beside them."""
 _EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _REASONING: Final = {
     "effort": one_of(*_EFFORTS),
@@ -92,17 +98,19 @@ def refusals(
     before: Sequence[Mapping[str, Json]] | None = None,
     stored: Mapping[str, Mapping[str, Json]] | None = None,
     counting: bool = False,
+    by_socket: bool = False,
 ) -> list[Refusal]:
     """Everything in `body`, a request's JSON value, that the API would refuse; empty where it takes it.
 
     What the server holds comes as arguments: `before` is what ``previous_response_id`` stands for (all earlier items;
     None: there is no such response), `stored` every item it knows by id (None: whatever a request refers to is taken
-    to be known). `counting` means that it is a request for a count. The provider says only the first refusal. Where
-    the fields themselves are wrong, nothing further is looked at.
+    to be known). `counting` means that it is a request for a count, `by_socket` that it is a WebSocket's frame. The
+    provider says only the first refusal. Where the fields themselves are wrong, nothing further is looked at.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
-    found = [worded(fault) for fault in faults(body, _COUNTED if counting else _FIELDS)]
+    fields = _COUNTED if counting else _FIELDS | _FRAMED if by_socket else _FIELDS
+    found = [worded(fault) for fault in faults(body, fields)]
     if found:
         return found
     model = gpt(body["model"])
@@ -137,7 +145,11 @@ def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refus
         told = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or "
         code = "mutually_exclusive_parameters"
         yield Refusal(f"{told}'conversation'.", code=code, rule="exclusive")
-    if not items and not any(body.get(key) for key in ("previous_response_id", "conversation", "prompt")):
+    if (
+        not items
+        and body.get("generate") is not False
+        and not any(body.get(key) for key in ("previous_response_id", "conversation", "prompt"))
+    ):
         told = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
         code = "missing_required_parameter"
         yield Refusal(told, param="input", code=code, rule="no input")
@@ -150,7 +162,7 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
         if reasoning.get("effort") is not None and not model.reasons:
             yield unsupported("reasoning.effort")
     yield from temperature_refusals(body, model.fixed)
-    if body.get("stream_options") is not None and body.get("stream") is not True:
+    if body.get("stream_options") is not None and body.get("stream") is not True and "type" not in body:
         told = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         yield Refusal(told, param="stream_options", rule="stream options")
     if body.get("background") is True and body.get("store") is False:

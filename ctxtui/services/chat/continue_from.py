@@ -42,7 +42,7 @@ def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) 
     from ctxtui.services.recordings.identity import stored_name
     from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
 
-    found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings))
+    found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings), settings.clients)
     loaded = open_named(found, settings)
     session = loaded.session
     chosen = choose(session, thread, number)

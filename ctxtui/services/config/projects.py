@@ -21,10 +21,20 @@ def folder_name(directory: Path) -> str:
 
 def is_folder_of(name: str, directory: Path) -> bool:
     """Whether Claude Code's folder `name` is the one of `directory`, or of a worktree that it made inside."""
+    return is_own_folder(name, directory) or is_worktree_folder(name, directory)
+
+
+def is_own_folder(name: str, directory: Path) -> bool:
+    """Whether Claude Code's folder `name` is the one of `directory`."""
     wanted = folder_name(directory)
     if len(wanted) > LONGEST_NAME:
         return name.startswith(wanted[:LONGEST_NAME] + "-")
-    return name == wanted or name.startswith(wanted + "--claude-worktrees-")
+    return name == wanted
+
+
+def is_worktree_folder(name: str, directory: Path) -> bool:
+    """Whether Claude Code's folder `name` is that of a worktree that it made inside `directory`."""
+    return name.startswith(folder_name(directory) + "--claude-worktrees-")
 
 
 def related(cwd: Path, env: Mapping[str, str]) -> tuple[Path, ...]:

@@ -102,6 +102,16 @@ def _labels(value: Any) -> dict[str, Any]:
     return {str(name): table for name, table in value.items()}
 
 
+def _clients(value: Any) -> dict[str, bool]:
+    # Imported here: most configurations switch none off.
+    from ctxtui.services.config.clients import CLIENTS
+
+    names = [one.name for one in CLIENTS]
+    if not isinstance(value, Mapping) or not value.keys() <= set(names):
+        raise ValueError(f"a table of client = true or false; clients: {', '.join(names)}")
+    return {str(name): _flag(on) for name, on in value.items()}
+
+
 def _about(
     check: Check, meaning: str, *, user_only: bool = False, table: bool = False, tighter: Tighter | None = None
 ) -> dict[str, Any]:
@@ -125,6 +135,9 @@ _USABLE: Final = _about(_between(0.05, 1.0), "share of a context window that we 
 _FOLLOW: Final = _about(_flag, "whether a recording that grows is followed")
 _LIVE: Final = _about(_between(1, 86400), "a file written within so many seconds is marked live")
 _INDEX: Final = _about(_flag, "whether the full-text index is filled while the screen runs")
+_CLIENTS: Final = _about(
+    _clients, "false for each client whose sessions are not looked for, see docs/clients.md", user_only=True, table=True
+)
 _PAGER: Final = _about(_text, "pager for a block's full text; empty: $PAGER, else less", user_only=True)
 _DATA: Final = _about(_text, "folder of the database; empty: the platform's", user_only=True)
 _BODIES: Final = _about(
@@ -173,6 +186,7 @@ class Settings:
     follow: bool = field(default=True, metadata=_FOLLOW)
     live_seconds: float = field(default=120.0, metadata=_LIVE)
     index: bool = field(default=True, metadata=_INDEX)
+    clients: dict[str, bool] = field(default_factory=dict, metadata=_CLIENTS)
     pager: str = field(default="", metadata=_PAGER)
     data_dir: str = field(default="", metadata=_DATA)
     raw_api_bodies: str = field(default="", metadata=_BODIES)

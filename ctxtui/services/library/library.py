@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.discover import FoundRecording, claude_root, codex_root, find, placed, seen_at
+from ctxtui.services.recordings.directories import placed
+from ctxtui.services.recordings.discover import FoundRecording, find, seen_at, watched
 from ctxtui.services.recordings.live_clients import clients, owned
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
@@ -23,23 +24,22 @@ if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess
     from ctxtui.store.rows import SessionRow
 
-_LEVELS: Final = 4
-"""Folders above a recording in which a new one may appear: Codex has a folder for year, month and day."""
-
 
 def glimpse(
     found: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
     """A session as its name and file times show it; `owned` are the paths that a running client owns."""
     return SessionSummary(
-        key=str(found.path),
-        title=found.path.name if found.group == SAMPLES else found.id,
+        key=found.file,
+        title=found.path.name if found.group == SAMPLES else found.title or found.id,
         source=found.source,
-        path=str(found.path),
+        path=found.file,
+        id=found.id,
+        client_version=found.version,
         cwd=found.cwd,
         mtime=found.mtime,
         size=found.size,
-        live=found.live(now, live_seconds) or str(found.path) in owned,
+        live=found.live(now, live_seconds) or found.file in owned,
         group=found.group,
     )
 
@@ -53,7 +53,7 @@ class SessionLibrary:
         self._rows: list[SessionRow] = []
         self._by_path: dict[str, SessionRow] = {}
         self._children: list[ChildProcess] = []
-        self._folders: dict[Path, float] = {}
+        self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
@@ -68,9 +68,8 @@ class SessionLibrary:
         return self._seen(placed(self._found(), around))
 
     def _found(self) -> list[FoundRecording]:
-        found = find(self._cwd, samples=sample_paths())
-        folders = {folder for one in found for folder in one.path.parents[:_LEVELS]}
-        self._folders = dict.fromkeys(folders | {claude_root(os.environ), codex_root(os.environ) / "sessions"}, 0.0)
+        found = find(self._cwd, samples=sample_paths(), clients=self._settings.clients)
+        self._folders = dict.fromkeys(watched(found, os.environ, self._settings.clients), 0.0)
         self.folders_changed()
         return found
 
@@ -85,14 +84,12 @@ class SessionLibrary:
         now, owned_now = time.time(), owned(self._last, clients())
         found = []
         for one in seen:
-            try:
-                status = os.stat(one.path)
-            except OSError:
+            there = seen_at(Path(one.path), one.group) if one.path else None
+            if there is None:
                 continue
-            recent = now - status.st_mtime <= self._settings.live_seconds
-            live = one.group != SAMPLES and (recent or one.path in owned_now)
-            if (status.st_size, status.st_mtime, live) != (one.size, one.mtime, one.live):
-                found.append(replace(one, size=status.st_size, mtime=status.st_mtime, live=live))
+            live = there.live(now, self._settings.live_seconds) or (one.group != SAMPLES and one.path in owned_now)
+            if (there.size, there.mtime, live) != (one.size, one.mtime, one.live):
+                found.append(replace(one, size=there.size, mtime=there.mtime, live=live))
         return found
 
     def _seen(self, found: Iterable[FoundRecording]) -> list[SessionSummary]:
@@ -105,7 +102,7 @@ class SessionLibrary:
         # Imported here: telling recordings by content needs every reader.
         from ctxtui.services.recordings.folder_scan import recordings_in
 
-        found = map(seen_at, recordings_in(folder))
+        found = map(seen_at, recordings_in(folder, self._settings.clients))
         return self._seen(one for one in found if one is not None)
 
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
@@ -168,7 +165,7 @@ class SessionLibrary:
             child.close()
 
 
-def _mtime(path: Path) -> float:
+def _mtime(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
@@ -182,6 +179,7 @@ def _from_row(row: SessionRow) -> SessionSummary:
         title=row.title or row.id,
         source=row.source,
         stored=row.id,
+        id=row.id,
         cwd=row.cwd,
         mtime=row.ended or row.imported,
         known=True,

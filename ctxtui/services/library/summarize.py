@@ -40,6 +40,7 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
         seen,
         source=loaded.source,
         cwd=session.about.cwd or seen.cwd,
+        client_version=session.about.version or seen.client_version,
         known=True,
         lines=loaded.lines,
         skipped=len(loaded.skipped),

@@ -1,156 +1,317 @@
-"""Finding recorded sessions by names and file times alone: nothing is opened, thousands of files take milliseconds.
+"""Finding recorded sessions by names and file times alone: no file is opened, thousands take milliseconds.
 
-Where a session ran is asked later: Codex writes it on the first line of the file.
+Of a database its list of sessions is read. Where a session ran is asked later where only its file tells.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from stat import S_ISREG
+from typing import Final, NamedTuple
 
-from ctxtui.services.config.projects import is_folder_of, related
-from ctxtui.services.recordings.database_address import parted
+from ctxtui.core.errors import Unreadable
+from ctxtui.services.config.clients import KnownClient, RecordingPlace, switched_on
+from ctxtui.services.config.projects import related
+from ctxtui.services.recordings.database_address import address_of, parted
+from ctxtui.services.recordings.known_projects import known_projects
 
-CLAUDE_CODE: Final = "claude code"
-CODEX: Final = "codex"
-SAMPLE: Final = "ctxtui"
+HERE: Final = "here"
+ELSEWHERE: Final = "elsewhere"
+SAMPLES: Final = "samples"
 
+_DEPTH: Final = 4
+"""Folders that ``**`` stands for: Codex has one for year, month and day."""
+_LONGEST: Final = 4096
+"""Characters of a directory's name at most."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_USUAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl")
+"""How most names end: told apart first, because it takes a third of the time."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRecording:
-    """A recording as its name and file status tell it.
+class FoundRecording(NamedTuple):
+    """A recording as its name and file status tell it, or as its database does.
 
-    `id` is what `ctxtui show` accepts: the session's uuid where the name holds one, else the file's stem. `cwd` is
-    where the session ran, "" where only the file's content says it (Codex). `group` is ``here`` (this directory, its
-    repository, its worktrees), ``elsewhere`` or ``samples``. `mtime` in Unix seconds, `size` in bytes.
+    `file` is its path (``DATABASE#ID`` in a database). `id` is what `ctxtui show` accepts: the session's uuid where the
+    name holds one, else the file's stem. `group` is ``here`` (this directory,
+    its repository, its worktrees), ``elsewhere`` or ``samples``. `mtime` in Unix seconds, `size` in bytes (of a session
+    in a database: its messages).
     """
 
-    path: Path
+    file: str
     source: str
-    _: KW_ONLY
     id: str
     size: int
     mtime: float
-    group: str = "elsewhere"
+    group: str = ELSEWHERE
     cwd: str = ""
-    project: str = ""
-    """Claude Code's folder name: the working directory with everything but letters and digits as ``-``."""
+    """Where the session ran; "" where only the file's content says it."""
+    folder: str = ""
+    """The name of its project's folder, where the client has one for each project."""
+    title: str = ""
+    version: str = ""
+    """Title and client's version, where a database tells them."""
+
+    @property
+    def path(self) -> Path:
+        """What `load` opens."""
+        return Path(self.file)
 
     def live(self, now: float, seconds: float) -> bool:
         """Whether the session was written to within the last `seconds`. One that waits for its user is not: whether its
         client runs is for `owners` to say."""
-        return self.group != "samples" and now - self.mtime <= seconds
+        return self.group != SAMPLES and now - self.mtime <= seconds
 
 
-def claude_root(env: Mapping[str, str]) -> Path:
-    """Claude Code's folder of projects (`CLAUDE_CONFIG_DIR`, else ``~/.claude``)."""
-    named = env.get("CLAUDE_CONFIG_DIR")
-    return (Path(named).expanduser() if named else _home(env) / ".claude") / "projects"
+_FILE, _MTIME = map(FoundRecording._fields.index, ("file", "mtime"))
 
 
-def codex_root(env: Mapping[str, str]) -> Path:
-    """Codex's own folder (`CODEX_HOME`, else ``~/.codex``)."""
-    named = env.get("CODEX_HOME")
-    return Path(named).expanduser() if named else _home(env) / ".codex"
-
-
-def _home(env: Mapping[str, str]) -> Path:
-    return Path(env.get("HOME") or os.path.expanduser("~"))
-
-
-def find(cwd: Path, env: Mapping[str, str] | None = None, samples: tuple[Path, ...] = ()) -> list[FoundRecording]:
-    """Every recording of the clients we know, and `samples`, newest first.
+def find(
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    samples: tuple[Path, ...] = (),
+    clients: Mapping[str, bool] | None = None,
+) -> list[FoundRecording]:
+    """Every recording of the clients we know, and `samples`, newest first. `clients` switches some off (the setting).
 
     A folder that is absent or may not be read is passed over; so is a file that vanishes meanwhile.
     """
     env = os.environ if env is None else env
-    found = [*_claude(claude_root(env), related(cwd, env)), *_codex(codex_root(env)), *_samples(samples)]
-    found.sort(key=lambda f: (-f.mtime, str(f.path)))
+    around, wanted = related(cwd, env), switched_on(clients or {})
+    found = [one for client in wanted for one in _places(client, env, around)]
+    if any(client.beside for client in wanted):
+        folders = (*around, *cwd.parents, *known_projects(env, (one.cwd for one in found)))
+        found += [one for client in wanted for one in _beside(client, env, dict.fromkeys(folders), around)]
+    found += filter(None, (seen_at(path, SAMPLES) for path in samples))
+    found.sort(key=itemgetter(_FILE))
+    found.sort(key=itemgetter(_MTIME), reverse=True)
     return found
 
 
-def _claude(root: Path, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    for folder in _entries(root):
-        if not _is_dir(folder):
+def _places(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...]) -> Iterator[FoundRecording]:
+    """The recordings at the places of `client`, each once."""
+    before: set[str] = set()
+    for place in dict.fromkeys(client.places(env)):
+        there = (_databases if place.database else _files)(client, place, around)
+        if not client.copies:
+            yield from there
             continue
-        home = next((place for place in around if is_folder_of(folder.name, place)), None)
-        for entry in _entries(folder.path):
-            # A subagent's file belongs to its session, which lists it.
-            if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-"):
-                group = "here" if home else "elsewhere"
-                yield from _seen(entry, CLAUDE_CODE, group, str(home or ""), folder.name)
+        # Two with the same id in one place are no copies of each other: both are listed.
+        new = [one for one in there if one.id not in before]
+        before.update(one.id for one in new)
+        yield from new
 
 
-def _codex(root: Path) -> Iterator[FoundRecording]:
-    for name in ("sessions", "archived_sessions"):
-        for entry in _walk(root / name, 4):
-            if entry.name.startswith("rollout-") and entry.name.endswith(".jsonl"):
-                yield from _seen(entry, CODEX)
+def _files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
+    source, own = client.source, "*" in place.pattern.rpartition("/")[2]
+    for entries, folder in _matches(str(place.root), place.pattern.split("/"), place.but):
+        if not client.by_project:
+            folder = _NONE
+        cwd = _ran_at(client, *folder, around)
+        group = HERE if cwd and is_inside(cwd, around) else ELSEWHERE
+        for entry in entries:
+            try:
+                status = entry.stat()
+            except OSError:
+                continue
+            if S_ISREG(status.st_mode):
+                file = entry.path
+                id_ = id_of(entry.name if own else os.path.basename(os.path.dirname(file)))
+                yield FoundRecording(file, source, id_, status.st_size, status.st_mtime, group, cwd, folder[0])
 
 
-def _samples(paths: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    return filter(None, (seen_at(path, "samples") for path in paths))
+def _ran_at(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
+    """The directory that the project's `folder` at `path` stands for; "" where that is none of `around`, or is not
+    told."""
+    if not folder:
+        return ""
+    if client.told_in:
+        try:
+            with open(os.path.join(path, client.told_in), encoding="utf-8", errors="replace") as file:
+                return file.readline(_LONGEST).strip()
+        except OSError:
+            pass  # an older version has no such file
+    fits = (place for place in around if client.named_for(folder, place) or client.worktree_of(folder, place))
+    return str(next(fits, ""))
 
 
-def seen_at(path: Path, group: str = "elsewhere") -> FoundRecording | None:
+def is_inside(cwd: str, around: Iterable[Path]) -> bool:
+    """Whether `cwd` is one of the directories `around` or below one."""
+    return any(cwd == place or cwd.startswith(place.rstrip("/") + "/") for place in map(str, around))
+
+
+_NONE: Final = ("", "")
+
+
+def _matches(
+    root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NONE, depth: int = _DEPTH
+) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
+    """The entries below `root` at `segments`, folder by folder, with name and path of the one at the first wildcard."""
+    head, *rest = segments
+    if head == "**":
+        entries, fits = _entries(root), _pattern(rest[0])
+        yield _without([entry for entry in entries if fits(entry.name)], but), folder
+        for entry in entries if depth else ():
+            if not fits(entry.name) and _is_dir(entry):
+                yield from _matches(entry.path, segments, but, folder, depth - 1)
+    elif "*" not in head and rest:
+        yield from _matches(os.path.join(root, head), rest, but, folder)
+    else:
+        fits = _pattern(head)
+        found = [entry for entry in _entries(root) if fits(entry.name)]
+        if rest:
+            for entry in found:
+                if _is_dir(entry):
+                    yield from _matches(entry.path, rest, but, folder if folder[0] else (entry.name, entry.path))
+        else:
+            yield _without(found, but), folder
+
+
+def _without(entries: list[os.DirEntry[str]], but: tuple[str, ...]) -> list[os.DirEntry[str]]:
+    return [one for one in entries if not _pattern(*but)(one.name)] if but else entries
+
+
+@cache
+def _pattern(*segments: str) -> Callable[[str], object]:
+    from fnmatch import translate
+
+    return re.compile("|".join(map(translate, segments))).match
+
+
+def _databases(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
+    for entries, _ in _matches(str(place.root), place.pattern.split("/"), place.but):
+        for entry in entries:
+            yield from in_database(entry.path, client.source, around)
+
+
+def in_database(database: str, source: str, around: Iterable[Path] = ()) -> Iterator[FoundRecording]:
+    """The sessions in the file `database`, newest first; where SQLite cannot read it the file itself, so that whoever
+    opens it is told why."""
+    try:
+        listed = _listed(database, *_stamps(database))
+    except OSError:
+        return
+    except Unreadable:
+        status = os.stat(database)
+        yield FoundRecording(database, source, id_of(os.path.basename(database)), status.st_size, status.st_mtime)
+        return
+    for one in listed:
+        here = HERE if one.cwd and is_inside(one.cwd, around) else ELSEWHERE
+        yield one._replace(source=source or one.source, group=here)
+
+
+def _stamps(database: str) -> tuple[float, ...]:
+    """What changes with a database or its write-ahead log. Raises `OSError` where there is no database."""
+    status = os.stat(database)
+    try:
+        log = os.stat(database + "-wal")
+    except OSError:
+        return status.st_mtime, status.st_size
+    return status.st_mtime, status.st_size, log.st_mtime, log.st_size
+
+
+@lru_cache(16)
+def _listed(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
+    # Imported here: SQLite is not needed where no client has a database.
+    from ctxtui.services.recordings.database_sessions import roots
+
+    return tuple(
+        FoundRecording(
+            str(address_of(Path(database), one.id)),
+            one.source,
+            one.id,
+            one.messages,
+            one.updated,
+            cwd=one.cwd,
+            title=one.title,
+            version=one.version,
+        )
+        for one in roots(Path(database))
+    )
+
+
+def _beside(
+    client: KnownClient, env: Mapping[str, str], folders: Iterable[Path], around: tuple[Path, ...]
+) -> Iterator[FoundRecording]:
+    if client.beside is None:
+        return
+    seen: set[str] = set()
+    for folder in folders:
+        for path in client.beside(env, folder):
+            file = str(path)
+            if file in seen:
+                continue
+            seen.add(file)
+            try:
+                status = os.stat(file)
+            except (OSError, ValueError):
+                continue
+            if S_ISREG(status.st_mode) and status.st_size:
+                group = HERE if folder in around else ELSEWHERE
+                yield FoundRecording(
+                    file,
+                    client.source,
+                    id_of(f"{folder.name}{path.name}"),
+                    status.st_size,
+                    status.st_mtime,
+                    group,
+                    str(folder),
+                )
+
+
+def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:
+    """The folders and databases that change when a recording comes or goes."""
+    around = {os.path.dirname(one.file) for one in found}
+    for folder in list(around):
+        for _ in range(_DEPTH - 1):
+            folder = os.path.dirname(folder)
+            around.add(folder)
+    for client in switched_on(clients):
+        for place in client.places(env):
+            root = str(place.folder)
+            around.add(root)
+            if place.database:
+                files = [entry.path for entries, _ in _matches(root, [place.pattern], ()) for entry in entries]
+                around.update(file + end for file in files for end in ("", "-wal"))
+    return around
+
+
+def seen_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
     """The recording at `path`; None where there is no file."""
     file, session = parted(path)
+    if session and not file.is_dir():
+        there = in_database(str(file), "")
+        return next((one._replace(group=group) for one in there if one.id == session), None)
     try:
         status = file.stat()
     except OSError:
         return None
-    id_ = session or id_of(path.name)
-    return FoundRecording(path, "", id=id_, size=status.st_size, mtime=status.st_mtime, group=group)
-
-
-def _seen(
-    entry: os.DirEntry[str], source: str, group: str = "elsewhere", cwd: str = "", project: str = ""
-) -> Iterator[FoundRecording]:
-    try:
-        status = entry.stat()
-    except OSError:
-        return
-    yield FoundRecording(
-        Path(entry.path),
-        source,
-        id=id_of(entry.name),
-        size=status.st_size,
-        mtime=status.st_mtime,
-        group=group,
-        cwd=cwd,
-        project=project,
-    )
+    return FoundRecording(str(path), "", session or id_of(path.name), status.st_size, status.st_mtime, group)
 
 
 def id_of(name: str) -> str:
     """The id in a recording's file name: its last uuid, else the name without endings."""
+    usual = name[-42:]
+    if _USUAL.fullmatch(usual):
+        return usual[:36]
     uuids = _UUID.findall(name)
     if uuids:
         return str(uuids[-1]).lower()
-    return name.removesuffix(".jsonl").removesuffix(".json").removesuffix(".ctxtui")
+    for ending in (".jsonl", ".json", ".ctxtui", ".traj", ".md"):
+        name = name.removesuffix(ending)
+    return name
 
 
-def _entries(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            yield from entries
+            return list(entries)
     except OSError:
-        return
-
-
-def _walk(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
-    for entry in _entries(folder):
-        if depth and _is_dir(entry):
-            yield from _walk(entry.path, depth - 1)
-        else:
-            yield entry
+        return []
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
@@ -158,35 +319,3 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
-
-
-_HEAD: Final = 1 << 16
-_CWD: Final = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
-
-
-def ran_in(path: Path) -> str:
-    """The working directory that the head of the rollout `path` names; "" where it names none or cannot be read."""
-    try:
-        with path.open("rb") as file:
-            head = file.readline(_HEAD)
-    except OSError:
-        return ""
-    found = _CWD.search(head)
-    try:
-        return str(json.loads(found[1])) if found else ""
-    except ValueError:
-        return ""
-
-
-def placed(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """`found` in the same order, those of Codex with their directory and, in or below one of `around`, as ``here``.
-
-    Each rollout's first line is read when it is asked for: take no more than needed.
-    """
-    places = [str(place) for place in around]
-    for one in found:
-        if one.source == CODEX and not one.cwd:
-            cwd = ran_in(one.path)
-            inside = any(cwd == place or cwd.startswith(place.rstrip("/") + "/") for place in places)
-            one = replace(one, cwd=cwd, group="here" if inside else one.group)
-        yield one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from stat import S_ISDIR
@@ -13,7 +13,8 @@ from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.database_address import address_of, is_database
 from ctxtui.services.recordings.database_sessions import roots
-from ctxtui.services.recordings.discover import find, placed
+from ctxtui.services.recordings.directories import placed
+from ctxtui.services.recordings.discover import HERE, find
 from ctxtui.services.recordings.file_tail import unreadable
 from ctxtui.services.recordings.multi_file import gathered, is_gathered
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
@@ -24,8 +25,9 @@ _DEPTH: Final = 6
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
-def recordings_in(folder: Path) -> list[Path]:
-    """The recordings in `folder` or below, chosen by content, newest first; else those of sessions that ran in it.
+def recordings_in(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
+    """The recordings in `folder` or below, chosen by content, newest first; else those of sessions that ran in it, of
+    the clients that the setting `clients` does not switch off.
 
     Of a database, the sessions that it holds. Raises `NotFound` for a folder without any, `Unreadable` where it may not
     be listed.
@@ -36,18 +38,19 @@ def recordings_in(folder: Path) -> list[Path]:
     readable = [one for path in _files(folder) for one in _recordings(path)]
     if not readable:
         place = folder.resolve()
-        readable = [one.path for one in placed(find(place), [place]) if one.group == "here"]
+        readable = [one.path for one in placed(find(place, clients=clients), [place]) if one.group == HERE]
     if not readable:
         raise NotFound(f"no recorded session in {folder}", way_out="name a file, or see `ctxtui sessions`")
     return readable
 
 
-def expanded(names: Iterable[str]) -> list[str]:
-    """`names` with every recording in a folder, by name, instead of the folder. Raises what `recordings_in` raises."""
+def expanded(names: Iterable[str], clients: Mapping[str, bool] | None = None) -> list[str]:
+    """`names` with every recording in a folder, by name, instead of the folder. Takes and raises what `recordings_in`
+    does."""
     found: list[str] = []
     for name in names:
         path = Path(name).expanduser()
-        found += sorted(map(str, recordings_in(path))) if path.is_dir() else [name]
+        found += sorted(map(str, recordings_in(path, clients))) if path.is_dir() else [name]
     return found
 
 

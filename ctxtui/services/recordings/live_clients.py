@@ -6,30 +6,31 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ctxtui.services.config.projects import folder_name
-from ctxtui.services.recordings.discover import CLAUDE_CODE, FoundRecording, seen_at
+from ctxtui.services.config.clients import CLIENTS, KnownClient
+from ctxtui.services.recordings.discover import FoundRecording, seen_at
 
 PROC: Final = Path("/proc")
 _KEPT: Final = 5
 """Seconds for which a look at the processes is good."""
-_CLIENTS: Final = frozenset({b"claude", b"codex"})
-_PACKAGES: Final = (b"claude-code", b"openai/codex")
+_RECORDINGS: Final = (".jsonl", ".json", ".md")
 _STARTED: Final = 19
 """Field of ``/proc/PID/stat`` behind the name that holds the start, in ticks since the machine's (proc(5), 22)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A running client: the directory that it runs in, when it began (Unix seconds), the recordings it holds open."""
+    """A running client: the directory that it runs in, when it began (Unix seconds), the files it holds open, which
+    client it is (None: any)."""
 
     cwd: str
     since: float
     files: frozenset[str]
+    known: KnownClient | None = None
 
 
 def clients(proc: Path = PROC) -> tuple[Client, ...]:
@@ -50,19 +51,26 @@ def _clients(proc: Path, _when: int) -> tuple[Client, ...]:
 def _client(process: Path, born: float) -> Iterator[Client]:
     try:
         words = (process / "cmdline").read_bytes().split(b"\0")[:3]
-        if not _is_client(words):
+        known = _known(words[:2])
+        if known is None:
             return
         ticks = (process / "stat").read_text().rpartition(")")[2].split()[_STARTED]
         since = born + int(ticks) / os.sysconf("SC_CLK_TCK")
         links = (process / "fd" / name for name in os.listdir(process / "fd"))
-        held = frozenset(name for link in links if (name := _target(link)).endswith(".jsonl"))
-        yield Client(os.readlink(process / "cwd"), since, held)
+        held = frozenset(name for link in links if (name := _target(link)).endswith(_RECORDINGS))
+        yield Client(os.readlink(process / "cwd"), since, held, known)
     except (OSError, ValueError, IndexError):
         return  # ended meanwhile, or somebody else's
 
 
-def _is_client(words: list[bytes]) -> bool:
-    return any(word.rpartition(b"/")[2] in _CLIENTS or any(name in word for name in _PACKAGES) for word in words[:2])
+def _known(words: Sequence[bytes]) -> KnownClient | None:
+    """The client whose program or package the first words of a command line name."""
+    spelled = [os.fsdecode(word) for word in words]
+    names = {word.rpartition("/")[2] for word in spelled}
+    for client in CLIENTS:
+        if names & client.commands or any(package in word for package in client.packages for word in spelled):
+            return client
+    return None
 
 
 def _target(link: Path) -> str:
@@ -73,23 +81,36 @@ def _target(link: Path) -> str:
 
 
 def owned(found: Iterable[FoundRecording], running: Sequence[Client]) -> frozenset[str]:
-    """The paths of those of `found` (newest first) that a running client owns: it holds the file open, or it is Claude
-    Code, which does not, and the file is the newest of the client's directory and was written since it began."""
+    """The files of those of `found` (newest first) that a running client owns: it holds the file open, or none of its
+    own, and the file is the newest of the client's in the directory that it runs in and was written since it began."""
+    there = list(found) if running else []
     held = {name for client in running for name in client.files}
-    began: dict[str, list[float]] = {}
-    for client in running:
-        began.setdefault(folder_name(Path(client.cwd)), []).append(client.since)
-    mine = set()
-    for one in found if began else ():
-        starts = began.get(one.project, []) if one.source == CLAUDE_CODE else []
-        before = [since for since in starts if since <= one.mtime]
-        if str(one.path) in held:
-            mine.add(str(one.path))
-        elif before:
-            # The client that began last before the write: each has one session.
-            starts.remove(max(before))
-            mine.add(str(one.path))
+    mine = {one.file for one in there if one.file in held}
+    # The client that began last before the write comes first: each has one session.
+    idle = [client for client in running if not client.files & mine]
+    idle.sort(key=lambda client: -client.since)
+    at: dict[tuple[str, str, str], list[Client]] = {}
+    for one in there:
+        place = (one.source, one.folder, one.cwd)
+        if place not in at:
+            at[place] = [client for client in idle if _runs_there(client, one)]
+        owner = next((client for client in at[place] if client in idle and client.since <= one.mtime), None)
+        if owner is not None and one.file not in mine:
+            idle.remove(owner)
+            mine.add(one.file)
     return frozenset(mine)
+
+
+def _runs_there(client: Client, one: FoundRecording) -> bool:
+    """Whether `one` is a recording of this client's program in the directory that it runs in."""
+    if client.known is not None and one.source and client.known.source != one.source:
+        return False
+    known = [client.known] if client.known is not None else CLIENTS
+    cwd = Path(client.cwd)
+    if one.folder and any(each.named_for(one.folder, cwd) for each in known):
+        return True
+    # Sessions of a worktree are counted to the repository, but run elsewhere.
+    return one.cwd == client.cwd and not any(each.worktree_of(one.folder, cwd) for each in known)
 
 
 def is_owned(path: Path, running: Sequence[Client]) -> bool:
@@ -99,5 +120,5 @@ def is_owned(path: Path, running: Sequence[Client]) -> bool:
     path = path.absolute()
     beside = [one for one in path.parent.glob("*.jsonl") if not one.name.startswith("agent-")]
     seen = [one for one in map(seen_at, beside) if one is not None]
-    found = [replace(one, source=CLAUDE_CODE, project=path.parent.name) for one in seen]
+    found = [one._replace(folder=path.parent.name) for one in seen]
     return str(path) in owned(sorted(found, key=lambda one: -one.mtime), running)

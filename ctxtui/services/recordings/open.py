@@ -10,7 +10,8 @@ from typing import BinaryIO
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.database_address import is_database, parted
 from ctxtui.services.recordings.database_sessions import roots, rows_of
-from ctxtui.services.recordings.discover import FoundRecording, placed
+from ctxtui.services.recordings.directories import placed
+from ctxtui.services.recordings.discover import HERE, FoundRecording
 from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
@@ -103,7 +104,7 @@ def newest_here(found: Iterable[FoundRecording], around: Iterable[Path]) -> Foun
     does, the first that ran there: opening it says what it is instead."""
     bare: FoundRecording | None = None
     for one in placed(found, around):
-        if one.group == "here":
+        if one.group == HERE:
             if holds_context(one.path):
                 return one
             bare = bare or one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
@@ -41,17 +41,23 @@ class Named:
     others: tuple[Path, ...] = field(default=())
 
 
-def locate(name: str, cwd: Path, stored: Callable[[str], list[str]] | None = None) -> Named:
+def locate(
+    name: str,
+    cwd: Path,
+    stored: Callable[[str], list[str]] | None = None,
+    clients: Mapping[str, bool] | None = None,
+) -> Named:
     """What `name` stands for: ``-``, a file, a folder, a session in a database (``DATABASE#ID``, also the beginning of
     the id or its title), or an id (whole, or its first characters).
 
-    `stored` gives the ids in the store that begin with a text. Raises `NotFound`, `Several`, `NoContext`, `Unreadable`.
+    `stored` gives the ids in the store that begin with a text, `clients` is the setting of that name. Raises
+    `NotFound`, `Several`, `NoContext`, `Unreadable`.
     """
     if name == STREAM:
         return Named()
     path = Path(name).expanduser()
     if os.path.isdir(path):
-        first, *others = recordings_in(path)
+        first, *others = recordings_in(path, clients)
         return Named(first, others=tuple(others))
     if os.path.lexists(path):
         return _in_database(path)
@@ -60,7 +66,8 @@ def locate(name: str, cwd: Path, stored: Callable[[str], list[str]] | None = Non
         return Named(address_of(Path(database), found_in(Path(database), unquote(wanted)).id))
     if os.sep in name:
         return Named(path)
-    return _by_id(name, cwd, stored)
+    found = find(cwd, samples=sample_paths(), clients=clients)
+    return _by_id(name, found, stored)
 
 
 def _in_database(path: Path) -> Named:
@@ -69,9 +76,9 @@ def _in_database(path: Path) -> Named:
     return Named(first, others=tuple(others))
 
 
-def _by_id(name: str, cwd: Path, stored: Callable[[str], list[str]] | None) -> Named:
+def _by_id(name: str, there: list[FoundRecording], stored: Callable[[str], list[str]] | None) -> Named:
     wanted = name.lower()
-    found = [f for f in find(cwd, samples=sample_paths()) if f.id.lower().startswith(wanted)]
+    found = [f for f in there if f.id.lower().startswith(wanted)]
     kept = stored(name) if stored is not None else []
     exact = [f for f in found if f.id.lower() == wanted]
     if len(exact) == 1:

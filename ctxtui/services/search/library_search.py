@@ -13,9 +13,10 @@ from ctxtui.analysis.content.search import BlockHits, FirstPlace
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
+from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.discover import CLAUDE_CODE, CODEX
+from ctxtui.services.recordings.database_address import parted
 from ctxtui.services.search.index import unit_of
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.model.session_summary import SessionSummary
@@ -23,7 +24,7 @@ from ctxtui.views.model.session_summary import SessionSummary
 if TYPE_CHECKING:
     from ctxtui.store.store import Store
 
-_PLAIN: Final = (CLAUDE_CODE, CODEX)
+_PLAIN: Final = frozenset(client.source for client in CLIENTS if client.plain)
 """Formats whose files hold every text as JSON string, unpacked."""
 _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
@@ -144,6 +145,8 @@ def _may_hold(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
     from ctxtui.services.recordings.file_tail import unreadable
     from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
+    if parted(path)[1]:
+        return True
     try:
         data = path.read_bytes()
         form = detect(data[:HEAD_BYTES], path.name)

@@ -92,7 +92,7 @@ def make() -> Callable[[tuple[str, str, str, Settings]], object]:
     def answer(asked: tuple[str, str, str, Settings]) -> object:
         kind, name, cwd, settings = asked
         try:
-            found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings))
+            found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings), settings.clients)
             return REPORTS[kind].work(open_named(found, settings).session, found, settings)
         except CtxtuiError as error:
             return CtxtuiError(error.message, place=error.place, way_out=error.way_out)

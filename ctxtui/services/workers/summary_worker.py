@@ -23,10 +23,12 @@ from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Raised when a summary holds something else: older ones are then made anew."""
 
-_OF_THE_FILE: Final = ("key", "path", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription")
+_OF_THE_FILE: Final = (
+    "key", "path", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
+)  # fmt: skip
 """Fields that are about the file as it stands, and are not remembered."""
 
 

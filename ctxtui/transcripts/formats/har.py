@@ -13,10 +13,12 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.whole_file import json_reader
 
 NAME: Final = "har"
+_LAST: Final = ("response.completed", "response.failed", "response.incomplete", "error")
+"""The event that ends an answer."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -28,16 +30,21 @@ def sniff(head: bytes, name: str) -> float:
     return 0.5 if name.endswith(".har") and log else 0.0
 
 
-def take(value: Json, tree: Tree) -> Iterator[Event]:
+def take(recorded: Json, tree: Tree) -> Iterator[Event]:
     """The events of a HAR file; requests that no model reads are counted, not told one by one."""
-    log = obj(obj(value).get("log"))
+    log = obj(obj(recorded).get("log"))
     talks = Conversations(tree)
     yield Described(source=NAME, client=word(at(log, "creator", "name")), version=word(at(log, "creator", "version")))
     for n, entry in enumerate(listed(log.get("entries"))):
         if not isinstance(entry, dict):
             yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
             continue
-        yield from (event for event in talks.take(_exchange(entry)) if not isinstance(event, Happened))
+        for exchange in (_exchange(entry), *_framed(entry)):
+            warmed = _warmed(exchange)
+            if warmed:
+                talks.holds(warmed)
+                continue
+            yield from (event for event in talks.take(exchange) if not isinstance(event, Happened))
     if talks.other:
         many = "s" if len(talks.other) > 1 else ""
         yield Happened("other request", f"{len(talks.other):,} request{many} that no model reads")
@@ -60,6 +67,44 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
         first_byte=started + first if started is not None and first else None,
         ended=started + lasted / 1000 if started is not None and lasted is not None and 0 <= lasted < 1e12 else None,
     )
+
+
+def _warmed(exchange: Exchange) -> str:
+    """The id of a response that only prepares a WebSocket: nothing was said and no model was asked; else ""."""
+    asked = obj(value(exchange.request))
+    if asked.get("type") != "response.create" or asked.get("generate") is not False or asked.get("input"):
+        return ""
+    events = (obj(value(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: "))
+    return next((word(at(event, "response", "id")) for event in events if "response" in event), "")
+
+
+def _framed(entry: dict[str, Json]) -> Iterator[Exchange]:
+    """The requests that went over an entry's WebSocket, each with the events that came back (facts §13.3)."""
+    url = word(at(entry, "request", "url"))
+    asked: dict[str, Json] | None = None
+    events: list[str] = []
+    for frame in listed(entry.get("_webSocketMessages")):
+        told, data = obj(frame), word(obj(frame).get("data"))
+        kind = word(obj(value(data.encode("utf-8", "surrogatepass"))).get("type"))
+        if word(told.get("type")) == "send" and kind == "response.create":
+            if asked is not None:
+                yield _answered(url, asked, events)
+            asked, events = told, []
+        elif asked is not None and word(told.get("type")) == "receive":
+            events.append(data)
+            if kind in _LAST:
+                yield _answered(url, {**asked, "ended": told.get("time")}, events)
+                asked, events = None, []
+    if asked is not None:
+        yield _answered(url, asked, events)
+
+
+def _answered(url: str, asked: dict[str, Json], events: list[str]) -> Exchange:
+    stream = "".join(f"data: {event}\n\n" for event in events)
+    body = word(asked.get("data")).encode("utf-8", "surrogatepass")
+    started, ended = moment(asked.get("time")), moment(asked.get("ended"))
+    answer = stream.encode("utf-8", "surrogatepass")
+    return Exchange(body, answer, url, status=200, started=started, ended=ended)
 
 
 def _text(held: dict[str, Json]) -> bytes:

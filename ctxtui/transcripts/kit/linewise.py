@@ -7,11 +7,13 @@ from typing import Protocol
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Event, Skipped
+from ctxtui.core.session import Event, Happened, Outcome, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
 from ctxtui.transcripts.kit.records import RecordStream
 from ctxtui.transcripts.reader import Reader
+
+_ONCE = Skipped | Happened | Outcome
 
 
 class Taker(Protocol):
@@ -51,8 +53,9 @@ class LinesReader:
             events += self._events(piece)
         standing = list(self._taker.standing())
         if standing != self._told:
+            # What a later event of the same id does not replace is told once.
+            events += [e for e in standing if not isinstance(e, _ONCE) or e not in self._told]
             self._told = standing
-            events += standing
         return events
 
     def part(self, name: str) -> Reader:

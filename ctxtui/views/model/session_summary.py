@@ -67,6 +67,10 @@ class SessionSummary:
     """``claude code``, ``codex``, ``ctxtui`` ...; "" when not known."""
     path: str = ""
     """Absolute path of the main file; "" for a session that only the store holds."""
+    id: str = ""
+    """What commands call it by: the id that its file's name or its database gives it."""
+    client_version: str = ""
+    """The version of the program that wrote it; "" where that is not recorded, or not read yet."""
     stored: str = ""
     """Its id in the store; "" when it was never imported."""
     own_title: str = ""
@@ -74,6 +78,7 @@ class SessionSummary:
     cwd: str = ""
     mtime: float = 0.0
     size: int = 0
+    """Bytes of the file; of a session in a database, its messages."""
     live: bool = False
     group: str = ELSEWHERE
     """``here``, ``elsewhere`` or ``samples`` as its name and folder tell it; a `cwd` in this directory counts too."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
@@ -10,6 +10,7 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import ESTIMATED_INPUT, FRONT_RECORDED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
+from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
@@ -42,11 +43,13 @@ _EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "i
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them), and
+    """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them;
+    `front_whole`: both are known), and
     where it is on record its context, what spells it, when it was sent (Unix seconds) and what else the record says."""
 
     front: int = ROOT
     _: KW_ONLY
+    front_whole: bool = True
     head: int | None = None
     skeleton: Skeleton | None = None
     at: float | None = None
@@ -122,6 +125,8 @@ class Answers:
             bytes_=(found.start, found.end),
             extra=_known(sent) or _asked(said_at(asked), before, at),
         )
+        if sent.front != ROOT and not sent.front_whole:
+            thread.partial.append(id_)
         thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
         return answer
 
@@ -150,6 +155,25 @@ class Answers:
         if thread.call == call.id:
             thread.epoch, thread.input = call.epoch, usage.input if usage else thread.input
         return call
+
+    def put_under(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
+        """Put the system prompt and tools at `front`, which have become known, before calls that have `old` there."""
+        for id_ in ids:
+            answer, call = self._answers[id_], self.calls[id_]
+            if answer.front != old:
+                continue
+            answer.context = under(self._tree, front, answer.context, old)
+            answer.head = under(self._tree, front, answer.head, old)
+            answer.front = front
+            answer.version += 1
+            self.calls[id_] = made = replace(
+                call,
+                raw_head=answer.context,
+                sent_head=answer.context,
+                response_head=answer.head,
+                extra={**call.extra, FRONT_RECORDED: True},
+            )
+            yield CallSeen(made)
 
     def _read_from(self, thread: ClaudeThread, asked: Point, usage: Usage | None) -> Point:
         """`asked`, unless the cache says otherwise: a call that only goes on with results, and read exactly what
@@ -210,7 +234,7 @@ def _later(old: Usage | None, new: Usage | None) -> Usage | None:
 
 def _known(sent: Sent) -> dict[str, Json]:
     """What the file says of a request; that system prompt and tools are on record, where the request itself is not."""
-    if sent.fidelity == Fidelity.TRANSCRIPT and sent.front != ROOT:
+    if sent.fidelity == Fidelity.TRANSCRIPT and sent.front != ROOT and sent.front_whole:
         return {**sent.extra, FRONT_RECORDED: True}
     return sent.extra
 

@@ -40,6 +40,31 @@ _META_TEXT: Final = re.compile(
 _MEMORY_TEXT: Final = re.compile(r"\s*<system-reminder>.{0,400}?# claudeMd", re.DOTALL)
 
 
+_BY_SYSTEM: Final = frozenset(
+    "environment model deferred_tools_delta agent_listing_delta skill_listing date total_tokens_reminder "
+    "auto_mode".split()
+)
+"""Kinds that are sent in a system turn, for clients that do not say so (facts §13.1)."""
+_WRAPPED: Final = re.compile(r"\s*<system-reminder>\n(.*)\n</system-reminder>\s*", re.DOTALL)
+
+
+def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
+    """What the model reads of an attachment of `kind`, as the client wrote it down: a text of a system turn without its
+    wrapper, or blocks of the user's message; `role` is the side it says ("" where it does not)."""
+    side = role or ("system" if kind in _BY_SYSTEM else "user")
+    found = []
+    for one in rendered if isinstance(rendered, list) else []:
+        content = one.get("content") if isinstance(one, dict) else None
+        for part in content if isinstance(content, list) else [content]:
+            if isinstance(part, str) and part.strip():
+                bare = _WRAPPED.fullmatch(part) if side == "system" else None
+                mark = "" if side == "system" else mark_of(part) or META
+                found.append(Item(block.text(bare.group(1) if bare else part), Place("messages", side, mark)))
+            elif isinstance(part, dict):
+                found.append(Item(block.of(part), Place("messages", side, META if side == "user" else "")))
+    return found
+
+
 def mark_of(words: str) -> str:
     """The mark of a user record's text that the client wrote without saying so (``isMeta`` is for most of them)."""
     if not _META_TEXT.match(words):

@@ -10,7 +10,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, append, context
+from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, append, context, under
 
 CLEARED: Final = "[Old tool result content cleared]"
 """What the client sends instead of a tool result that it cleared."""
@@ -27,7 +27,7 @@ def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:
     ids = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
     items = [_cleared(item, ids) for item in tree.items(context(tree, point))]
     # The boundary's own figure counts tool results only; the last call's input says what the context was.
-    return Anchor(append(tree, ROOT, items), EpochStart.MICROCOMPACTION)
+    return Anchor(append(tree, ROOT, items), EpochStart.MICROCOMPACTION, front=point.anchor.front)
 
 
 def _cleared(item: Item, ids: set[str]) -> Item:
@@ -50,7 +50,8 @@ def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple
     first, last = points.get(str(segment.get("headUuid"))), points.get(str(segment.get("tailUuid")))
     if first is None or last is None:
         return "", []
-    before, end = _context_before(tree, first), context(tree, last)
+    end = context(tree, last)
+    before = under(tree, last.anchor.front, _context_before(tree, first), first.anchor.front)
     if before and not tree.holds(end, before):
         return "", []
     return str(segment.get("anchorUuid")), tree.items(end, before)

@@ -32,7 +32,8 @@ class Anchor:
     `sides` are client texts that hang on the results of parallel calls, outside the ancestry of what comes next.
     For an anchor that is no answer, `began` says why a context starts here, `tokens_before` how large the recording
     says the one before was (0: nothing), `used` whether a call has gone on from it. `version` grows with every change.
-    `front` is the node of the system prompt and tools that `head` goes on from (`ROOT`: they are not recorded).
+    `front` is the node of the system prompt and tools that `head` goes on from (`ROOT`: they are not recorded),
+    `rendered` whether attachments hang on it that stand elsewhere in a request than in the record.
     """
 
     head: int = ROOT
@@ -45,6 +46,7 @@ class Anchor:
     latest: float | None = None
     version: int = 1
     front: int = ROOT
+    rendered: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -67,8 +69,9 @@ class ApiResponse(Anchor):
 class Point:
     """A record's place in the chain: `anchor`, and the point `up` that it follows below the same anchor.
 
-    `items` are what the record adds to the context, `root` the result that it hangs on (a `RESULT` point is its own),
-    `at` its time. `order` is the record's number. `head` and `version` remember the context built last.
+    `items` are what the record adds to the context (`rendered`: an attachment as it was sent), `root` the result that
+    it hangs on (a `RESULT` point is its own), `at` its time. `order` is the record's number. `head` and `version`
+    remember the context built last.
     """
 
     anchor: Anchor
@@ -79,13 +82,17 @@ class Point:
     order: int = 0
     at: float | None = None
     root: Point | None = None
+    rendered: bool = False
     head: int = ROOT
     version: int = 0
 
 
-def follow(point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = ()) -> Point:
-    """The point after `point` for a record that adds `items`."""
-    made = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at)
+def follow(
+    point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
+) -> Point:
+    """The point after `point` for a record that adds `items`; `rendered`: an attachment as it was sent."""
+    made = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
+    point.anchor.rendered = point.anchor.rendered or rendered
     made.root = made if kind == RESULT else point.root
     if kind == CLIENT and made.items and made.root is not None:
         point.anchor.sides.append(made)
@@ -106,20 +113,74 @@ def context(tree: Tree, point: Point) -> int:
     anchor = point.anchor
     chain: list[Point] = []
     above: Point | None = point
-    while above is not None and (anchor.sides or above.version != anchor.version):
+    whole = bool(anchor.sides) or anchor.rendered
+    while above is not None and (whole or above.version != anchor.version):
         chain.append(above)
         above = above.up
     chain.reverse()
-    if anchor.sides:
+    if whole:
         chain = _with_sides(anchor, chain)
         head = _answered(tree, anchor)
     else:
         head = above.head if above is not None else _answered(tree, anchor)
+    if anchor.rendered:
+        return append(tree, head, _arranged(chain))
     for one in chain:
         head = append(tree, head, one.items)
-        if not anchor.sides:
+        if not whole:
             one.head, one.version = head, anchor.version
     return head
+
+
+def _arranged(chain: Iterable[Point]) -> list[Item]:
+    """What points add, in the order in which a request has it: after the results of a message the client's texts, then
+    what was said, then one system turn with everything that goes there."""
+    found: list[Item] = []
+    results: list[Item] = []
+    texts: list[Item] = []
+    words: list[Item] = []
+    turn: list[Item] = []
+
+    def close() -> None:
+        found.extend((*results, *_lined(texts, words), *words, *_one_text(turn)))
+        for some in (results, texts, words, turn):
+            some.clear()
+
+    for point in chain:
+        for item in point.items:
+            if item.place.role == "assistant":
+                close()
+                found.append(item)
+            elif item.place.role == "system":
+                turn.append(item)
+            elif point.rendered:
+                texts.append(item)
+            else:
+                (results if item.block.kind == "tool_result" else words).append(item)
+    close()
+    return found
+
+
+def _lined(texts: list[Item], words: list[Item]) -> list[Item]:
+    """The client's texts as it joins them to what was said: the last one ends with a line end."""
+    text = _words(texts[-1]) if texts and words and words[0].block.kind == "text" else ""
+    if not text or text.endswith("\n"):
+        return texts
+    return [*texts[:-1], Item(block.text(text + "\n"), texts[-1].place)]
+
+
+def _one_text(turn: list[Item]) -> list[Item]:
+    words = [_words(item) for item in turn]
+    if len(words) < 2 or not all(words):
+        return turn
+    return [Item(block.text("\n\n".join(words)), turn[0].place)]
+
+
+def _words(item: Item) -> str:
+    """The words of a text that says nothing else; "" for any other block."""
+    value = item.block.value()
+    plain = item.block.kind == "text" and isinstance(value, dict) and value.keys() == {"type", "text"}
+    return value["text"] if plain and isinstance(value["text"], str) else ""
 
 
 def _with_sides(anchor: Anchor, chain: list[Point]) -> list[Point]:

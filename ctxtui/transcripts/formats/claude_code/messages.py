@@ -55,6 +55,7 @@ def _answer(
         # Another thread's answer, copied into the history of this one.
         return notes + state.moved(thread)
     call = state.answers.extend(answer, thread, said, record, found)
+    state.side.seen(call, own=not agent)
     for part in said.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)
@@ -102,7 +103,7 @@ def with_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
         return point
     old = point.anchor
     head = append(state.tree, context(state.tree, point), kept)
-    anchor = Anchor(head, old.began, old.tokens_before)
+    anchor = Anchor(head, old.began, old.tokens_before, front=old.front)
     return state.register(record, Point(anchor, kind=point.kind, order=point.order, at=point.at))
 
 

@@ -27,7 +27,9 @@ BARE: Final = "Claude Code history without any message"
 
 _SILENT: Final = frozenset(
     "file-history-snapshot attribution-snapshot last-prompt pr-link tag mode permission-mode worktree-state "
-    "task-summary agent-name agent-color agent-setting".split()
+    "task-summary agent-name agent-color agent-setting file-history-delta atis-latch tools-used memory-mode "
+    "api-request-resumed fork-context-ref continued-in derived-from session-owner relocated isolation-latch "
+    "history-suppression bridge-session observer-ref frame-link data-flow-records resume-head-vouch".split()
 )
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
@@ -88,7 +90,7 @@ class ClaudeCodeReader:
 
     def settle(self) -> list[Event]:
         """Take a last record without its line end."""
-        return self._take(self._stream.settle())
+        return [*self._take(self._stream.settle()), *self._state.side_calls()]
 
     def part(self, name: str) -> ClaudeCodeReader:
         """The reader for the subagent's file `name`."""
@@ -133,6 +135,7 @@ def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: st
         return []
     if not agent:
         state.about.record(record)
+        state.clock = record.timestamp if record.timestamp is not None else state.clock
     events = _dispatch(state, record, found, record.agent_id or agent if agent else "")
     return [*events, *state.about.news()]
 
@@ -149,6 +152,8 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
             return system_records.queue(state, record)
         case "content-replacement":
             return system_records.replacements(state, record)
+        case "cost-state" if not agent:
+            return sending.meter(state, found)
         case kind if kind in KINDS:
             return sending.request(state, record, found, agent)
         case kind if kind in _TITLES:

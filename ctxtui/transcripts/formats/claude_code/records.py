@@ -22,10 +22,15 @@ _BEFORE_REQUESTS: Final = (2, 1, 280)
 
 
 @lru_cache(maxsize=64)
-def records_requests(version: str | None) -> bool:
-    """Whether a client of this version may write down its requests; one that does not say may."""
+def newer(version: str | None, than: tuple[int, int, int]) -> bool:
+    """Whether a client of this version may be newer than another; one that does not say may."""
     match = _VERSION.match(version or "")
-    return match is None or tuple(map(int, match.groups())) > _BEFORE_REQUESTS
+    return match is None or tuple(map(int, match.groups())) > than
+
+
+def records_requests(version: str | None) -> bool:
+    """Whether a client of this version may write down its requests."""
+    return newer(version, _BEFORE_REQUESTS)
 
 
 class ClaudeRecord(msgspec.Struct, rename="camel"):
@@ -52,6 +57,8 @@ class ClaudeRecord(msgspec.Struct, rename="camel"):
     content: Raw = _NOTHING
     data: Raw = _NOTHING
     attachment: Raw = _NOTHING
+    rendered: Raw = _NOTHING
+    rendered_role: str | None = None
     error: Raw = _NOTHING
     tool_use_result: Raw = _NOTHING
     compact_metadata: Raw = _NOTHING

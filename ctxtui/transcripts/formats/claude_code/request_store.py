@@ -60,6 +60,11 @@ class RequestStore:
         self._hashed: list[Item] | None = None
         self._summaries: set[str] = set()
 
+    @property
+    def shapes(self) -> int:
+        """How many shapes the file holds so far."""
+        return len(self._shapes)
+
     def shape(self, hash_: str) -> RequestShape | None:
         """The shape of this hash, None where the file does not hold it."""
         return self._shapes.get(hash_)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.transcripts.formats.claude_code.resume_figures import cut_behind, settle
+from ctxtui.transcripts.formats.claude_code.resume_places import Places, places
 from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord, made_record, read
 from ctxtui.transcripts.kit.resume import (
     ResumedFile,
@@ -20,13 +21,13 @@ from ctxtui.transcripts.kit.resume import (
     ResumePlan,
     fresh_ids,
     losses,
-    matched,
     plan,
     spliced,
     told,
 )
 
 _UNHELD = "a changed block stands in the file in another form: as recorded"
+_OWN = "the client writes its system prompt and tools itself: as it has them"
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -35,10 +36,11 @@ def resume(order: ResumeOrder) -> ResumedFile:
     The new file must be named after its session's id. Subagents' own files are not part of it.
     """
     records, lost = read(order.source, order.until)
-    found = _places(records, order.path)
+    where = places(records, order.path)
+    found = where.found
     stop = _stop(found, order)
     wanted = plan(order.path, [one for one in order.sent if order.end is None or one.at is None or one.at < order.end])
-    lost += _change(records, order.path[: order.end], found, wanted)
+    lost += _change(records, order.path[: order.end], where, wanted)
     if stop is not None:
         lost += cut_behind(records, stop)
     chain = ResumeChain(records)
@@ -57,31 +59,18 @@ def _stop(found: dict[int, tuple[int, int]], order: ResumeOrder) -> int | None:
     return max((found[at][0] for at in found if at < order.end), default=None)
 
 
-def _places(records: list[SourceRecord], path: Sequence[Item]) -> dict[int, tuple[int, int]]:
-    """Where each place of `path` stands: by its block, else by the call that a result answers (a client may have
-    cleared or shortened it in its requests)."""
-    found = matched(path, [one.digests for one in records])
-    results = {call: (n, part) for n, one in enumerate(records) for part, call in one.answers.items()}
-    for at, item in told(enumerate(path)):
-        if at not in found and item.block.kind == "tool_result":
-            place = results.get(str(item.block.value().get("tool_use_id")))
-            if place is not None:
-                found[at] = place
-    return found
-
-
-def _change(
-    records: list[SourceRecord], path: Sequence[Item], found: dict[int, tuple[int, int]], wanted: ResumePlan
-) -> Iterator[str]:
+def _change(records: list[SourceRecord], path: Sequence[Item], where: Places, wanted: ResumePlan) -> Iterator[str]:
     """Drop and replace in `records` what `wanted` does; gives what could not be done."""
     for at, item in told(enumerate(path)):
         stands = wanted.stands.get(at)
         if stands is not None and stands.block.digest == item.block.digest:
             continue
-        if at not in found:
-            yield _UNHELD
+        if at not in where.found:
+            yield _UNHELD if item.place.section == "messages" else _OWN
             continue
-        number, part = found[at]
+        number, part = where.found[at]
+        for beside in where.beside.get(at, ()):
+            records[beside].removed = True
         if not records[number].change(part, stands.block.value() if stands else None):
             # What the client writes around a message is no message: another stands in its place.
             records[number].removed = True
@@ -114,6 +103,7 @@ class ResumeChain:
         self.records = records
         self.known = {str(one.value["uuid"]) for one in records if one.value.get("uuid")}
         self._by_id = {str(one.value["uuid"]): one for one in reversed(records) if one.value.get("uuid")}
+        self._numbers = {id(one): number for number, one in enumerate(records)}
         self._before: dict[int, list[dict[str, Any]]] = {}
         self._last: list[dict[str, Any]] = []
 
@@ -166,7 +156,57 @@ class ResumeChain:
                 stays = before[-1]["uuid"]
             if stays != named:
                 changes[key] = canonical.dumps(stays)
+        metadata = record.value.get("compactMetadata")
+        if isinstance(metadata, dict):
+            kept = self._kept(metadata)
+            if kept != metadata:
+                changes["compactMetadata"] = canonical.dumps(kept)
         return changes
+
+    def _kept(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What a compaction says of the messages that it left standing, with what became of them: the client takes none
+        of them where one that it names is missing."""
+        kept = dict(metadata)
+        segment, listed = kept.get("preservedSegment"), kept.get("preservedMessages")
+        if isinstance(segment, dict):
+            left = self._left(self._stretch(segment.get("headUuid"), segment.get("tailUuid")))
+            if left:
+                kept["preservedSegment"] = {**segment, **self._anchored(segment)}
+                kept["preservedSegment"] |= {"headUuid": left[0], "tailUuid": left[-1]}
+            elif self._by_id.keys() >= {segment.get("headUuid"), segment.get("tailUuid")}:
+                del kept["preservedSegment"]
+        if isinstance(listed, dict):
+            names = {key: self._left(value) for key, value in listed.items() if isinstance(value, list)}
+            kept["preservedMessages"] = {**listed, **self._anchored(listed), **names}
+            if names and not any(names.values()):
+                del kept["preservedMessages"]
+        return kept
+
+    def _anchored(self, named: dict[str, Any]) -> dict[str, Any]:
+        return {"anchorUuid": self._stays(named["anchorUuid"])} if "anchorUuid" in named else {}
+
+    def _stretch(self, head: Any, tail: Any) -> list[Any]:
+        """The uuids from `head` to `tail` along the chain; none where `tail` does not stand below `head`."""
+        found: list[Any] = []
+        at = tail
+        while isinstance(at, str) and at in self._by_id and at not in found:
+            found.append(at)
+            if at == head:
+                return found[::-1]
+            at = self._by_id[at].value.get("parentUuid")
+        return []
+
+    def _left(self, uuids: list[Any]) -> list[Any]:
+        """`uuids` with what was put in before them and without those that are taken out."""
+        left: list[Any] = []
+        for uuid in uuids:
+            record = self._by_id.get(uuid) if isinstance(uuid, str) else None
+            if record is None:
+                left.append(uuid)
+                continue
+            left += [one["uuid"] for one in self._before.get(self._numbers[id(record)], [])]
+            left += [] if record.removed else [uuid]
+        return left
 
     def _of_removed(self, record: SourceRecord) -> bool:
         """Whether `record` only serves one that is taken out: the files as they stood when it was said."""

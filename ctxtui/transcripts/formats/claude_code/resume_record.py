@@ -23,6 +23,8 @@ _ABOUT: Final[tuple[str, ...]] = (
     "gitBranch",
     "slug",
 )
+REQUEST: Final = "api-request"
+"""How the types of records begin that tell what was sent: they repeat messages, and no client resumes from them."""
 _FEW: Final = 12
 """Hex digits of a record's uuid that name a new answer."""
 
@@ -115,7 +117,7 @@ def read(source: bytes, until: int) -> tuple[list[SourceRecord], list[str]]:
 def _record(raw: bytes, tidy: bytes) -> SourceRecord:
     made = SourceRecord(raw, canonical.loads(tidy))
     typed = decode(tidy)
-    if typed.is_sidechain:
+    if typed.is_sidechain or (typed.type or "").startswith(REQUEST):
         return made
     message = said(typed, None)
     if message is not None:

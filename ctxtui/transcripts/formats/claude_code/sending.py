@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Sent
@@ -12,6 +13,7 @@ from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequest
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.wire.request import Request
 
 UNANSWERED: Final = "unanswered"
@@ -63,22 +65,32 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     return [*events, ThreadSeen(aside, "requests without an answer", thread), CallSeen(call)]
 
 
+def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
+    """A record of what the session has used so far."""
+    value = canonical.loads(found.raw)
+    report = value.get("modelUsage") if isinstance(value, dict) else None
+    place = (found.start, found.end)
+    known = state.side.meter(report, seconds(state.clock), found.line, place)
+    (state.silent if known else state.other)["cost-state"] += 1
+    return []
+
+
 def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
     """The request that the answer in `record` names, as far as the file tells of it, and what it does not tell."""
     requests = state.requests(agent)
     named = requests.named(record.request_ref) if record.request_ref else None
     if named is None:
-        return Sent(thread.front), []
+        return Sent(thread.front, front_whole=thread.front_whole), []
     named.answered = True
     shape = requests.shape_of(named)
     if shape is not None:
-        thread.front = shape.head
+        thread.front, thread.front_whole = shape.head, True
     if named.fresh and requests.goes_on(named):
         thread.resumed = True
     requests.answered = named
     rebuilt, notes = requests.rebuild(named)
     if rebuilt is None:
-        return Sent(thread.front), [*notes]
+        return Sent(thread.front, front_whole=thread.front_whole), [*notes]
     sent = Sent(
         rebuilt.front,
         head=rebuilt.head,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -110,6 +111,11 @@ class Tasks:
             return ""
         self._agents[agent] = self._calls[call_id]
         return agent
+
+    @property
+    def agents(self) -> Collection[str]:
+        """The subagents that calls are known to have made."""
+        return self._agents
 
     def of(self, agent: str, prompt: str) -> Task | None:
         """The call that spawned `agent`, whose first message is `prompt`."""

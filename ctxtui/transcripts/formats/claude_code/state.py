@@ -14,6 +14,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequests
 from ctxtui.transcripts.formats.claude_code.session_info import About
+from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
 from ctxtui.transcripts.kit.timestamps import seconds
 
@@ -24,7 +25,7 @@ class ClaudeState:
 
     `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
     person typed while the agent worked. `silent` and `other` count records that put nothing before the model:
-    understood ones, and unknown types.
+    understood ones, and unknown types. `clock` is the time of the last record of the main file.
     """
 
     tree: Tree
@@ -38,6 +39,8 @@ class ClaudeState:
     silent: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
     order: int = 0
+    clock: str | float | None = None
+    side: SideCalls = field(default_factory=SideCalls)
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""
@@ -62,14 +65,20 @@ class ClaudeState:
             self.about.seen(record.uuid)
         return point
 
+    def side_calls(self) -> list[Event]:
+        """What the client counts and does not record, once every subagent that is known has been read."""
+        return self.side.news(self.answers.calls) if self.threads.complete else []
+
     def number(self) -> int:
         """The number of the next record."""
         self.order += 1
         return self.order
 
-    def add(self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = ()) -> Point:
-        """The point of `record`, which puts `items` after `parent`."""
-        return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items))
+    def add(
+        self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
+    ) -> Point:
+        """The point of `record`, which puts `items` after `parent`; `rendered`: an attachment as it was sent."""
+        return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items, rendered))
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
         """Let `thread` end at `point`, if that leads on; tells where it ends where that is news."""

@@ -13,12 +13,14 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened
-from ctxtui.transcripts.formats.claude_code import messages
-from ctxtui.transcripts.formats.claude_code.attachments import items_of
+from ctxtui.transcripts.formats.claude_code import front, messages
+from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
+from ctxtui.transcripts.formats.claude_code.front import SNAPSHOT
 from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, said
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
-from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, of_value
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
+from ctxtui.transcripts.formats.claude_code.request_records import KINDS
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
@@ -28,6 +30,9 @@ _KEYS: Final = {
     key: re.compile(_KEY % key.encode()) for key in ("uuid", "parentUuid", "type", "isSidechain", "agentId")
 }
 _RESUME: Final = "SessionStart:resume"
+_OUTPUT: Final = "<local-command-stdout>"
+_SENT_OUTPUT: Final = (2, 1, 197)
+"""The newest version that is known to keep no pictures of the terminal in such records."""
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
@@ -53,24 +58,38 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
             words = error_text(record.json("error"))
             return [*events, Happened("api error", words, thread.id, seconds(record.timestamp), thread.call)]
         case "local_command":
-            return events + state.move(thread, state.add(record, parent, CLIENT, client_text(record.json("content"))))
+            words = record.json("content")
+            shown = _only_shown(record, words)
+            items = [] if shown else client_text(words)
+            return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
     state.silent[f"system {record.subtype or ''}".strip()] += 1
     return events + state.move(thread, state.add(record, parent, PASSING))
+
+
+def _only_shown(record: ClaudeRecord, words: Json) -> bool:
+    """Whether a local command's record is what the terminal showed (the picture of ``/context``): newer clients send
+    what is meant for the model as a message (facts §13.1)."""
+    shown = isinstance(words, str) and words.startswith(_OUTPUT)
+    return shown and record.version is not None and newer(record.version, _SENT_OUTPUT)
 
 
 def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     """A record of type ``attachment``: what the client adds for the model to read."""
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
-    items = items_of(value)
     known = value if isinstance(value, dict) else {}
+    kind = str(known.get("type", ""))
+    rendered = rendered_items(record.json("rendered"), kind, record.rendered_role or "")
+    items = rendered or items_of(value)
+    if kind == SNAPSHOT:
+        events += front.snapshot(state, thread, known, agent)
     if str(known.get("hookName", "")).startswith(_RESUME):
         thread.resumed = True
     if not items:
-        state.silent[f"attachment {known.get('type', '')}".strip()] += 1
-    kind = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
+        state.silent[f"attachment {kind}".strip()] += 1
+    does = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
     parent = state.threads.parent(record, thread, starts=True)
-    return events + state.move(thread, state.add(record, parent, kind, items))
+    return events + state.move(thread, state.add(record, parent, does, items, bool(rendered)))
 
 
 def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
@@ -131,7 +150,8 @@ def broken(state: ClaudeState, piece: Broken, agent: str) -> list[Event]:
         key: value == b"true" if key == "isSidechain" else value.strip(b'"').decode("utf-8", "replace")
         for key, value in known.items()
     }
-    if legible.get("type", "") not in _SPEAKERS and b'"message"' not in piece.raw:
+    kind = legible.get("type", "")
+    if kind in KINDS or (kind not in _SPEAKERS and b'"message"' not in piece.raw):
         return []
     record = of_value(legible)
     if record.uuid in state.threads.points:

@@ -59,6 +59,11 @@ class ClaudeThreads:
         """The thread of the file of subagent `agent` ("" for the session's own), if any of it was seen."""
         return self._threads.get(agent if agent and agent != self._main else MAIN)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every subagent whose result is on record has calls on record too."""
+        return all((thread := self._threads.get(agent)) is not None and thread.call for agent in self.tasks.agents)
+
     def main(self) -> ClaudeThread:
         """The main thread."""
         return self._threads.setdefault(MAIN, ClaudeThread())
@@ -104,7 +109,8 @@ class ClaudeThread:
 
     `process` tells clients apart that wrote the records (session id, version); `input` and `call` are the reported
     input and the id of the last call. `resumed` says that a client announced itself since then, `told` that the
-    thread itself was. `front` is the node of its system prompt and tools (`ROOT`: not recorded).
+    thread itself was. `front` is the node of its system prompt and tools (`ROOT`: not recorded), `front_whole` whether
+    both are known; `partial` are calls whose tools are still to be told, `prompt` is the system prompt of a snapshot.
     """
 
     id: str = MAIN
@@ -119,6 +125,9 @@ class ClaudeThread:
     call: str = ""
     resumed: bool = False
     front: int = ROOT
+    front_whole: bool = False
+    prompt: str = ""
+    partial: list[str] = field(default_factory=list)
     told: bool = False
     label: str = ""
 

@@ -77,6 +77,10 @@ class Conversations:
         yield event
         self._remember(event.call, decoded, name)
 
+    def holds(self, id_: str) -> None:
+        """A server has the response `id_` to go on with, and nothing stands before or in it."""
+        self._held.contexts[id_] = ()
+
     def tips(self) -> Iterator[Event]:
         """Where each thread's record ends."""
         for dialogue in self._threads.values():

@@ -20,7 +20,7 @@ from ctxtui.wire.request import Request
 from tests.cases import claude_code_requests as cases
 from tests.cases.claude_code_script import Record, dump, text
 from tests.corpus import CORPUS, need_corpus
-from tests.transcripts.reading import law_2, read, survives_cuts
+from tests.transcripts.reading import as_lines, law_2, read, survives_cuts, survives_values
 
 NAME = "5e551011-0000-4000-8000-000000000001.jsonl"
 
@@ -67,6 +67,7 @@ def test_any_chunking_and_any_cut(name: str) -> None:
     data = cases.CASES[name]().dump()
     law_2(data, NAME)
     survives_cuts(data, NAME, 25)
+    survives_values([json.loads(line) for line in data.splitlines()], NAME, as_lines, most=120)
 
 
 def test_requests_of_a_session_share_their_beginning() -> None:
@@ -190,6 +191,24 @@ def test_what_the_client_cut_out_of_its_record_is_not_called_whole() -> None:
     assert first.extra[FRONT_RECORDED] and first.extra["cut"] and second.extra["withheld"] == ["top_k"]
 
 
+def test_a_broken_record_of_a_request_is_no_message() -> None:
+    client = cases.parallel()
+    lines = client.dump().splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if b'"api-request-blob"' in line)
+    session = read(b"".join([*lines[:at], lines[at][: len(lines[at]) // 2] + b"\n", *lines[at + 1 :]]), NAME)
+    kinds = {item.block.kind for call in session.calls.values() for item in session.tree.items(call.sent_head)}
+    assert "unreadable" not in kinds and len(session.calls) == 3 and len(session.skipped) == 2
+
+
+def test_what_the_terminal_showed_is_no_context() -> None:
+    client = cases.parallel()
+    for words in ("<command-name>/context</command-name>", "<local-command-stdout>\x1b[1mContext usage"):
+        client.script.put("system", subtype="local_command", content=words)
+    session = read(client.dump(), NAME)
+    told = " ".join(_texts(session, session.threads[MAIN].tip))
+    assert "/context" in told and "usage" not in told
+
+
 def test_a_subagents_file_has_requests_of_its_own() -> None:
     main, agent = cases.parallel(), cases.Client(agent="a1", shape=cases.OTHER_SHAPE)
     agent.say("Review the stock code.", cases.REMINDER)
@@ -247,13 +266,14 @@ def test_every_request_of_the_recordings_is_the_one_that_went_over_the_wire() ->
             kept = {key: value for key, value in sent.items() if key not in NOT_IN_RECORDS}
             wire.append(json.dumps({**kept, "system": sent["system"][1:]}))
         session = opened(file)
-        for call in session.calls.values():
+        requests = [call for call in session.calls.values() if call.fidelity is not Fidelity.TOTALS]
+        for call in requests:
             made = json.dumps(body(session, call))
             assert made in wire, f"{file}: {call.id}"
             wire.remove(made)
             number += 1
         written = [r for part in [file, *file.with_suffix("").glob("subagents/*.jsonl")] for r in _requests(part)]
-        assert len(written) == len(session.calls), file
+        assert len(written) == len(requests), file
     assert number >= 91
 
 
@@ -265,6 +285,8 @@ def test_the_clients_own_digest_of_each_request_is_that_of_the_rebuilt_one() -> 
     for file in _wired():
         session = opened(file)
         for call in session.calls.values():
+            if call.fidelity is Fidelity.TOTALS:
+                continue
             value = {**body(session, call), "betas": call.extra["betas"]}
             for message in value["messages"]:
                 if isinstance(message["content"], str):

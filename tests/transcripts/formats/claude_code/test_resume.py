@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
@@ -129,6 +130,48 @@ def test_until_a_line_nothing_later_stands_in_the_file() -> None:
     assert claude_code_context(made.data)[-1] == ("user", {"type": "text", "text": "and now?"})
 
 
+def compacted() -> bytes:
+    """A session whose last answer before the compaction is kept word for word, and told again as a request."""
+    script = Script(version="2.1.330")
+    script.user("fix the shop")
+    kept = script.assistant(thinking("hm"), text("Fixed."), text("All of it."), id="msg_1", stop="end_turn")
+    script.tip = None
+    anchor = f"{script.prefix}{script.count + 2}"
+    script.put(
+        "system",
+        subtype="compact_boundary",
+        logicalParentUuid=kept[-1],
+        compactMetadata={
+            "trigger": "manual",
+            "preTokens": 900,
+            "preservedSegment": {"headUuid": kept[0], "anchorUuid": anchor, "tailUuid": kept[-1]},
+            "preservedMessages": {"anchorUuid": anchor, "uuids": kept, "allUuids": kept},
+        },
+    )
+    script.user("This session is being continued ...", isCompactSummary=True)
+    answer = [thinking("hm"), text("Fixed."), text("All of it.")]
+    script.loose("api-request-blob", hash="h", message={"role": "assistant", "content": answer})
+    script.user("and now?")
+    script.assistant(text("Done."), id="msg_2", stop="end_turn")
+    return script.dump()
+
+
+@pytest.mark.parametrize("gone", [["hm"], ["Fixed."], ["All of it."], ["hm", "Fixed."], ["hm", "Fixed.", "All of it."]])
+def test_what_a_compaction_kept_is_changed_where_it_stands(gone: list[str]) -> None:
+    data = compacted()
+    path = path_of(read(data).session)
+    value = [item.block.value() for item in path]
+    sent = [
+        one for one in as_is(path) if value[one.at or 0].get("thinking", value[one.at or 0].get("text")) not in gone
+    ]
+    made = resumed(data, path, sent)
+    assert context_of(made.data) == shown([one.item for one in sent]) and made.lost == ()
+    boundary = next(one for one in map(json.loads, made.data.splitlines()) if one["type"] == "system")
+    there = {one.get("uuid") for one in map(json.loads, made.data.splitlines())}
+    named = boundary["compactMetadata"].get("preservedMessages", {"uuids": []})["uuids"]
+    assert set(named) <= there and len(named) == 3 - len(gone)
+
+
 @given(st.integers(0, 2**32), st.sets(st.integers(0, 200)), st.sets(st.integers(0, 200), max_size=4))
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(seed: int, drop: set[int], notes: set[int]) -> None:
@@ -162,3 +205,28 @@ def test_recordings_resume(file: Path) -> None:
     unheld = sum("another form" in one for one in made.lost)
     if not unheld:
         assert context_of(made.data) == shown([one.item for one in sent])
+
+
+@pytest.mark.parametrize("file", corpus_params("clients", "claude-code-*/*/????????-*.jsonl"))
+@pytest.mark.parametrize("every", [2, 5])
+def test_recordings_of_todays_clients_resume(file: Path, every: int) -> None:
+    data = file.read_bytes()
+    path = path_of(read(data).session)
+    dropped = {at for at, item in enumerate(path) if item.block.kind == "text" and not at % every}
+    dropped = {at for at in dropped if path[at].place.section == "messages"}
+    sent = [one for one in as_is(path) if one.at not in dropped]
+    made = ordered(data, path, sent, input_tokens=1234)
+    assert claude_code_faults(made.data, data, NEW) == [] and made.lost == ()
+    before, after = words_of(data), words_of(made.data)
+    gone = Counter(said_by(path[at]) for at in dropped)
+    assert after == Counter({words: n - gone[words] for words, n in before.items() if n > gone[words]})
+
+
+def said_by(item: Item) -> str:
+    return str(item.block.value().get("text")).strip()
+
+
+def words_of(data: bytes) -> Counter[str]:
+    """What the client would resume with, and how often."""
+    parts = [part for _, part in claude_code_context(data)]
+    return Counter(part["text"].strip() if part["type"] == "text" else json.dumps(part) for part in parts)

@@ -182,6 +182,3 @@ def _usage(words: str) -> Usage | None:
         has_cache=bool(read or written),
         cost=spent,
     )
-
-
-reader = AiderReader

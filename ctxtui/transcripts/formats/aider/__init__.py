@@ -1,0 +1,1 @@
+"""aider's records: its chat history in Markdown, and the messages that it sent (``--llm-history-file``)."""

@@ -1,0 +1,201 @@
+"""What aider's ``--llm-history-file`` holds: the messages of each request as text, every line after its role, and the
+answer. The time is of the machine's own zone, whose name is not recorded; model and usage are in the chat history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Skipped, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.formats.aider.chat_history import NAME
+from ctxtui.transcripts.kit import file_head, plain_messages
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.lines import LineBuffer
+from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.reader import Reader
+
+_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+_HEADER: Final = re.compile(rf"(TO LLM|LLM RESPONSE) ({_TIME})")
+_ROLE: Final = re.compile(r"(SYSTEM|USER|ASSISTANT|DEVELOPER|TOOL|FUNCTION)(?: |$)")
+_RULE: Final = "-------"
+_PICTURE: Final = re.compile(r"Image_url URL: (.*)", re.DOTALL)
+_DATA: Final = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
+_PART: Final = re.compile(r"^(type|text): ", re.MULTILINE)
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins such a file."""
+    lines = file_head.text_of_head(head).lstrip("\r\n").split("\n", 2)
+    first = _HEADER.fullmatch(lines[0].rstrip("\r"))
+    if not first:
+        return 0.0
+    return 0.96 if (len(lines) > 1 and lines[1].rstrip("\r") == _RULE) or first.group(1) == "LLM RESPONSE" else 0.8
+
+
+@dataclass(slots=True)
+class _Section:
+    """The lines under one header. `line` is the header's number, `start` its byte."""
+
+    asks: bool
+    time: str
+    line: int
+    start: int
+    lines: list[str] = field(default_factory=list)
+    end: int = 0
+
+
+class LlmHistoryReader:
+    """Reads such a file line by line."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._lines = LineBuffer()
+        self._tip = ROOT
+        self._section: _Section | None = None
+        self._asked: _Section | None = None
+        self._given: dict[str, int] = {}
+        self._told: list[Event] = []
+        self._title = ""
+
+    @property
+    def tail(self) -> Skipped | None:
+        """Text has no cut end."""
+        return None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the exchanges that `data` completes."""
+        events: list[Event] = []
+        for line in self._lines.feed(data):
+            text = line.data.decode("utf-8", "replace").rstrip("\r")
+            header = _HEADER.fullmatch(text)
+            if header:
+                events += self._close()
+                self._section = _Section(header[1] == "TO LLM", header[2], line.number, line.start)
+            elif self._section is not None:
+                self._section.lines.append(text)
+            elif text.strip():
+                events.append(Skipped(line.number, "text before the first request"))
+            if self._section is not None:
+                self._section.end = line.start + len(line.data) + 1
+        return events
+
+    def settle(self) -> list[Event]:
+        """The exchange at the end, as far as it goes, and how things stand."""
+        section, asked = self._section, self._asked
+        kept, tip = dict(self._given), self._tip
+        rest = self._lines.rest.data.decode("utf-8", "replace")
+        if section is not None:
+            whole = [*section.lines, rest] if rest else section.lines
+            self._section = _Section(section.asks, section.time, section.line, section.start, whole, section.end)
+        events = [*self._close(), *self._alone()]
+        standing: list[Event] = [
+            Described(source=NAME, title=self._title, client=NAME), ThreadSeen(MAIN),
+            *events, TipMoved(MAIN, self._tip),
+        ]  # fmt: skip
+        # What is not known to be whole is read again.
+        self._section, self._asked, self._given, self._tip = section, asked, kept, tip
+        if standing == self._told:
+            return []
+        news = [event for event in standing if event not in self._told]
+        self._told = standing
+        return news
+
+    def part(self, name: str) -> Reader:
+        """No companions of its own."""
+        return LlmHistoryReader(Tree())
+
+    def _close(self) -> Iterator[Event]:
+        """A section is whole: a request waits for its answer, an answer makes a call of it."""
+        section, self._section = self._section, None
+        if section is None:
+            return
+        if section.asks:
+            yield from self._alone()
+            self._asked = section
+        else:
+            yield from self._call(self._asked, section)
+            self._asked = None
+
+    def _alone(self) -> Iterator[Event]:
+        """A request without an answer: it is under way, or was never answered."""
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            yield from self._call(asked, None)
+
+    def _call(self, asked: _Section | None, answered: _Section | None) -> Iterator[Event]:
+        first = asked or answered
+        assert first is not None
+        head = ROOT
+        for number, (role, words) in enumerate(_messages(asked)):
+            if not role:
+                yield Skipped(first.line, f"message {number + 1} of the request has neither words nor a role")
+                continue
+            head = self._tree.extend(head, spoken(role, *_parts(words)))
+            if role == "user":
+                self._title = self._title if self._given else one_line(words)
+        words = _words(answered.lines, "ASSISTANT") if answered else ""
+        known = Call(
+            self._id(first.time),
+            MAIN,
+            started=seconds(first.time) if asked else None,
+            ended=seconds(answered.time) if answered else None,
+            line=first.line,
+            bytes_=(first.start, max(first.end, answered.end if answered else 0)),
+        )
+        said = spoken("assistant", words) if words else []
+        self._tip = self._tree.extend(head, said)
+        yield CallSeen(replace(known, raw_head=head, sent_head=head, response_head=self._tip))
+
+    def _id(self, time: str) -> str:
+        number = self._given[time] = self._given.get(time, 0) + 1
+        return f"aider-{time}" if number == 1 else f"aider-{time}-{number}"
+
+
+def _messages(section: _Section | None) -> Iterator[tuple[str, str]]:
+    """(role, words) of each message; both empty for one of which nothing is known."""
+    held: list[list[str]] = []
+    lines = section.lines if section else []
+    for n, line in enumerate(lines):
+        after = lines[n + 1] if n + 1 < len(lines) else ""
+        # Inside a message a rule stands after the role, but for texts beside pictures.
+        if line == _RULE and (not after or after == _RULE or _ROLE.match(after)):
+            held.append([])
+        elif held:
+            held[-1].append(line)
+    for message in held:
+        role = _ROLE.match(message[0]) if message else None
+        if role is None:
+            yield "", ""
+        else:
+            yield role[1].lower(), _words(message, role[1])
+
+
+def _words(lines: list[str], role: str) -> str:
+    """The words behind the role; a line without it goes on with the one before it."""
+    mark = role + " "
+    bare = [line[len(mark) :] if line.startswith(mark) else "" if line == role else line for line in lines]
+    # The line end behind the section is not the message's.
+    return "\n".join(bare[:-1] if bare and lines[-1] == "" else bare)
+
+
+def _parts(words: str) -> list[Json]:
+    """A message's parts: its words, or texts and pictures where aider listed them member by member."""
+    if not re.search(r"^Image_url URL: ", words, re.MULTILINE):
+        return [words]
+    found: list[Json] = []
+    for piece in re.split(r"^type: \w+\n?", words, flags=re.MULTILINE):
+        picture = _PICTURE.match(piece)
+        if picture:
+            url = picture[1].strip()
+            data = _DATA.fullmatch(url)
+            link = {"type": "image", "source": {"type": "url", "url": url}}
+            found.append(plain_messages.image(data[1], data[2]) if data else link)
+        elif piece.removeprefix("text: ").strip():
+            found.append(piece.removeprefix("text: ").removesuffix("\n"))
+    return found

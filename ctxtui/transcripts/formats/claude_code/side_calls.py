@@ -1,0 +1,184 @@
+"""What the client of Claude Code says it spent, held against the calls on record (facts §13.1).
+
+At its end each process writes what the session has used so far, by model. What that is more than the calls on record
+went into requests that no record names: compactions, titles, classifiers, attempts that were interrupted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.canonical import Json, Number
+from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
+from ctxtui.core.usage import Usage
+
+SIDE: Final = "side calls"
+_LABEL: Final = "calls that the client counts and does not record"
+_KEYS: Final = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
+_HOUR: Final = "cacheCreationEphemeral1hInputTokens"
+_MODEL: Final = re.compile(r"\[[^\]]*\]$|(?:[-@]20\d{6})?(?:-v\d+(?::\d+)?)?$")
+
+
+class Spent(NamedTuple):
+    """Tokens of one model: fresh, read from the cache, written to it (`hour`: of these for an hour), answered
+    (`reasoning`: of these thought)."""
+
+    fresh: int = 0
+    read: int = 0
+    write: int = 0
+    hour: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    def plus(self, other: Spent) -> Spent:
+        """The sum."""
+        return Spent(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def less(self, other: Spent) -> Spent:
+        """What it is more, by kind."""
+        rest = Spent(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
+        return rest if rest.fresh + rest.read + rest.write + rest.output else Spent()
+
+    def covers(self, other: Spent) -> bool:
+        """Whether nothing in `other` is more; the shares are not asked, old records have none of them."""
+        return all(a >= b for a, b in zip(self[:3] + self[4:5], other[:3] + other[4:5], strict=True))
+
+
+_NONE: Final = Spent()
+
+
+class SideCalls:
+    """The meter of a session: `meter` reads a record of it, `seen` takes in the calls on record, `news` tells."""
+
+    def __init__(self) -> None:
+        self._earlier: dict[str, Spent] = {}
+        """What processes used that the meter forgot."""
+        self._now: dict[str, Spent] = {}
+        self._since: dict[str, Spent] = {}
+        """What the calls of the main file used since the last record of the meter."""
+        self._names: dict[str, str] = {}
+        self._calls: dict[str, tuple[str, Spent, bool]] = {}
+        """Calls on record: model, what they used, whether they stand in the main file."""
+        self._late: set[str] = set()
+        """Calls that no record of the meter can have counted yet."""
+        self._at: float | None = None
+        self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
+        self._told: dict[str, Spent] = {}
+
+    def seen(self, call: Call, own: bool) -> None:
+        """A call on record, or more of one; `own`: in the session's own file, where the next record counts it."""
+        usage = call.usage
+        if usage is None:
+            return
+        model, spent = plain(call.model), _of(usage)
+        before = self._calls.get(call.id)
+        self._calls[call.id] = (model, spent, own)
+        if own:
+            added = spent.less(before[1]) if before is not None else spent
+            self._since[model] = self._since.get(model, _NONE).plus(added)
+            self._late.add(call.id)
+
+    def meter(self, report: Json, at: float | None, line: int, bytes_: tuple[int, int]) -> bool:
+        """A record of the meter, `at` the time of the last record before it; False where it says nothing."""
+        models = report if isinstance(report, dict) else {}
+        now: dict[str, Spent] = {}
+        for name, one in models.items():
+            if isinstance(one, dict):
+                self._names.setdefault(plain(name), name)
+                now[plain(name)] = now.get(plain(name), _NONE).plus(_reported(one))
+        if not now:
+            return False
+        if not self._continued(now):
+            for model, spent in self._now.items():
+                self._earlier[model] = self._earlier.get(model, _NONE).plus(spent)
+        self._now, self._since = now, {}
+        self._late.clear()
+        self._at, self._place = at, (line, bytes_)
+        return True
+
+    def _continued(self, now: dict[str, Spent]) -> bool:
+        """Whether the meter goes on from its last record: a process may begin at nothing."""
+        if any(not now.get(model, _NONE).covers(spent) for model, spent in self._now.items()):
+            return False
+        grown = {model: spent.less(self._now.get(model, _NONE)) for model, spent in now.items()}
+        if all(grown.get(model, _NONE).covers(spent) for model, spent in self._since.items()):
+            return True
+        return not all(now.get(model, _NONE).covers(spent) for model, spent in self._since.items())
+
+    def news(self, calls: dict[str, Call]) -> list[Event]:
+        """What is not on record, where that is known now and is news. `calls` are all of the session."""
+        if not self._now:
+            return []
+        total = dict(self._earlier)
+        for model, spent in self._now.items():
+            total[model] = total.get(model, _NONE).plus(spent)
+        counted: dict[str, Spent] = {}
+        for id_, (model, spent, own) in self._calls.items():
+            ended = calls[id_].ended if id_ in calls else None
+            before = ended is None or self._at is None or ended <= self._at
+            if id_ not in self._late and (own or before):
+                counted[model] = counted.get(model, _NONE).plus(spent)
+        strange = [model for model in counted if model not in total]
+        free = [model for model in total if model not in counted]
+        for model in strange if free else ():
+            # The meter names a model otherwise than its answers do.
+            counted[free[0]] = counted.get(free[0], _NONE).plus(counted[model])
+        return list(self._events({model: spent.less(counted.get(model, _NONE)) for model, spent in total.items()}))
+
+    def _events(self, rest: dict[str, Spent]) -> Iterable[Event]:
+        for model, spent in rest.items():
+            if spent == self._told.get(model, _NONE):
+                continue
+            if not self._told:
+                yield ThreadSeen(SIDE, _LABEL, MAIN)
+            self._told[model] = spent
+            yield CallSeen(
+                Call(
+                    f"{SIDE} {self._names[model]}",
+                    SIDE,
+                    provider="anthropic",
+                    model=model,
+                    ended=self._at,
+                    fidelity=Fidelity.TOTALS,
+                    usage=_usage(spent),
+                    line=self._place[0],
+                    bytes_=self._place[1],
+                )
+            )
+
+
+def plain(model: str) -> str:
+    """A model's name less its date, revision and context window: ``claude-opus-5-5[1m]`` is ``claude-opus-5-5``."""
+    name = model.rsplit("/", 1)[-1].rpartition("anthropic.")[2]
+    return _MODEL.sub("", re.sub(r"\[[^\]]*\]$", "", name))
+
+
+def _of(usage: Usage) -> Spent:
+    return Spent(usage.fresh, usage.cache_read, usage.cache_write, usage.write_1h, usage.output, usage.reasoning)
+
+
+def _usage(spent: Spent) -> Usage:
+    hour = min(spent.hour, spent.write)
+    return Usage(
+        fresh=spent.fresh,
+        cache_read=spent.read,
+        write_5m=spent.write - hour,
+        write_1h=hour,
+        output=spent.output,
+        reasoning=min(spent.reasoning, spent.output),
+    )
+
+
+def _reported(one: dict[str, Json]) -> Spent:
+    fresh, read, write, output = (_count(one.get(key)) for key in _KEYS)
+    return Spent(fresh, read, write, _count(one.get(_HOUR)), output, _count(one.get("thinkingTokens")))
+
+
+def _count(value: Json) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | Number):
+        return 0
+    number = float(value)
+    return int(number) if 0 <= number < 1e15 else 0

@@ -1,0 +1,5 @@
+"""OpenTelemetry's traces of calls of models: GenAI conventions, OpenLLMetry's older ones, OpenInference; as JSON."""
+
+from ctxtui.transcripts.formats.opentelemetry.reader import NAME, reader, sniff
+
+__all__ = ["NAME", "reader", "sniff"]

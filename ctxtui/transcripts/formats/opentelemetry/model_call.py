@@ -1,0 +1,291 @@
+"""One call of a model, told by one span or by several: what it was asked, what it said, what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Item
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.formats.opentelemetry import messages
+from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, first, text, tokens
+from ctxtui.transcripts.formats.opentelemetry.spans import Span, SpanEvent
+from ctxtui.transcripts.kit.fields import listed, money, obj, word
+from ctxtui.transcripts.kit.http_exchange.decode import decode
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+from ctxtui.transcripts.kit.rows import decoded
+
+_CALLS: Final = ("chat", "text_completion", "generate_content", "completion", "message", "responses")
+_OTHER: Final = (
+    "embeddings", "retrieval", "create_agent", "invoke_agent", "execute_tool", "invoke_workflow", "rerank", "embedding",
+)  # fmt: skip
+_DETAILS: Final = "gen_ai.client.inference.operation.details"
+_PROVIDERS: Final = {
+    "gcp.gemini": "google", "gcp.gen_ai": "google", "gcp.vertex_ai": "google", "vertex_ai": "google",
+    "vertexai": "google", "gemini": "google", "aws.bedrock": "aws", "aws_bedrock": "aws", "bedrock": "aws",
+    "azure.ai.openai": "azure",
+    "azure.ai.inference": "azure", "az.ai.openai": "azure", "az.ai.inference": "azure", "mistral_ai": "mistral",
+    "mistralai": "mistral", "x_ai": "x-ai", "xai": "x-ai",
+}  # fmt: skip
+_BESIDE: Final = (
+    "temperature", "top_p", "top_k", "max_tokens", "seed", "stop_sequences", "frequency_penalty", "presence_penalty",
+    "choice.count", "stream", "service_tier", "reasoning.level", "thinking_budget",
+)  # fmt: skip
+
+
+def operation(span: Span) -> str:
+    """What a span does: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" for what has nothing to do with a model."""
+    held = span.attributes
+    named = text(held, "gen_ai.operation.name")
+    kind = text(held, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
+    if named in (*_CALLS, *_OTHER):
+        return named
+    if kind in ("llm", "chat", "completion"):
+        return "chat"
+    if kind in ("agent", "tool", "embedding", "workflow", "retriever", "reranker"):
+        return {"agent": "invoke_agent", "tool": "execute_tool", "embedding": "embeddings"}.get(kind, kind)
+    if named:
+        return named
+    asked = first(held, "gen_ai.request.model", "gen_ai.response.model")
+    used = tokens(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+    return "chat" if asked is not None and (used is not None or "gen_ai.prompt.0.role" in held) else ""
+
+
+def is_call(span: Span) -> bool:
+    """Whether a span is one call of a model."""
+    return operation(span) in _CALLS
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was asked and answered, as far as attributes and events tell. `follows` is the answer that the request names
+    as the one before it."""
+
+    asked: tuple[Item, ...] = ()
+    answered: tuple[Item, ...] = ()
+    follows: str = ""
+    response: str = ""
+
+
+@dataclass(slots=True)
+class ModelCall:
+    """The spans that tell of one call, the one that tells most first."""
+
+    spans: list[Span]
+    told: Told = field(default_factory=Told)
+
+    @property
+    def span(self) -> Span:
+        """The span that tells most."""
+        return self.spans[0]
+
+    @property
+    def attributes(self) -> Attributes:
+        """What any of its spans says, the one that tells most before the others."""
+        merged: Attributes = {}
+        for span in reversed(self.spans):
+            merged |= {name: value for name, value in span.attributes.items() if value not in (None, "")}
+        return merged
+
+
+def detailed(span: Span) -> None:
+    """Puts what an event of details says among the span's own attributes."""
+    for event in span.events:
+        if event.name == _DETAILS:
+            said = {name: value for name, value in event.attributes.items() if name not in span.attributes}
+            span.attributes |= {**{k: v for k, v in event.body.items() if k not in span.attributes}, **said}
+
+
+def told_by(span: Span) -> Told:
+    """The content that a span holds, from whatever convention holds most of it."""
+    raw = _as_sent(span.attributes)
+    if raw is not None:
+        return raw
+    held = span.attributes
+    asked = messages.conventional(first(held, "gen_ai.input.messages", "langfuse.observation.input", "gen_ai.prompt"))
+    answered = messages.conventional(
+        first(held, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
+    )
+    spoken, said = messages.of_events([*span.events, *_listed_events(held)])
+    asked = asked or spoken or messages.of_openinference(held, "llm.input_messages")
+    asked = asked or messages.of_numbers(held, "gen_ai.prompt")
+    answered = answered or said or messages.of_openinference(held, "llm.output_messages")
+    answered = answered or messages.of_numbers(held, "gen_ai.completion")
+    tools = messages.offered(first(held, "gen_ai.tool.definitions", "gen_ai.request.tools"))
+    tools = tools or messages.functions(held) or messages.schemas(held) or messages.offered(_parameters(held))
+    system = messages.instructions(held.get("gen_ai.system_instructions"))
+    # Their order is told by nobody: as the providers render them.
+    return Told((*tools, *system, *asked), tuple(answered))
+
+
+def _as_sent(held: Attributes) -> Told | None:
+    """Request and answer as OpenInference keeps the provider's own JSON; None where it is no such, or was cut."""
+    body, answer = decoded(held.get("input.value")), decoded(held.get("output.value"))
+    if not isinstance(body, dict) or not _is_request(body):
+        return None
+    provider = text(held, "llm.provider", "llm.system", "gen_ai.provider.name").lower()
+    path = "v1/messages" if provider == "anthropic" and "messages" in body else ""
+    clean = {key: item for key, item in body.items() if item is not None}
+    said = canonical.dumps(answer) if isinstance(answer, dict) else b""
+    try:
+        found = decode(Exchange(canonical.dumps(clean), said, f"https://host/{path}"))
+    except Malformed:
+        return None
+    if found is None:
+        return None
+    answered = found.response.items or tuple(messages.of_openinference(held, "llm.output_messages"))
+    follows = word(found.params.get("previous_response_id"))
+    return Told(found.items, answered, follows, found.response.id)
+
+
+def _is_request(body: dict[str, Json]) -> bool:
+    said = body.get("messages")
+    if isinstance(said, list):
+        return bool(said) and all(isinstance(one, dict) and word(one.get("role")) for one in said)
+    given = body.get("input")
+    return (
+        "model" in body and bool(given) and (isinstance(given, str) or all(isinstance(i, dict) for i in listed(given)))
+    )
+
+
+def _listed_events(held: Attributes) -> list[SpanEvent]:
+    """Events that stand in an attribute, as Logfire and Pydantic AI write them."""
+    found = decoded(first(held, "events", "all_messages_events"))
+    told = [obj(one) for one in listed(found)]
+    return [SpanEvent(word(one.get("event.name")), {}, one) for one in told if word(one.get("event.name"))]
+
+
+def _parameters(held: Attributes) -> Json:
+    """Tools as Pydantic AI notes them beside a request."""
+    asked = obj(decoded(held.get("model_request_parameters")))
+    found: list[Json] = []
+    for tool in map(obj, listed(asked.get("function_tools"))):
+        known = {"name": tool.get("name"), "description": tool.get("description")}
+        found.append({**known, "input_schema": tool.get("parameters_json_schema")})
+    return found
+
+
+def call_of(call: ModelCall) -> Call:
+    """The call, less thread and context."""
+    held, span = call.attributes, call.span
+    provider = text(held, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
+    began = min((one.started for one in call.spans if one.started is not None), default=None)
+    waited = money(first(held, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
+    extra: dict[str, Json] = {
+        key: held[name] for key in _BESIDE if (name := f"gen_ai.request.{key}") in held and held[name] is not None
+    }
+    extra |= {"span": span.name} if span.name else {}
+    if held.get("llm.invocation_parameters") and not extra.keys() - {"span"}:
+        extra["parameters"] = decoded(held["llm.invocation_parameters"])
+    return Call(
+        response_id(call) or span.id,
+        "",
+        provider=_PROVIDERS.get(provider, provider),
+        model=text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model",
+                   "llm.request.model_name"),
+        started=began,
+        first_byte=began + waited if began is not None and waited and waited < 1e6 else None,
+        ended=max((one.ended for one in call.spans if one.ended is not None), default=None),
+        usage=usage(held),
+        stop_reason=text(held, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason", "llm.finish_reason",
+                         "gen_ai.completion.0.finish_reason"),
+        error=error(call),
+        line=span.line,
+        extra=extra,
+    )  # fmt: skip
+
+
+def response_id(call: ModelCall) -> str:
+    """The provider's id of the answer."""
+    return text(call.attributes, "gen_ai.response.id", "llm.response.id") or call.told.response
+
+
+def error(call: ModelCall) -> str:
+    """Why a call failed; "" for one that did not."""
+    for span in call.spans:
+        thrown = next((event for event in span.events if event.name == "exception"), None)
+        said = text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
+        kind = text(span.attributes, "error.type")
+        if span.failed or kind:
+            return span.told or said or kind or "failed"
+    return ""
+
+
+def usage(held: Attributes) -> Usage | None:
+    """What was used: by the conventions the input includes what the cache held; where it cannot, it is beside it."""
+    given = tokens(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
+                   "llm.usage.prompt_tokens")  # fmt: skip
+    output = tokens(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
+                    "llm.usage.completion_tokens")  # fmt: skip
+    if given is None and output is None:
+        return None
+    read = tokens(held, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+                  "gen_ai.usage.details.cache_read_tokens", "gen_ai.usage.details.cache_read_input_tokens",
+                  "llm.token_count.prompt_details.cache_read", "gen_ai.usage.input_tokens.cached",
+                  "gen_ai.usage.prompt_tokens_details.cached_tokens")  # fmt: skip
+    written = tokens(held, "gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
+                     "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
+                     "gen_ai.usage.details.cache_creation_input_tokens",
+                     "llm.token_count.prompt_details.cache_write")  # fmt: skip
+    thought = tokens(held, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
+                     "gen_ai.usage.details.reasoning_tokens",
+                     "llm.token_count.completion_details.reasoning")  # fmt: skip
+    long = min(tokens(held, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
+    inside = (read or 0) + (written or 0)
+    whole = given or 0
+    return Usage(
+        fresh=whole - inside if whole >= inside else whole,
+        cache_read=read or 0,
+        write_5m=(written or 0) - long,
+        write_1h=long,
+        output=output or 0,
+        reasoning=min(thought or 0, output or 0),
+        has_cache=read is not None or written is not None,
+        cost=money(first(held, "llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
+    )
+
+
+def same(spans: Sequence[Span]) -> list[ModelCall]:
+    """The calls of a model that `spans` tell of. A client's own span and that of what instruments it tell of one: they
+    have the same answer, or one stands inside the other."""
+    found: list[ModelCall] = []
+    by_response: dict[tuple[str, str], ModelCall] = {}
+    by_span: dict[str, ModelCall] = {}
+    for span in spans:
+        told = told_by(span)
+        response = text(span.attributes, "gen_ai.response.id", "llm.response.id") or told.response
+        call = by_response.get((span.trace, response)) if response else None
+        call = call or by_span.get(span.parent) or _around(found, span, response)
+        if call is None:
+            call = ModelCall([span], told)
+            found.append(call)
+        elif _weight(told) > _weight(call.told):
+            call.spans.insert(0, span)
+            call.told = told
+        else:
+            call.spans.append(span)
+        by_span[span.id] = call
+        if response:
+            by_response[span.trace, response] = call
+    return found
+
+
+def _around(found: Sequence[ModelCall], span: Span, response: str) -> ModelCall | None:
+    """A failed call has no answer to be known by: the one of another library that the span lies inside of."""
+    for call in reversed(found[-4:]):
+        one = call.span
+        apart = one.trace != span.trace or one.parent != span.parent or one.scope == span.scope
+        if apart or response or response_id(call) or None in (one.started, one.ended, span.started, span.ended):
+            continue
+        if (one.started or 0) <= (span.started or 0) and (span.ended or 0) <= (one.ended or 0):
+            return call
+    return None
+
+
+def _weight(told: Told) -> int:
+    return 2 * len(told.asked) + len(told.answered)

@@ -1,0 +1,147 @@
+"""Spans and log records out of what exporters write: OTLP's JSON, one or many a file, and flat dumps of consoles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, attributes_of, plain
+from ctxtui.transcripts.kit.fields import at, moment, obj, objects, word
+
+_ERROR: Final = ("ERROR", "STATUS_CODE_ERROR", 2, "2", "Error")
+_NANO, _MICRO, _LAST = 1e17, 1e14, 1e20
+_IDS: Final = ("trace_id", "traceId", "span_id", "spanId", "trace.id")
+
+
+@dataclass(frozen=True, slots=True)
+class SpanEvent:
+    """Something that happened in a span: `body` is what a log record says beside its attributes."""
+
+    name: str
+    attributes: Attributes
+    body: dict[str, Json] = field(default_factory=dict)
+    at: float | None = None
+
+
+@dataclass(slots=True)
+class Span:
+    """One operation. Times are Unix seconds; `error` is "" for one that did not fail; `line` is where it stands."""
+
+    id: str
+    trace: str = ""
+    parent: str = ""
+    _: KW_ONLY
+    name: str = ""
+    scope: str = ""
+    started: float | None = None
+    ended: float | None = None
+    failed: bool = False
+    told: str = ""
+    attributes: Attributes = field(default_factory=dict)
+    resource: Attributes = field(default_factory=dict)
+    events: list[SpanEvent] = field(default_factory=list)
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """A log record that belongs to a span."""
+
+    span: str
+    trace: str
+    event: SpanEvent
+
+
+def is_otlp(record: Mapping[str, Json]) -> bool:
+    """Whether `record` is what OTLP's exporters write."""
+    return any(isinstance(record.get(name), list) for name in ("resourceSpans", "resource_spans", "resourceLogs"))
+
+
+def is_flat(record: Mapping[str, Json]) -> bool:
+    """Whether `record` is a span or log record of its own, as a console's exporter prints them."""
+    ids = obj(record.get("context")).keys() | record.keys()
+    named = "name" in record or "event_name" in record or "body" in record
+    return named and "attributes" in record and any(name in ids for name in _IDS)
+
+
+def spans_in(record: dict[str, Json], line: int) -> Iterator[Span | LogEvent]:
+    """The spans and log records of a JSON object that stands on `line`."""
+    if not is_otlp(record):
+        if is_flat(record):
+            yield _log(record) if _is_log(record) else _span(record, "", {}, line)
+        return
+    for whole in objects(record.get("resourceSpans", record.get("resource_spans"))):
+        resource = attributes_of(at(whole, "resource", "attributes"))
+        scoped = whole.get("scopeSpans", whole.get("scope_spans", whole.get("instrumentationLibrarySpans")))
+        for part in objects(scoped):
+            scope = word(at(part, "scope", "name")) or word(at(part, "instrumentationLibrary", "name"))
+            for span in objects(part.get("spans")):
+                yield _span(span, scope, resource, line)
+    for whole in objects(record.get("resourceLogs")):
+        for part in objects(whole.get("scopeLogs")):
+            for log in objects(part.get("logRecords")):
+                yield _log(log)
+
+
+def _span(record: dict[str, Json], scope: str, resource: Attributes, line: int) -> Span:
+    context = obj(record.get("context"))
+    status = record.get("status")
+    code = status if isinstance(status, str) else _either(obj(status), "code", "status_code")
+    code = code if code is not None else record.get("status_code")
+    said = word(_either(obj(status), "message", "description")) or word(record.get("status_message"))
+    return Span(
+        _id(_either(record, "spanId", "span_id") or _either(context, "span_id", "spanId")),
+        _id(_either(record, "traceId", "trace_id") or _either(context, "trace_id", "traceId")),
+        _id(_either(record, "parentSpanId", "parent_id", "parent_span_id", "parentId")),
+        name=word(record.get("name")),
+        scope=scope or word(at(record, "scope", "name")) or word(at(record, "instrumentationScope", "name")),
+        started=_when(_either(record, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
+        ended=_when(_either(record, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
+        failed=code in _ERROR,
+        told=said,
+        attributes=attributes_of(record.get("attributes")),
+        resource=resource or attributes_of(at(record, "resource", "attributes")),
+        events=[_event(event) for event in objects(record.get("events"))],
+        line=line,
+    )
+
+
+def _is_log(record: Mapping[str, Json]) -> bool:
+    return "name" not in record or "body" in record or "severity_number" in record
+
+
+def _log(record: dict[str, Json]) -> LogEvent:
+    held = attributes_of(record.get("attributes"))
+    name = word(_either(record, "eventName", "event_name")) or word(held.get("event.name"))
+    when = _when(_either(record, "timeUnixNano", "observedTimeUnixNano", "timestamp", "observed_timestamp"))
+    event = SpanEvent(name, held, obj(plain(record.get("body"))), when)
+    span, trace = _either(record, "spanId", "span_id"), _either(record, "traceId", "trace_id")
+    return LogEvent(_id(span), _id(trace), event)
+
+
+def _event(record: dict[str, Json]) -> SpanEvent:
+    held = attributes_of(record.get("attributes"))
+    when = _when(_either(record, "timeUnixNano", "timestamp", "time"))
+    return SpanEvent(word(record.get("name")), held, {}, when)
+
+
+def _either(record: Mapping[str, Json], *names: str) -> Json:
+    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+
+
+def _id(value: Json) -> str:
+    return word(value).removeprefix("0x")
+
+
+def _when(value: Json) -> float | None:
+    """A time in Unix seconds: of nanoseconds, microseconds, milliseconds, seconds, or ISO text."""
+    if isinstance(value, str) and value.isdigit() and len(value) <= 20:
+        value = int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if _NANO < value < _LAST:
+            return value / 1e9
+        if _MICRO < value <= _NANO:
+            return value / 1e6
+    return moment(value)

@@ -1,0 +1,118 @@
+"""Every client's sessions, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cases.client_homes import AT, CLIENTS, UUIDS, home_of_all, opencode, opencode_files, write
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def desk(home: Path) -> Path:
+    desk = Path.cwd()
+    home_of_all(home, desk)
+    return desk
+
+
+def test_sessions_lists_every_client(ctxtui: Run, desk: Path) -> None:
+    told = ctxtui("sessions", "--json").json["sessions"]
+    mine = [one for one in told if one["group"] != "samples"]
+    assert {one["client"] for one in mine} == set(CLIENTS) and len(mine) == len(CLIENTS) + 2
+    assert {one["client"] for one in told if one["group"] == "samples"} == {None}
+    for one in mine:
+        shown = ctxtui("show", one["id"], "--json").json
+        assert shown["session"]["source"] == one["source"], one["id"]
+    by_id = {one["id"]: one for one in mine}
+    assert by_id["ses_two"]["title"] == "opencode ses_two" and by_id["ses_two"]["size"] is None
+    assert (by_id["ses_two"]["cwd"], by_id["ses_two"]["client_version"]) == (str(desk), "1.18.33")
+    assert by_id["ses_two"]["modified"] == pytest.approx(AT + 121, abs=1)
+    assert ctxtui("sessions").out.count("\n") == len(told)
+
+
+def test_figures_name_the_clients_version(ctxtui: Run, desk: Path) -> None:
+    told = ctxtui("sessions", "--json", "--figures", "--here").json["sessions"]
+    versions = {one["client"]: one["client_version"] for one in told}
+    assert versions == {
+        "claude-code": "2.1.62", "codex": "0.60.0", "opencode": "1.18.33", "pi": None, "gemini-cli": None,
+        "copilot-cli": "1.0.64", "aider": "0.86.2",
+    }  # fmt: skip
+    assert all(one["calls"] and one["title"] for one in told)
+
+
+def test_last_is_the_newest_of_all_clients(ctxtui: Run, desk: Path, home: Path) -> None:
+    assert ctxtui("last", "--json").json["session"]["source"] == "aider"
+    (desk / ".aider.chat.history.md").unlink()
+    assert ctxtui("last", "--json").json["session"]["id"] == UUIDS["copilot-cli"]
+    (home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl").unlink()
+    assert ctxtui("last", "--json").json["session"]["source"] == "gemini cli"
+    for name in (".gemini", ".pi", ".claude", ".codex"):
+        (home / name).rename(home / f"gone{name}")
+    last = ctxtui("last", "--json").json["session"]
+    # Its child was the last that wrote.
+    assert (last["id"], last["path"]) == ("ses_one", str(home / ".local/share/opencode/opencode.db#ses_one"))
+
+
+def test_a_client_that_is_switched_off_is_nowhere(ctxtui: Run, desk: Path) -> None:
+    off = ("--set", "clients={opencode=false, aider=false}")
+    assert ctxtui(*off, "last", "--json").json["session"]["source"] == "copilot cli"
+    told = ctxtui(*off, "sessions", "--json").json["sessions"]
+    assert {one["client"] for one in told} == {*CLIENTS, None} - {"opencode", "aider"}
+    assert ctxtui(*off, "show", "ses_two").code != 0
+    assert ctxtui(*off, "search", "of ses_two").code == 1
+    assert ctxtui("search", "of ses_two").code == 0
+
+
+def test_search_and_cost_go_over_all(ctxtui: Run, desk: Path) -> None:
+    words = ("claude code asks", "user of ses_two", "user of ses_one_child", "pi asks", "gemini asks", "copilot asks",
+             "user 01m819one", "aider asks", "mini asks")  # fmt: skip
+    for text in words:
+        found = ctxtui("search", text, "--json").json
+        assert len(found["hits"]) >= 1 and not found["failed"], text
+    cost = ctxtui("cost", "--all", "--json").json
+    each = [ctxtui("cost", one["path"], "--json").json for one in ctxtui("sessions", "--json").json["sessions"]
+            if one["group"] != "samples"]  # fmt: skip
+    assert cost["calls"] == sum(one["calls"] for one in each)
+    assert cost["tokens"] == sum(one["tokens"] for one in each)
+    assert cost["failed"] == []
+
+
+def test_no_call_is_counted_twice(ctxtui: Run, desk: Path, home: Path) -> None:
+    """A session in the database and in older files, its child in a file of its own, a copy of a recording."""
+    before = ctxtui("cost", "--all", "--json").json
+    opencode_files(home / ".local/share/opencode/storage", opencode(desk, at=AT + 120))
+    original = next((home / ".codex").rglob("rollout-*.jsonl"))
+    write(original.with_name(original.name.replace("22T", "23T").replace("0000000002", "0000000099")),
+          original.read_bytes())  # fmt: skip
+    after = ctxtui("cost", "--all", "--json").json
+    assert (after["calls"], after["tokens"], after["total_usd"]) == (
+        before["calls"], before["tokens"], before["total_usd"],
+    )  # fmt: skip
+
+
+def test_doctor_says_where_it_looked_and_what_it_found(ctxtui: Run, desk: Path, home: Path) -> None:
+    told = ctxtui("--set", "clients={pi=false}", "doctor", "--json").json
+    checks = {one["name"]: one for one in told["checks"]}
+    assert str(home / ".codex/sessions") in checks["codex"]["text"] and "1 session in" in checks["codex"]["text"]
+    assert "2 sessions in" in checks["opencode"]["text"] and "2 of this directory" in checks["opencode"]["text"]
+    assert checks["pi"]["text"] == "switched off: clients.pi = false"
+    clients = {one["name"]: one for one in told["clients"]}
+    assert list(clients) == list(CLIENTS)
+    assert (clients["llm"]["sessions"], clients["llm"]["on"], clients["pi"]["on"]) == (2, True, False)
+    assert clients["codex"]["newest"] == AT + 60 and clients["pi"]["sessions"] == 0
+    assert clients["codex"]["places"][0] == {"path": str(home / ".codex/sessions"), "there": True}
+    assert "CODEX_HOME" in clients["codex"]["moved_by"]
+    (home / ".codex").rename(home / "away")
+    checks = {one["name"]: one for one in ctxtui("doctor", "--json").json["checks"]}
+    assert checks["codex"]["text"].startswith(f"no folder {home / '.codex/sessions'}")
+
+
+def test_a_setting_in_a_file_switches_off(ctxtui: Run, desk: Path, tmp_path: Path) -> None:
+    (tmp_path / "ctxtui").mkdir(exist_ok=True)
+    (tmp_path / "ctxtui/config.toml").write_text("[clients]\nopencode = false\n")
+    told = ctxtui("sessions", "--json").json["sessions"]
+    assert "opencode" not in {one["client"] for one in told}
+    rows = {one["name"]: one["value"] for one in ctxtui("config", "--json").json["settings"]}
+    assert rows["clients.opencode"] is False
