@@ -22,6 +22,7 @@ from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 
 _BOM: Final = b"\xef\xbb\xbf"
+_SECTIONS: Final = ("tools", "system", "messages")
 _OBJECTS: Final = (HEADER, TOOL)
 """Kinds of blocks whose members are asked for."""
 
@@ -132,6 +133,9 @@ class CtxtuiReader:
                 way_out="open it with a newer ctxtui",
             )
         known = {key: value for key, value in line["session"].items() if key in Described.__slots__}
+        for key, value in known.items():
+            if not isinstance(value, int if key == "window" else str):
+                raise ValueError(f"session.{key} must be a {'number' if key == 'window' else 'text'}")
         yield Described(**known)
         news = {key: value for key, value in line["session"].items() if key not in Described.__slots__}
         if news:
@@ -143,6 +147,8 @@ class CtxtuiReader:
             yield Happened(BEYOND, canonical.text_of(told))
 
     def _place(self, line: dict[str, Json]) -> Iterator[Event]:
+        if line["section"] not in _SECTIONS:
+            raise ValueError(f"no section {line['section']!r}")
         self._places[line["place"]] = Place(str(line["section"]), str(line["role"]), str(line["mark"]))
         yield from ()
 
