@@ -23,7 +23,7 @@ class Miss:
     """The cache held `expected` tokens of the prefix, and call `number` (from 1) read only `read` of them.
 
     `pause` is the time in seconds since the previous call began (None where not recorded). `cause` is ``pause``,
-    ``model``, ``compaction`` or "" where the record does not say.
+    ``model``, ``compaction`` or "" for anything else. `recorded`: both requests are on record, so that what changed is.
     """
 
     number: int
@@ -31,6 +31,7 @@ class Miss:
     read: int
     pause: float | None
     cause: str
+    recorded: bool = False
 
     @property
     def rewritten(self) -> int:
@@ -74,7 +75,8 @@ def miss(before: Call, call: Call, number: int, ttl: float | None = None) -> Mis
     if held < SHORTEST_CACHED or now.cache_read * 2 > held:
         return None
     pause = call.started - before.started if call.started is not None and before.started is not None else None
-    return Miss(number, max(expected, now.cache_read), now.cache_read, pause, cause_of(before, call, pause, ttl))
+    cause, recorded = cause_of(before, call, pause, ttl), None not in (before.skeleton, call.skeleton)
+    return Miss(number, max(expected, now.cache_read), now.cache_read, pause, cause, recorded)
 
 
 def held_by(was: Usage, provider: str) -> int:
@@ -165,7 +167,7 @@ def told(missed: Miss) -> str:
         return f"{what} at a change of model"
     if missed.cause == "compaction":
         return f"{what} by a compaction"
-    return f"{what}; the recording does not say why"
+    return what if missed.recorded else f"{what}; the recording does not say why"
 
 
 def sentence(session: Session, thread: str) -> str:

@@ -151,7 +151,8 @@ def _media(value: dict[str, Json]) -> BlockContent:
 
 
 def _tool(value: dict[str, Json]) -> BlockContent:
-    inner = _inner(tool_inside(value))
+    value = tool_inside(value)
+    inner = _inner(value)
     name = _words(inner.get("name") or inner.get("server_label") or value.get("type"))
     return BlockContent(text=canonical.text_of(value), name=name)
 

@@ -22,6 +22,14 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
     for target in (
         _target("claude-code", "claude code", "claude_code.resume", "claude --resume {id}"),
         _target("codex", "codex", "codex.resume", "codex resume {id}"),
+        _target(
+            "opencode",
+            "opencode",
+            "opencode.resume",
+            "opencode import {file} && opencode --session {id}",
+            beside=False,
+        ),
+        _target("pi", "pi", "pi.resume", "pi --session {file}", beside=False),
     )
 }
 """By the name of the form."""

@@ -54,7 +54,7 @@ class Client(Script):
         self.say("developer", ["host_skills.instructions", "permissions.instructions"], *developer)
         context = ["# AGENTS.md instructions for /home/ada/shop\n\nBe brief.", "<environment_context>\n  x\n"]
         self.say("user", ["agents_md.instructions", "environments.environment_context"], *context)
-        self.put("world_state", {"full": True, "state": {"model": self.model}})
+        self.put("world_state", {"full": True, "state": {"model": self.model, "model_catalog": "ea1a55de"}})
         self.context()
 
     def add(self, type_: str, **fields: Any) -> None:

@@ -37,6 +37,13 @@ from ctxtui.wire.definitions import Definition
         ("find files named conf", [("files", "conf", "", 0)]),
         ("find *.py in src", [("files", "*.py", "src", 0)]),
         ("look for conf.toml", [("files", "conf.toml", "", 0)]),
+        ('"read a.txt"', [("read", "a.txt", "", 0)]),
+        ('"read a.txt then run \\"ls -la\\""\n', [("read", "a.txt", "", 0), ("run", "ls -la", "", 1)]),
+        (
+            'run "ls" then find "x"',
+            [("run", "ls", "", 0), ("find", "x", "", 1)],
+        ),
+        ('"find \\"a b\\" in src"', [("find", "a b", "src", 0)]),
         ("good morning", []),
         ("", []),
     ],
@@ -114,6 +121,49 @@ def test_steps_one_after_the_other() -> None:
     assert "bash {} failed: no such file" in done.text
 
 
+FINAL = Definition(
+    "final_result",
+    "The final response which ends this conversation",
+    {
+        "type": "object",
+        "properties": {"city": TEXT, "days": {"type": "integer", "exclusiveMinimum": 2}},
+        "required": ["city", "days"],
+    },
+)
+
+
+@pytest.mark.parametrize("forced", ["", "*"])
+@pytest.mark.parametrize("first", [True, False])
+def test_output_by_a_tool_comes_last_and_once(forced: str, first: bool) -> None:
+    tools = [FINAL, *TOOLS] if first else [*TOOLS, FINAL]
+    manner = Manner(forced=forced)
+    begun = answer(talk("read a.txt", tools=tools), manner)
+    assert [c.name for c in begun.calls] == ["read_file"]
+    read = ToolOutcome("read_file", "{}", "x")
+    done = answer(talk("read a.txt", read, tools=tools), manner)
+    assert [(c.name, c.arguments) for c in done.calls] == [("final_result", {"city": "read a.txt", "days": 3})]
+    rest = answer(talk("read a.txt", read, ToolOutcome("final_result", "{}", "ok"), tools=tools), Manner())
+    assert not rest.calls
+
+
+def test_an_answer_is_submitted_in_words() -> None:
+    submit = tool("submit", "Submit an answer for evaluation.", answer=TEXT)
+    read = ToolOutcome("read_file", "{}", "the port is 8080")
+    done = answer(talk("read a.txt", read, tools=[*TOOLS, submit]), Manner())
+    assert done.calls[0].name == "submit"
+    assert "the port is 8080" in str(done.calls[0].arguments)
+
+
+def test_a_forced_call_without_end_goes_round() -> None:
+    """The provider must call; that it is not always the same tool is all that can be done."""
+    tools = [tool("one"), tool("two")]
+    heard: list[ToolOutcome] = []
+    for _ in range(4):
+        made = answer(talk("hello", *heard, tools=tools), Manner(forced="*")).calls[0]
+        heard.append(ToolOutcome(made.name, "{}", "x"))
+    assert [one.name for one in heard] == ["one", "two", "one", "two"]
+
+
 def test_looking_in_it() -> None:
     read = ToolOutcome("read_file", '{"path":"a.txt"}', "port = 8080 in src/conf.py")
     found = answer(talk("read a.txt then find port in it", read), Manner())
@@ -159,6 +209,8 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
         [
             {"type": "string"},
             {"type": "integer", "minimum": 3},
+            {"type": "integer", "exclusiveMinimum": 4, "multipleOf": 4},
+            {"type": "number", "maximum": -2},
             {"type": ["null", "number"]},
             {"enum": ["a", "b"]},
             {"const": 4},
@@ -197,4 +249,10 @@ def fits(value: Any, schema: Any) -> bool:
         return isinstance(value, str) and schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", 99)
     if kind == "boolean":
         return isinstance(value, bool)
-    return isinstance(value, (int, float)) and value >= schema.get("minimum", 0)
+    least, most, over = schema.get("minimum", value), schema.get("maximum", value), schema.get("exclusiveMinimum", -9)
+    return (
+        isinstance(value, (int, float))
+        and least <= value <= most
+        and value > over
+        and not value % schema.get("multipleOf", 1)
+    )

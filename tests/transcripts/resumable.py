@@ -110,6 +110,8 @@ def codex_faults(data: bytes, original: bytes, session_id: str) -> list[str]:
     """What is wrong with a resumed rollout: its id, and calls of tools without their outputs or the other way round."""
     found = records(data)
     faults = []
+    if "ordinal" in found[0] and [one.get("ordinal") for one in found] != list(range(len(found))):
+        faults.append("the lines are not numbered without a gap")
     if found[0]["payload"]["id"] != session_id:
         faults.append(f"the first record names {found[0]['payload']['id']}")
     old = set(original.split(b"\n"))

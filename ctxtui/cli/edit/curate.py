@@ -198,7 +198,9 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     out = written(found, form, loaded.path)
     if out.name:
         note(f"the file's name must be {out.name}")
-        output = output / out.name if output is not None and output.is_dir() else output
+        from ctxtui.services.editing.exporting import placed
+
+        output = placed(output, out) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, _place(out, output))}")
     return (replace(out, data=b"") if dry else out), output

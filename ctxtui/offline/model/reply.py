@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,9 +10,10 @@ from typing import Final
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
 from ctxtui.offline.conversation import Task, ToolOutcome, named
-from ctxtui.offline.model.request_parser import Intent, is_pronoun, wishes
+from ctxtui.offline.json_shape import members
+from ctxtui.offline.model.request_parser import Intent, is_pronoun, unquoted, wishes
 from ctxtui.offline.model.schema_example import instance
-from ctxtui.offline.model.tool_choice import call_for, closest, cut, paths
+from ctxtui.offline.model.tool_choice import call_for, closest, cut, ends_task, paths
 from ctxtui.offline.offered import OfferedTool, call, called_within
 from ctxtui.wire.definitions import Definition
 
@@ -54,17 +56,34 @@ def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
 
 
 def _next_calls(talk: Task, manner: Manner, asked: Sequence[Intent]) -> list[AnsweredCall]:
-    """The calls of the next step that is not done yet."""
+    """The calls of the next step that is not done yet; after the last one, the tool that ends the task."""
     if not manner.calls or not talk.tools:
         return []
     tools = [tool for tool in talk.tools if manner.forced in ("", "*", tool.name) or _code(tool) == manner.forced]
     fitting = [(wish, made) for wish in asked for made in (call_for(_resolved(wish, talk), tools),) if made is not None]
     left = fitting[talk.made :]
     step = [made for wish, made in left if wish.step == left[0][0].step]
-    if not step and manner.forced:
-        tool = next(iter(tools), None)
-        step = [call(tool, instance(tool.schema, talk.task))] if tool else []
+    if not step:
+        last = _last_tool(talk, manner, tools)
+        step = [call(last, _ending(last, talk, manner, asked))] if last is not None else []
     return step if manner.parallel else step[:1]
+
+
+def _last_tool(talk: Task, manner: Manner, tools: Sequence[Definition]) -> Definition | None:
+    """The tool to call where nothing else is left: the one that takes the answer, once; else any where one must be."""
+    called = Counter(heard.name for heard in talk.heard)
+    ends = next((tool for tool in tools if ends_task(tool)), None)
+    if ends is not None and (not called[ends.name] or manner.forced):
+        return ends
+    # Always the same one would go on for ever.
+    return min(tools, key=lambda tool: called[tool.name], default=None) if manner.forced else None
+
+
+def _ending(tool: Definition, talk: Task, manner: Manner, asked: Sequence[Intent]) -> Json:
+    """What is said to a last tool: the answer where it asks for one text, else the plainest that its schema takes."""
+    alone = len(members(members(tool.schema).get("properties"))) == 1
+    words = _said(talk, manner, asked) if alone and ends_task(tool) else cut(unquoted(talk.task)) or "offline"
+    return instance(tool.schema, words)
 
 
 def _code(tool: Definition) -> str:

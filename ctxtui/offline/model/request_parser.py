@@ -23,6 +23,8 @@ _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
 _VERB: Final = re.compile(rf"\b({'|'.join(sorted(VERBS, key=len, reverse=True))})\b", re.I)
 _QUOTED: Final = re.compile(r"`([^`]+)`|\"([^\"]+)\"|'([^'\s][^']*)'")
+_WHOLE: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*\Z', re.S)
+_ESCAPED: Final = re.compile(r'\\(["\\])')
 _HELD: Final = re.compile("\x00(\\d+)\x00")
 _LEAD: Final = re.compile(
     r"^(?:(?:me|us|the|a|an|all|any|both|each|every|for|at|up|out|that|to|down|files?|folders?|director(?:y|ies)|"
@@ -55,7 +57,8 @@ class Intent:
 
 
 def wishes(text: str) -> list[Intent]:
-    """Everything asked for in `text`, in order."""
+    """Everything asked for in `text`, in order; quotes around the whole of it say nothing."""
+    text = unquoted(text)
     held: list[str] = []
 
     def hold(found: re.Match[str]) -> str:
@@ -72,6 +75,13 @@ def wishes(text: str) -> list[Intent]:
             made.append(replace(wish, step=step, what=_back(wish.what, held), where=_back(wish.where, held)))
         step += bool(found)
     return made or _asked(text)
+
+
+def unquoted(text: str) -> str:
+    """`text` without quotes around the whole of it, as clients put them round an argument of the command line (facts
+    §13.3)."""
+    whole = _WHOLE.match(text)
+    return _ESCAPED.sub(r"\1", whole[1]) if whole else text
 
 
 def _asked(text: str) -> list[Intent]:

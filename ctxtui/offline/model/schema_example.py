@@ -59,9 +59,10 @@ class _Maker:
             return {name: self.make(inner.get(name, {}), depth + 1) for name in required(here)}
         if kind == "array":
             count = _bounded(here.get("minItems"), _MOST_ITEMS)
-            return [self.make(here.get("items", {}), depth + 1) for _ in range(count)]
+            first = [self.make(one, depth + 1) for one in rows(here.get("prefixItems"))[:_MOST_ITEMS]]
+            return first + [self.make(here.get("items", {}), depth + 1) for _ in range(count - len(first))]
         if kind in ("integer", "number"):
-            return here.get("minimum", 0)
+            return _number(here)
         return _PLAIN[kind] if kind in _PLAIN else _string(here, self._text)
 
 
@@ -80,6 +81,21 @@ def type_name(schema: Mapping[str, Json]) -> str:
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
     return str(kind) if kind else "object" if "properties" in schema else "string"
+
+
+def _number(schema: Mapping[str, Json]) -> Json:
+    """The number closest to 0 that is allowed."""
+    least, over, most = (_bound(schema, key) for key in ("minimum", "exclusiveMinimum", "maximum"))
+    value: float = 0 if most is None else min(0, most)
+    value = value if least is None else max(value, least)
+    value = over + 1 if over is not None and over >= value else value
+    step = _bound(schema, "multipleOf")
+    return value if not step or step < 0 else -(-value // step) * step
+
+
+def _bound(schema: Mapping[str, Json], key: str) -> float | None:
+    value = schema.get(key)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _string(schema: Mapping[str, Json], text: str) -> str:

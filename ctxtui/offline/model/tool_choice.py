@@ -109,6 +109,17 @@ def _says(wish: Intent, tool: Definition) -> bool:
     return free or any(name in _properties(tool) for name in _MAIN.get(wish.verb, ()))
 
 
+_ENDS: Final = re.compile(
+    r"(?:final_(?:result|answer|output)(?:_\w+)?|submit(?:_answer|_result)?|structured_?output|return_result)$", re.I
+)
+_TOLD_TO_END: Final = re.compile(r"\bfinal (?:response|answer|result|output)\b[^.]*\bends?\b", re.I)
+
+
+def ends_task(tool: Definition) -> bool:
+    """Whether `tool` takes the answer itself, as agents have it that want their output by a tool."""
+    return bool(_ENDS.match(tool.name) or _TOLD_TO_END.search(tool.description))
+
+
 def _score(wish: Intent, tool: Definition) -> int:
     names = _NAMES.get(wish.verb)
     if names is None or (isinstance(tool, OfferedTool) and tool.named_only):

@@ -69,13 +69,15 @@ class Ready:
 @dataclass(frozen=True, slots=True)
 class Written:
     """What is written: its bytes, what they do not carry, what the provider would refuse about them, the `name` that
-    the file must have ("": any), and the `id` of the session that it is ("": none)."""
+    the file must have ("": any), the `folder` below the tool's ``sessions`` where it looks for it ("": anywhere), and
+    the `id` of the session that it is ("": none)."""
 
     data: bytes
     lost: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     name: str = ""
     id: str = ""
+    folder: str = ""
 
 
 def written(ready: Ready, form: str, source: Path | None) -> Written:
@@ -85,7 +87,7 @@ def written(ready: Ready, form: str, source: Path | None) -> Written:
         if source is None:
             raise NotFound("only a recording in a file can be resumed", place=ready.session.about.id)
         made = to_resume(ready, source, form)
-        return Written(made.data, made.lost, (), made.name, made.id)
+        return Written(made.data, made.lost, (), made.name, made.id, made.folder)
     if form == OWN:
         return Written(own(ready))
     out = body(ready, form)
@@ -147,6 +149,7 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
             path=[Item(tree[node].block, tree[node].place) for node in nodes],
             sent=kept,
             ids=_ids(),
+            session=ready.session.about.id,
             now=datetime.now(UTC).timestamp(),
             until=_until(ready),
             end=end,

@@ -6,6 +6,7 @@ What the target's dialect has no place for is named. A command takes the key fro
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Fidelity
+from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
@@ -48,7 +50,7 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
     if form == CURL:
         own = own_form(chosen)
         body = exported(session, own, chosen)
-        return Exported(command(own, body.data), body.lost)
+        return Exported(command(own, body.data, chosen.call.extra.get("betas")), body.lost)
     from ctxtui.wire.translate.encode import export
 
     call, tree = chosen.call, session.tree
@@ -69,6 +71,25 @@ def own_form(chosen: ChosenCall) -> str:
     if dialect in FORMS:
         return dialect
     return "anthropic" if call.provider == "anthropic" or "claude" in call.model else "openai-chat"
+
+
+_SESSIONS: Final = "sessions"
+
+
+def placed(path: Path, made: Written) -> Path:
+    """Where `made` goes that is to be written to `path`: in a folder under the name that it must have, in the home of
+    the tool or its folder of sessions where the tool looks for it. Raises `CtxtuiError` where that folder cannot be
+    made."""
+    if not made.name or not path.is_dir():
+        return path
+    sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
+    if made.folder and sessions.name == _SESSIONS:
+        sessions /= made.folder
+        try:
+            sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise CtxtuiError(f"cannot be made: {error.strerror}", place=str(sessions)) from error
+    return sessions / made.name
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
@@ -110,16 +131,21 @@ _ENDPOINTS: Final = {
     "openai-responses": _Endpoint("https://api.openai.com/v1/responses", _OPENAI),
 }
 _MARK: Final = "CTXTUI_BODY"
+_BETA: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 
 
-def command(form: str, body: bytes) -> bytes:
-    """The curl command that posts `body`, a request in the dialect `form`.
+def command(form: str, body: bytes, betas: Json = None) -> bytes:
+    """The curl command that posts `body`, a request in the dialect `form`; `betas` are those that a recording names.
 
     The body stands in a here-document, byte for byte; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
     lines = [f"curl -sS {endpoint.url} \\"]
-    lines += [f'  -H "{header}" \\' for header in ("content-type: application/json", *endpoint.headers)]
+    names = (
+        [name for name in betas if isinstance(name, str) and _BETA.fullmatch(name)] if isinstance(betas, list) else []
+    )
+    headers = (*endpoint.headers, *((f"anthropic-beta: {','.join(names)}",) if names and form == "anthropic" else ()))
+    lines += [f'  -H "{header}" \\' for header in ("content-type: application/json", *headers)]
     mark = _MARK
     while mark.encode() in body:
         mark += "_"
@@ -159,7 +185,7 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
     Raises `CtxtuiError`: the edits are refused, the provider would refuse the request, the file cannot be made."""
     path = Path(place).expanduser()
     made = data_of(ready, form, source, edits)
-    path = path / made.name if made.name and path.is_dir() else path
+    path = placed(path, made)
     write_private(path, made.data)
     told = f"{len(made.data):,} bytes written to {path}"
     if made.name and path.name != made.name:
@@ -186,4 +212,4 @@ def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit])
     if made.violations:
         first = made.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
-    return made if form != CURL else replace(made, data=command(body, made.data))
+    return made if form != CURL else replace(made, data=command(body, made.data, ready.chosen.call.extra.get("betas")))

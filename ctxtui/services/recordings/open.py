@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Event
 from ctxtui.services.recordings.database_address import is_database, parted
 from ctxtui.services.recordings.database_sessions import roots, rows_of
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import HERE, FoundRecording
-from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
-from ctxtui.services.recordings.first_reading import begin, begin_file, no_context
+from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreadable
+from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
-from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.services.recordings.recording import Loaded, ReadAnew, RecordingNews
 from ctxtui.services.recordings.sqlite_sources import rows
+
+_ARCHIVE: Final = b"PK\x03\x04"
 
 
 def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
@@ -36,17 +39,38 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
         loaded = Loaded(reading.session, path.name, None, reading)
     elif is_database(database):
-        session = session or next((one.id for one in roots(database)), "")
-        wanted = rows_of(database, session) if session else None
-        reading, chunks = begin(database.name, rows(database, wanted), str(path))
-        loaded = Loaded(reading.session, path.name, path, reading)
+        anew = _anew(database, session or next((one.id for one in roots(database)), ""), str(path))
+        reading, chunks = anew.begin()
+        loaded = Loaded(reading.session, path.name, path, reading, anew)
     elif (pieces := gathered(path)) is not None:
         reading, chunks = begin(path.name, pieces, str(path))
         loaded = Loaded(reading.session, path.name, path, reading)
+    elif _is_archive(path):
+        # It does not only grow: its directory is overwritten by what comes and written again behind it.
+        anew = ReadAnew((path,), lambda: begin(path.name, Tail(path).slices(), str(path)))
+        reading, chunks = anew.begin()
+        loaded = Loaded(reading.session, path.name, path, reading, anew)
     else:
         reading, chunks = begin_file(path)
         loaded = Loaded(reading.session, path.name, path, reading)
     return loaded, map(RecordingNews, chunks)
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_ARCHIVE)) == _ARCHIVE
+    except OSError:
+        return False  # whoever opens it next says why
+
+
+def _anew(database: Path, session: str, place: str) -> ReadAnew:
+    """How `session` of `database` is read, each time that the database or the log of its writes has changed."""
+
+    def read() -> tuple[FirstReading, Iterator[list[Event]]]:
+        return begin(database.name, rows(database, rows_of(database, session) if session else None), place)
+
+    return ReadAnew((database, database.with_name(f"{database.name}-wal")), read)
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,8 +15,31 @@ from ctxtui.services.recordings.file_tail import FileChange
 from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
+_PAUSE: Final = 5.0
+"""Times as long as reading a source anew took, nobody looks at it again."""
+GONE: Final = (0, 0, 0)
+"""What stands for a file that is not there, among the things that tell one state of a file from another."""
 _ALL_EVERY: Final = 1.0
 """Seconds between looks at companion files that have long been silent."""
+
+
+@dataclass(slots=True)
+class ReadAnew:
+    """A source that is read anew as a whole when one of `files` has changed: what a client does to a database tells no
+    reader where to go on."""
+
+    files: tuple[Path, ...]
+    begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
+    seen: list[tuple[int, int, int]] = field(init=False)
+    due: float = 0.0
+    """When it may be read again (monotonic seconds): reading takes no more than a small share of the time."""
+
+    def __post_init__(self) -> None:
+        self.seen = self.stamps()
+
+    def stamps(self) -> list[tuple[int, int, int]]:
+        """What tells one state of the files from another."""
+        return [_stamp(path) for path in self.files]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +62,12 @@ class Loaded:
     """
 
     def __init__(
-        self, session: Session, name: str, path: Path | None = None, reading: FirstReading | None = None
+        self,
+        session: Session,
+        name: str,
+        path: Path | None = None,
+        reading: FirstReading | None = None,
+        anew: ReadAnew | None = None,
     ) -> None:
         self.name = name
         """What the recording is called: its file name, ``standard input`` or a stored id."""
@@ -48,6 +77,7 @@ class Loaded:
         """Whether the file has been removed; it is read anew if it comes back."""
         self._session = session
         self._reading = reading
+        self._anew = anew
         self._bytes_before = 0
         self._looked_at_all = 0.0
         self._failed_on: tuple[int, int, int] | None = None
@@ -84,8 +114,8 @@ class Loaded:
 
     @property
     def follows(self) -> bool:
-        """Whether there is a file that may grow."""
-        return self._reading is not None and self._reading.main is not None
+        """Whether there is a file that may grow, or a source that is read anew when it changes."""
+        return self._anew is not None or (self._reading is not None and self._reading.main is not None)
 
     @property
     def holds_context(self) -> bool:
@@ -101,6 +131,8 @@ class Loaded:
     def fetch(self) -> RecordingNews:
         """Read what was appended since the last look; the whole where the file was rewritten or replaced."""
         reading = self._reading
+        if reading is not None and self._anew is not None:
+            return self._read_anew(reading, self._anew)
         if reading is None or reading.main is None:
             return RecordingNews()
         if self._failed_on is not None:
@@ -155,6 +187,28 @@ class Loaded:
         self._reading = fresh
         return RecordingNews(events, fresh)
 
+    def _read_anew(self, old: FirstReading, source: ReadAnew) -> RecordingNews:
+        """The whole, where the files have changed and it says something else than before."""
+        begun = time.monotonic()
+        stamps = source.stamps()
+        self.gone = stamps[0] == GONE
+        if stamps == source.seen or self.gone or begun < source.due:
+            return RecordingNews()
+        try:
+            fresh, chunks = source.begin()
+            events = [event for some in chunks for event in some]
+        except CtxtuiError:
+            # Locked, or half written: what is shown stays until it can be read.
+            source.due = time.monotonic() + _ALL_EVERY
+            return RecordingNews()
+        source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
+        fresh.session.fold(events)
+        if not fresh.has_context() or _same(fresh.session, old.session):
+            return RecordingNews()
+        self._bytes_before += old.bytes_read
+        self._reading = fresh
+        return RecordingNews(events, fresh)
+
     def take(self, news: RecordingNews) -> list[Event]:
         """Fold what `fetch` brought into the session; returns its events."""
         if news.reading is not None:
@@ -168,9 +222,20 @@ class Loaded:
         return self.take(self.fetch())
 
 
+def _same(one: Session, other: Session) -> bool:
+    """Whether two readings of a source give the same: nodes are numbered in the order of the source."""
+    return (one.about, one.calls, one.threads, len(one.tree), one.happenings) == (
+        other.about,
+        other.calls,
+        other.threads,
+        len(other.tree),
+        other.happenings,
+    )
+
+
 def _stamp(path: Path) -> tuple[int, int, int]:
     try:
         now = os.stat(path)
     except OSError:
-        return (0, 0, 0)
+        return GONE
     return now.st_ino, now.st_size, now.st_mtime_ns

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, Item
 from ctxtui.wire.codec import spans
+
+UNHELD: Final = "a changed block stands in the file in another form: as recorded"
+UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
+"""Lines that name what a file does not carry."""
 
 
 class KeptBlock(NamedTuple):
@@ -27,6 +31,7 @@ class KeptBlock(NamedTuple):
 class ResumeOrder:
     """What a writer is asked for: the session in `source` with the context `sent` in the place of `path`.
 
+    `session` is that session's id (a source may hold several).
     `until` is the 1-based line that the session ends before (0: at its end); `end` is the place of `path` behind its
     last answer and that answer's results, from which on nothing is written (None: nothing follows them). `input_tokens`
     is what the request of that answer would come to with the new context, `answer_tokens` what stands of the answer and
@@ -38,6 +43,7 @@ class ResumeOrder:
     sent: Sequence[KeptBlock]
     ids: Iterator[str]
     now: float
+    session: str = ""
     until: int = 0
     end: int | None = None
     input_tokens: int | None = None
@@ -47,12 +53,14 @@ class ResumeOrder:
 @dataclass(frozen=True, slots=True)
 class ResumedFile:
     """The new file: its bytes, a line for each thing that it could not carry, the session's `id`, the `name` that the
-    file must have ("": any)."""
+    file must have ("": any), and the `folder` below the tool's ``sessions`` where the tool looks for it ("": anywhere).
+    """
 
     data: bytes
     lost: tuple[str, ...] = ()
     id: str = ""
     name: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

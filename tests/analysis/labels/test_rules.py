@@ -153,6 +153,36 @@ def test_the_inner_finding_has_the_text_and_an_empty_outer_one_still_counts() ->
     assert cut(6, [Match(0, 4, 0), Match(2, 6, 1)]) == [LabelledSpan(0, 2, 0, 1), LabelledSpan(2, 6, 1, 1)]
 
 
+LISTINGS = """# Environment
+You have been invoked in the following environment:
+ - Platform: linux
+
+You are powered by a model.
+
+The following deferred tools are now available via ToolSearch. Their schemas are NOT loaded:
+WebFetch
+mcp__catalog__price_of
+
+# MCP Server Instructions
+
+The following MCP servers have provided instructions:
+
+## catalog
+Ask it.
+
+Available agent types for the Agent tool:
+- claude: Catch-all. (Tools: *)
+
+The following skills are available for use with the Skill tool:
+
+- loop: Run a prompt on an interval.
+- shop:price: What a thing costs.
+TRIGGER: whenever it does.
+- shop:stock: What is there.
+
+Today's date is 2026-11-22."""
+
+
 @pytest.mark.parametrize(
     ("text", "category", "expected"),
     [
@@ -164,6 +194,24 @@ def test_the_inner_finding_has_the_text_and_an_empty_outer_one_still_counts() ->
         ("".join(systems.prompt(2, 1, 3)), "user", {"task file": 2, "dependency": 1, "signatures": 3}),
         (systems.reminder(2), "user", {"reminder": 1, "memory file": 2}),
         (f"1\tx\n\n{systems.reminder(0)}", "tool_result", {"reminder": 1}),
+        (
+            LISTINGS,
+            "system",
+            {"environment": 1, "deferred tools": 1, "mcp instructions": 1, "agents": 1, "skills": 1, "plugin skill": 2},
+        ),
+        (
+            f"<system-reminder>\n{LISTINGS}\n</system-reminder>\nHi.",
+            "user",
+            {
+                "reminder": 1,
+                "environment": 1,
+                "deferred tools": 1,
+                "mcp instructions": 1,
+                "agents": 1,
+                "skills": 1,
+                "plugin skill": 2,
+            },
+        ),
         ("<system-reminder>said by the model</system-reminder>", "assistant", {}),
         ("a\n<INSTRUCTIONS>\nbe kind\n</INSTRUCTIONS>", "user", {"instructions": 1}),
         ("a plain question", "user", {}),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxtui.offline.anthropic import validate
+from tests.cases import codex_current
 from tests.cli.conftest import Run
 from tests.curation.price.test_price_tag import long_talk
 
@@ -103,3 +105,19 @@ def test_errors(ctxtui: Run, request_file: Path, arguments: list[str], code: int
 def test_help_lists_every_policy(ctxtui: Run) -> None:
     told = ctxtui("help", "policies").out
     assert "budget" in told and "target = 0" in told
+
+
+def test_a_rollout_goes_into_the_folder_of_the_day(ctxtui: Run, tmp_path: Path) -> None:
+    source = tmp_path / "rollout-old.jsonl"
+    source.write_bytes(codex_current.turns(codex_current.Client()).dump())
+    home = tmp_path / "home"
+    (home / "sessions").mkdir(parents=True)
+    ran = ctxtui("curate", source, "--to", "codex", "-o", home)
+    assert ran.code == 0
+    (made,) = home.rglob("rollout-*.jsonl")
+    year, month, day = made.parent.relative_to(home / "sessions").parts
+    assert re.fullmatch(rf"rollout-{year}-{month}-{day}T\d\d-\d\d-\d\d-[0-9a-f-]{{36}}\.jsonl", made.name)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    ctxtui("curate", source, "--to", "codex", "-o", plain)
+    assert [one.parent for one in plain.rglob("rollout-*.jsonl")] == [plain]

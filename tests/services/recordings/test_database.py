@@ -173,6 +173,7 @@ def rich_llm() -> dict[str, list[dict[str, Any]]]:
         {**payload, "position": 2, "type": "attachment", "payload": {"attachment": {"id": "a1"}}},
         {**payload, "position": 3, "type": "attachment", "payload": {"attachment": {"id": "a2"}}},
     ]
+    tables["parts"][2] |= {"text": "", "payload": {"redacted": True}}
     tables["tools"] = [{"id": 1, "name": "add", "description": "Adds", "input_schema": {"type": "object"}}]
     tables["turn_tools"] = [{"turn_id": "u1", "tool_id": 1}]
     tables["threads"] = [
@@ -195,6 +196,7 @@ def test_llms_fragments_attachments_tools_and_forks(tmp_path: Path) -> None:
     assert [i.block.kind for i in held] == ["tool", "header", "text", "text", "image", "document"]
     assert content(held[3].block).text == "The whole novel. Sum it up."
     assert first.usage and first.usage.reasoning == 1 and first.stop_reason == "stop"
+    assert [k for *_, k in shown(session, first.response_head, first.raw_head)] == ["header", "reasoning", "tool_use"]
     assert session.threads["f"].parent == "main"
     assert [k for *_, k in shown(session, session.threads["f"].tip)][-1] == "tool_result"
 

@@ -16,6 +16,7 @@ from ctxtui.transcripts.formats.claude_code.resume_figures import cut_behind, se
 from ctxtui.transcripts.formats.claude_code.resume_places import Places, places
 from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord, made_record, read
 from ctxtui.transcripts.kit.resume import (
+    UNHELD,
     ResumedFile,
     ResumeOrder,
     ResumePlan,
@@ -26,7 +27,6 @@ from ctxtui.transcripts.kit.resume import (
     told,
 )
 
-_UNHELD = "a changed block stands in the file in another form: as recorded"
 _OWN = "the client writes its system prompt and tools itself: as it has them"
 
 
@@ -66,7 +66,7 @@ def _change(records: list[SourceRecord], path: Sequence[Item], where: Places, wa
         if stands is not None and stands.block.digest == item.block.digest:
             continue
         if at not in where.found:
-            yield _UNHELD if item.place.section == "messages" else _OWN
+            yield UNHELD if item.place.section == "messages" else _OWN
             continue
         number, part = where.found[at]
         for beside in where.beside.get(at, ()):

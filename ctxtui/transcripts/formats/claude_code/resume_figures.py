@@ -12,7 +12,7 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord
 from ctxtui.transcripts.formats.claude_code.usage import ESTIMATED_BY
-from ctxtui.transcripts.kit.resume import ResumeOrder
+from ctxtui.transcripts.kit.resume import UNANSWERED, ResumeOrder
 
 _REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-resumed"})
 """Records of what was sent. The shape of requests (system and tools) holds no conversation and stays."""
@@ -21,7 +21,6 @@ _SPENT: Final = "cost-state"
 _OF_PROMPTS: Final = ("last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta")
 _ABOUT_END: Final = frozenset({*_REQUESTS, *_OF_PROMPTS})
 _CHAINED: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
-UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
 _NONE: Final = {"input_tokens": 0, "output_tokens": 0}
 
 

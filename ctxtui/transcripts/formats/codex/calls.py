@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ctxtui.core import canonical
-from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.call import ESTIMATED_INPUT, Call, Epoch, EpochStart
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.codex.usage import Counts, missing
@@ -65,6 +65,11 @@ class Calls:
         client writes a usage record for each response (facts §13), a count that ends no call is a repetition.
         """
         total, usage = counts.total, counts.last
+        if counts.estimated and self.open is not None:
+            sized = replace(self.open, extra={**self.open.extra, ESTIMATED_INPUT: counts.estimated})
+            self.open = sized
+            self.close()
+            return [sized]
         if counts.record:
             self._records = True
         elif self._records and self.open is None:

@@ -24,6 +24,7 @@ class History:
     turns: list[int] = field(default_factory=list)
     _instructions: list[Item] = field(default_factory=list)
     _as_item: bool = False
+    _expects_item: bool = False
 
     def instruct(self, text: str) -> None:
         """The base instructions stand before everything, unless an item of the history has them."""
@@ -31,8 +32,14 @@ class History:
             self._instructions = [Item(block.text(text), SYSTEM)]
             self.head = self.tree.extend(self.head, self._instructions)
 
+    def expect_item(self) -> None:
+        """The client is one that sends base instructions as an item: where none came before the model spoke, it did not
+        know the model and sent others than those of `session_meta`, which are in no record (facts §13)."""
+        self._expects_item = True
+
     def _instructed_by_item(self) -> None:
-        """An item holds the base instructions: what `session_meta` said of them is the same once more."""
+        """An item holds the base instructions, or none that are known: what `session_meta` said of them is no part of
+        the request."""
         self._as_item = True
         if not self._instructions:
             return
@@ -49,7 +56,7 @@ class History:
 
     def add(self, said: items.CodexMessage) -> int:
         """Append an item; gives the context before it."""
-        if said.base and not self._as_item:
+        if not self._as_item and (said.base or (said.by_model and self._expects_item)):
             self._instructed_by_item()
         before = self.head
         if said.asks:

@@ -13,10 +13,11 @@ from ctxtui.core.canonical import Json
 
 META: Final = "session_meta"
 ITEM: Final = "response_item"
+EVENT: Final = "event_msg"
 USAGE: Final = "token_usage_record"
 UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
 """Records of what the client keeps for itself (facts §13): nothing of them stands before the model."""
-TYPES: Final = frozenset({META, ITEM, "turn_context", "event_msg", "compacted", USAGE}) | UNSENT
+TYPES: Final = frozenset({META, ITEM, "turn_context", EVENT, "compacted", USAGE}) | UNSENT
 _OLD: Final = "old"
 
 

@@ -1,7 +1,9 @@
-"""A Codex rollout that the client can resume, with an edited context (facts §11).
+"""A Codex rollout that the client can resume, with an edited context (facts §11, §13).
 
 The client reads the items in the file's order, so what is dropped goes with its line, and what is put in is a line of
-its own. The new session's id stands in the first record and ends the file's name.
+its own. The new session's id stands in the first record and ends the file's name. Reports of usage tell of the context
+that was: they go where it is another one, and the last answer has what the new one is estimated at, which the client's
+meter begins with.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from datetime import UTC, datetime
 from ctxtui.core.block import Item
 from ctxtui.transcripts.formats.codex.records import META
 from ctxtui.transcripts.formats.codex.resume_line import RolloutLine, Slot, lines_of, made_item, written
+from ctxtui.transcripts.formats.codex.resume_usage import Size, reported
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.records import RecordStream
 from ctxtui.transcripts.kit.resume import (
@@ -34,18 +37,25 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
     Raises `CtxtuiError` for a rollout of the very first format.
     """
-    session_id = next(order.ids)
+    session_id = named(next(order.ids), order.now)
     sent = [one for one in order.sent if order.end is None or one.at is None or one.at < order.end]
-    made = changed(order.source, order.path, sent, session_id, order.until)
-    at = datetime.fromtimestamp(order.now, UTC).isoformat(timespec="seconds")
-    return replace(made, id=session_id, name=name_of(session_id, at))
+    size = Size(order.input_tokens, order.answer_tokens) if order.input_tokens is not None else None
+    made = changed(order.source, order.path, sent, session_id, order.until, size)
+    folder = f"{datetime.fromtimestamp(order.now, UTC):%Y/%m/%d}"
+    return replace(made, id=session_id, name=name_of(session_id, order.now), folder=folder)
 
 
 def changed(
-    source: bytes, path: Sequence[Item], sent: Sequence[KeptBlock], session_id: str, until: int = 0
+    source: bytes,
+    path: Sequence[Item],
+    sent: Sequence[KeptBlock],
+    session_id: str,
+    until: int = 0,
+    size: Size | None = None,
 ) -> ResumedFile:
     """`source`, a rollout, with the context `sent` instead of `path`, as the session `session_id`. `until` is the
-    1-based line that the session ends before (0: at its end)."""
+    1-based line that the session ends before (0: at its end), `size` what its last answer comes to (None: not known).
+    """
     lines, lost = _read(source, until)
     slots = [slot for line in lines for slot in line.slots]
     places = matched(path, [slot.digests for slot in slots])
@@ -56,10 +66,13 @@ def changed(
         if stands is not None and stands.block.digest == item.block.digest:
             continue
         if at in found:
-            found[at].change(places[at][1], stands.block.value() if stands else None)
+            found[at].change(places[at][1], stands.block if stands else None)
         else:
             lost.append(_UNHELD)
     _put_in(wanted, found, lines)
+    first = next((n for n, line in enumerate(lines) if line.changed), None)
+    if first is not None:
+        lines = reported(lines, first, size)
     return ResumedFile(b"".join(written(lines, session_id)), losses(lost))
 
 
@@ -96,6 +109,14 @@ def _put_in(wanted: ResumePlan, found: dict[int, Slot], lines: list[RolloutLine]
             lines[-1].behind.extend(values)
 
 
-def name_of(session_id: str, at: str) -> str:
-    """The name that the client gives a rollout: `at` is its ISO time to the second."""
-    return f"rollout-{at.replace(':', '-')}-{session_id}.jsonl"
+def name_of(session_id: str, now: float) -> str:
+    """The only name under which the client resumes a rollout made at `now` (Unix seconds): no zone, nothing between
+    the seconds and the session's id."""
+    return f"rollout-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
+
+
+def named(random: str, now: float) -> str:
+    """The id of a session that begins at `now` (Unix seconds): a UUID of version 7 with bits of the UUID `random`."""
+    low = int(random.replace("-", ""), 16) & ((1 << 76) - 1) & ~(0b11 << 62)
+    digits = f"{int(now * 1000) << 80 | 7 << 76 | 2 << 62 | low:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -7,29 +7,33 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
+import msgspec
+
 from ctxtui.core import block, canonical
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
-from ctxtui.transcripts.formats.codex.records import ITEM, META, decode
+from ctxtui.transcripts.formats.codex.records import EVENT, ITEM, META, decode
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.resume import spliced
+from ctxtui.wire.grammars import join_item
+from ctxtui.wire.parts import Piece
 
 _SPOKEN: Final = {"assistant": "output_text"}
+_BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", "latest_token_usage_record"})
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
     """One item of a context in the file: its JSON, the digests of its blocks, and what is put in before it.
 
-    `parts` is what its content is to be, None where nothing changed; `whole` says that the item is one block, which
-    has no content of parts. An item without `value` is taken out.
+    `pieces` are its header and its parts, which edits take out; none for an item that is one block. An item without
+    `value` is taken out.
     """
 
     value: Any
     digests: list[str]
-    whole: bool
-    parts: list[Any] | None = None
+    pieces: list[Piece | None] = field(default_factory=list)
     changed: bool = False
     before: list[Any] = field(default_factory=list)
 
@@ -38,32 +42,49 @@ class Slot:
         """Whether the item is taken out."""
         return self.value is None
 
-    def change(self, part: int, value: Any) -> None:
-        """Let its 0-based `part` be `value`; None leaves it out."""
+    def change(self, part: int, new: Block | None) -> None:
+        """Let its 0-based `part` be the block `new`; None leaves it out. An item that loses all its parts goes."""
         self.changed = True
-        if self.whole:
-            self.value = value
+        if not self.pieces:
+            self.value = new.value() if new is not None else None
             return
-        if self.parts is None:
-            content = self.value.get("content")
-            self.parts = list(content) if isinstance(content, list) else [content]
-        self.parts[part] = value
-        left = [one for one in self.parts if one is not None]
-        self.value = {**self.value, "content": left} if left else None
-        if left and isinstance(left[0], dict) and left[0].get("type") == "text" and not part:
-            self.value["content"] = [_spoken(one, str(self.value.get("role"))) for one in left]
+        head = self.pieces[0]
+        role = str(head[1].get("role")) if head is not None else ""
+        self.pieces[part + 1] = (new.kind, _spoken(new.value(), role)) if new is not None else None
+        left = [piece for piece in self.pieces if piece is not None]
+        self.value = self._told(join_item(left)) if len(left) > 1 else None
+
+    def _told(self, value: Any) -> Any:
+        """`value` with what the client says of each part only for those that are left (facts §13)."""
+        told = value.get(items.PASSTHROUGH)
+        if not isinstance(told, dict):
+            return value
+        stands = [piece is not None for piece in self.pieces[1:]]
+        beside = {
+            key: [one for one, stays in zip(said, stands, strict=True) if stays]
+            for key, said in told.items()
+            if key.startswith("content_item_") and isinstance(said, list) and len(said) == len(stands)
+        }
+        return {**value, items.PASSTHROUGH: {**told, **beside}}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RolloutLine:
-    """One line: its bytes, its type, the items it holds (a compaction holds many), and what stands behind it."""
+    """One line: its bytes, its type, the items it holds (a compaction holds many), the `kind` of event that it is, and
+    what stands behind it."""
 
     raw: bytes
     type: str
     timestamp: str
     slots: list[Slot]
     bare: bool
+    kind: str = ""
     behind: list[Any] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        """Whether an edit touches the line or puts something in beside it."""
+        return bool(self.behind) or any(slot.changed or slot.before for slot in self.slots)
 
 
 def lines_of(raw: bytes, piece: FoundObject) -> RolloutLine:
@@ -77,7 +98,16 @@ def lines_of(raw: bytes, piece: FoundObject) -> RolloutLine:
         )
     (record,) = records
     bare = record.payload == piece.raw
-    return RolloutLine(raw, record.type, record.timestamp, list(_slots(record.type, record.value())), bare)
+    payload = record.value()
+    kind = payload.get("type") if record.type == EVENT else None
+    return RolloutLine(
+        raw=raw,
+        type=record.type,
+        timestamp=record.timestamp,
+        slots=list(_slots(record.type, payload)),
+        bare=bare,
+        kind=kind if isinstance(kind, str) else "",
+    )
 
 
 def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
@@ -88,18 +118,19 @@ def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
         if isinstance(replacement, list):
             yield from map(_slot, replacement)
         elif isinstance(payload.get("message"), str):
-            yield Slot(payload["message"], [block.text(payload["message"]).digest], True)
+            yield Slot(payload["message"], [block.text(payload["message"]).digest])
     elif type_ == META:
         base = payload.get("base_instructions")
         words = base.get("text") if isinstance(base, dict) else base
         if isinstance(words, str) and words:
-            yield Slot(words, [block.text(words).digest], True)
+            yield Slot(words, [block.text(words).digest])
 
 
 def _slot(value: Any) -> Slot:
-    found = items.of_value(value).items
-    whole = not found or found[0].block.kind != HEADER
-    return Slot(value, [item.block.digest for item in found if item.block.kind != HEADER], whole)
+    found = [item.block for item in items.of_value(value).items]
+    digests = [one.digest for one in found if one.kind != HEADER]
+    pieces: list[Piece | None] = [(one.kind, one.value()) for one in found] if found and found[0].kind == HEADER else []
+    return Slot(value, digests, pieces)
 
 
 def made_item(new: Iterable[Item]) -> list[Any]:
@@ -123,7 +154,46 @@ def _spoken(part: Any, role: str) -> Any:
 
 
 def written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
-    """The lines of the new rollout, each with its line end; its id is `session_id`."""
+    """The lines of the new rollout, each with its line end; its id is `session_id`.
+
+    Where the client numbers its lines (facts §13), they are numbered anew: it refuses a file with a gap.
+    """
+    found = _lines(lines, session_id)
+    first = next(found, b"")
+    yield first
+    number = _number(first)
+    for line in found:
+        number = number + 1 if number is not None else None
+        yield line if number is None else _numbered(line, number)
+
+
+class _Ordinal(msgspec.Struct):
+    ordinal: int | None = None
+
+
+_ordinal: Final = msgspec.json.Decoder(_Ordinal)
+
+
+def _number(line: bytes) -> int | None:
+    """The number that the client gave a line; None where it gave none."""
+    try:
+        return _ordinal.decode(line).ordinal
+    except msgspec.MsgspecError:
+        return None
+
+
+def _numbered(line: bytes, number: int) -> bytes:
+    own = _number(line)
+    if own == number:
+        return line
+    if own is not None:
+        return spliced(line, {"ordinal": str(number).encode()})
+    value = canonical.loads(line)
+    return canonical.dumps({"timestamp": value.pop("timestamp", ""), "ordinal": number, **value}) + b"\n"
+
+
+def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
+    old = next((_payload_of(line).get("id") for line in lines if line.type == META), None)
     named = False
     for line in lines:
         if line.type == ITEM:
@@ -132,11 +202,14 @@ def written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
                 if not slot.removed:
                     changed = _payload(line, slot.value) if slot.changed else line.raw
                     yield changed + b"\n"
-        elif line.type == META and not named:
+        elif line.type == META and (not named or _payload_of(line).get("id") == old):
+            # From 0.137 on the client repeats its own record with every turn.
             named = True
             yield _named(line, session_id) + b"\n"
-        else:
+        elif line.type == "compacted":
             yield _compacted(line) + b"\n"
+        else:
+            yield line.raw + b"\n"
         yield from (_item_line(line, value) for value in line.behind)
 
 
@@ -169,7 +242,8 @@ def _named(line: RolloutLine, session_id: str) -> bytes:
 def _compacted(line: RolloutLine) -> bytes:
     if not any(slot.changed or slot.before for slot in line.slots):
         return line.raw
-    payload = _payload_of(line)
+    # What the client notes beside the history tells of the one that was (facts §13).
+    payload = {key: value for key, value in _payload_of(line).items() if key not in _BESIDE}
     if not isinstance(payload.get("replacement_history"), list):
         return _payload(line, {**payload, "message": _text(line.slots[0].value)})
     history: list[Any] = []

@@ -67,6 +67,9 @@ class CodexSession:
             case "token_usage_record":
                 return self._counted(record_of(record.value()), record, found)
         if record.type in UNSENT:
+            state = record.value().get("state")
+            if isinstance(state, dict) and _word(state.get("model_catalog")):
+                self._history.expect_item()
             return []
         self.other[record.type or "no type"] += 1
         return []

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 
+ESTIMATED_BY: Final = "estimated_by"
+"""The member that marks a count as ctxtui's estimate: no provider reported it."""
+
 
 class Counts(NamedTuple):
     """A token_count event: the `last` call's usage and the `total` of the session (None where they count nothing),
-    and the `window`. A usage record (`record`) says the same of exactly one response, whose id is `response`."""
+    and the `window`. A usage record (`record`) says the same of exactly one response, whose id is `response`. An
+    `estimated` input (0: none) is ctxtui's own, in a session that it wrote to be resumed."""
 
     last: Usage | None = None
     total: Usage | None = None
     window: int = 0
     record: bool = False
     response: str = ""
+    estimated: int = 0
 
 
 def counts_of(info: Json) -> Counts:
     """The figures of a token_count's ``info``; input includes what was read from the cache (facts §11)."""
     if not isinstance(info, dict):
         return Counts()
+    if info.get(ESTIMATED_BY):
+        told = info.get("last_token_usage")
+        size = _count(told, "input_tokens") if isinstance(told, dict) else 0
+        return Counts(window=_count(info, "model_context_window"), estimated=size)
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
     return Counts(last, total, _count(info, "model_context_window"))
 

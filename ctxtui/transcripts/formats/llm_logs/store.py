@@ -85,6 +85,9 @@ class MessageStore:
             case "text":
                 return {**_rest(payload), **plain_messages.text(text)}
             case "reasoning":
+                if not text and payload.get("redacted") is True:
+                    # A mark that the model thought, of which nobody kept or sends a word.
+                    return {**_rest(payload), "type": "reasoning", "summary": []}
                 signature = at(payload, "provider_metadata", "anthropic", "signature")
                 return {**_rest(payload), **plain_messages.thinking(text, signature)}
             case "tool_call":

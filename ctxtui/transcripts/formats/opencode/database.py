@@ -13,7 +13,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.talk import CLIENT, Said, Talk
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import moment, obj, word
+from ctxtui.transcripts.kit.fields import at, listed, moment, obj, word
 from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
 
 NAME: Final = "opencode"
@@ -31,8 +31,13 @@ def sniff(head: bytes, name: str) -> float:
 
 def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
     sessions = {word(row.get("id")): row for row in tables.get("session", [])}
+    yield from told(sessions, messages_of(tables), tree)
+
+
+def messages_of(tables: Tables) -> dict[str, list[Said]]:
+    """The messages of each session in order, by the session's id."""
     parts = _by(tables.get("part", []), "message_id", timed=False)
-    messages = {
+    return {
         id_: [
             Said({"id": word(row.get("id")), **obj(decoded(row.get("data")))},
                  [obj(decoded(part.get("data"))) for part in parts.get(word(row.get("id")), [])])
@@ -40,7 +45,6 @@ def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
         ]
         for id_, rows in _by(tables.get("message", []), "session_id").items()
     }  # fmt: skip
-    yield from told(sessions, messages, tree)
 
 
 def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[Said]], tree: Tree) -> Iterator[Event]:
@@ -56,7 +60,8 @@ def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[Said]], tr
         session = sessions.get(id_, {})
         parent = names.get(word(session.get("parent_id")), "")
         yield ThreadSeen(names[id_], word(session.get("title")), parent if parent != names[id_] else "")
-        yield from Talk(Dialogue(tree, names[id_], ids)).write(messages[id_])
+        guessed = listed(at(decoded(session.get("metadata")), "ctxtui", "estimated"))
+        yield from Talk(Dialogue(tree, names[id_], ids), frozenset(map(word, guessed))).write(messages[id_])
 
 
 def _by(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:

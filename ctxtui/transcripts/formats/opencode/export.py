@@ -39,7 +39,7 @@ def sniff(head: bytes, name: str) -> float:
 def take(value: Json, tree: Tree) -> Iterator[Event]:
     """The events of an export."""
     yield Described(source=NAME)
-    whole = _put_together(value) if isinstance(value, list) else obj(value)
+    whole = put_together(value) if isinstance(value, list) else obj(value)
     info = obj(whole.get("info"))
     messages = []
     for n, message in enumerate(listed(whole.get("messages"))):
@@ -54,11 +54,16 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
     first = next((one.info for one in messages if one.info.get("sessionID")), {})
     id_ = word(info.get("id")) or word(first.get("sessionID"))
     # Beside the ids of the other rows, an export's own parent is another file.
-    row: Row = {key: info.get(key) for key in ("title", "directory", "version")}
+    row: Row = {key: info.get(key) for key in ("title", "directory", "version", "metadata")}
     yield from told({id_: row}, {id_: messages}, tree)
 
 
-def _put_together(records: list[Json]) -> dict[str, Json]:
+def said_in(whole: dict[str, Json]) -> list[Said]:
+    """The messages of an export, in its order."""
+    return [Said(obj(one.get("info")), objects(one.get("parts"))) for one in objects(whole.get("messages"))]
+
+
+def put_together(records: list[Json]) -> dict[str, Json]:
     """The session, its messages and their parts from the records of a shared one."""
     held: dict[str, list[dict[str, Json]]] = {}
     for record in objects(records):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
@@ -68,10 +68,12 @@ class Said:
 
 
 class Talk:
-    """Writes the messages of one session down in `dialogue`."""
+    """Writes the messages of one session down in `dialogue`. `estimated` are ids of messages whose tokens no provider
+    reported: the program that wrote them worked them out."""
 
-    def __init__(self, dialogue: Dialogue) -> None:
+    def __init__(self, dialogue: Dialogue, estimated: frozenset[str] = frozenset()) -> None:
         self._dialogue = dialogue
+        self._estimated = estimated
         self._said: list[Said] = []
         self._pruned = 0.0
         self._last: Said | None = None
@@ -152,6 +154,10 @@ class Talk:
     def _step(self, message: Said, step: list[Part], figures: dict[str, Json]) -> Iterator[Event]:
         """One request of the model: what it said, then what its tools gave back."""
         info = message.info
+        usage = spelled.usage(figures)
+        extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
+        if usage is not None and message.id in self._estimated:
+            extra[ESTIMATED_INPUT], usage = usage.input, None
         known = Call(
             message.id,
             "",
@@ -159,10 +165,10 @@ class Talk:
             model=word(info.get("modelID")),
             started=message.created,
             ended=moment(at(info, "time", "completed")),
-            usage=spelled.usage(figures),
+            usage=usage,
             stop_reason=word(figures.get("reason")) or word(info.get("finish")),
             error=word(at(info, "error", "data", "message")) or word(at(info, "error", "name")),
-            extra={key: info[key] for key in ("agent", "mode", "variant") if info.get(key)},
+            extra=extra,
         )
         said = [made for part in step if (made := spelled.answered(part)) is not None]
         yield self._dialogue.answer(spoken("assistant", *said) if said else [], known)

@@ -111,8 +111,16 @@ def test_base_instructions_count_once() -> None:
     for call in session.calls.values():
         said = [one for one in session.tree.items(call.sent_head) if BASE.encode() in one.block.body]
         assert [(one.place.section, one.place.role) for one in said] == [("messages", "developer")]
-    unknown = read(turns(Client(known=False)).dump(), "rollout.jsonl")
-    first = unknown.tree.items(unknown.thread_calls()[0].sent_head)[0]
+
+
+def test_base_instructions_that_were_not_sent_are_not_shown_as_sent() -> None:
+    client = turns(Client(known=False))
+    unknown = read(client.dump(), "rollout.jsonl")
+    assert all(item.place.section == "messages" for item in unknown.tree.items(unknown.thread_calls()[0].sent_head))
+    # A client from before base instructions were an item sends what `session_meta` says.
+    client.records = [one for one in client.records if one["type"] != "world_state"]
+    older = read(client.dump(), "rollout.jsonl")
+    first = older.tree.items(older.thread_calls()[0].sent_head)[0]
     assert (first.place.section, first.block.value()["text"]) == ("system", BASE)
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from uuid import RFC_4122, UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.core import block, block_content
-from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.block import HEADER, TOOL, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.transcripts.formats.codex.resume import changed, name_of
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, told
+from ctxtui.transcripts.formats.codex.resume import changed, name_of, resume
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, told
 from tests.cases.codex import Script, generate
+from tests.cases.codex_current import META, Client, turns
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
-from tests.transcripts.resumable import codex_context, codex_faults
+from tests.transcripts.resumable import codex_context, codex_faults, records
 
 NEW = "019f0000-0000-7000-8000-00000000abcd"
 
@@ -148,4 +152,113 @@ def test_recordings_resume(file: Path) -> None:
 
 
 def test_its_name_is_the_clients() -> None:
-    assert name_of(NEW, "2026-06-22T12:00:00") == f"rollout-2026-06-22T12-00-00-{NEW}.jsonl"
+    assert name_of(NEW, 1_782_129_600.9) == f"rollout-2026-06-22T12-00-00-{NEW}.jsonl"
+
+
+def today() -> Client:
+    """Today's client, which numbers its lines."""
+    client = turns(Client())
+    for number, record in enumerate(client.records):
+        stamp = record.pop("timestamp")
+        kept = dict(record)
+        record.clear()
+        record.update({"timestamp": stamp, "ordinal": number, **kept})
+    return client
+
+
+def ordered(data: bytes, drop: Callable[[Item], bool], input_tokens: int | None = 700) -> ResumedFile:
+    """The file that is made when the blocks that `drop` names are to go."""
+    path = path_of(read(data).session)
+    sent = [one for one in as_is(path) if not drop(one.item)]
+    ids = iter(["9b2f31f0-4c1d-4b0e-9f0a-0123456789ab"])
+    at = 1_782_129_600.9
+    order = ResumeOrder(source=data, path=path, sent=sent, ids=ids, now=at, input_tokens=input_tokens, answer_tokens=40)
+    return resume(order)
+
+
+def nothing(item: Item) -> bool:
+    return False
+
+
+def is_tool(name: str) -> Callable[[Item], bool]:
+    return lambda item: item.block.kind == TOOL and f'"name":"{name}"'.encode() in item.block.body
+
+
+def test_the_session_is_named_as_the_client_names_its_own() -> None:
+    made = ordered(today().dump(), nothing)
+    assert UUID(made.id).version == 7 and UUID(made.id).variant == RFC_4122
+    assert UUID(made.id).int >> 80 == 1_782_129_600_900, "it begins with its time in milliseconds"
+    assert (made.name, made.folder) == (f"rollout-2026-06-22T12-00-00-{made.id}.jsonl", "2026/06/22")
+    meta = records(made.data)[0]["payload"]
+    assert meta["id"] == meta["session_id"] == made.id
+
+
+def test_lines_stay_numbered_without_a_gap() -> None:
+    data = today().dump()
+    made = ordered(data, lambda item: "custom_tool" in item.block.kind)
+    assert codex_faults(made.data, made.data, made.id) == []
+    assert len(records(made.data)) < len(records(data))
+
+
+def test_one_tool_of_a_namespace_goes_and_the_others_stay_one_item() -> None:
+    data = today().dump()
+    made = ordered(data, is_tool("wait"))
+    (item,) = [one for one in codex_context(made.data) if one["type"] == "additional_tools"]
+    names = [[tool["name"] for tool in one.get("tools", [one])] for one in item["tools"]]
+    assert names == [["exec"], ["sleep"], ["plain"], []]
+
+
+def test_what_the_client_says_of_parts_goes_with_them() -> None:
+    made = ordered(today().dump(), lambda item: b"<skills_instructions>" in item.block.body)
+    (message,) = [one for one in codex_context(made.data) if "<permissions" in str(one.get("content"))]
+    assert message[META]["content_item_kinds"] == ["permissions.instructions"]
+    assert len(message["content"]) == 1 and message[META]["turn_id"] == "t"
+
+
+def usage_lines(data: bytes) -> list[dict[str, Any]]:
+    found = [one for one in records(data) if one["type"] == "token_usage_record"]
+    return found + [one for one in records(data) if one["payload"].get("type") == "token_count"]
+
+
+def test_the_last_answer_has_the_new_size_and_reports_behind_the_change_go() -> None:
+    data = today().dump()
+    made = ordered(data, is_tool("wait"))
+    (count,) = usage_lines(made.data)
+    last = count["payload"]["info"]["last_token_usage"]
+    assert (last["input_tokens"], last["output_tokens"], last["total_tokens"]) == (700, 40, 740)
+    assert count["payload"]["info"]["total_token_usage"]["total_tokens"] == 0, "the new session has used nothing yet"
+    assert count["payload"]["info"]["model_context_window"] == 258_400
+    calls = read(made.data).session.thread_calls()
+    assert [call.usage for call in calls] == [None, None, None]
+    assert [call.estimated_input for call in calls] == [None, None, 700]
+    assert usage_lines(ordered(data, is_tool("wait"), None).data) == []
+    assert usage_lines(ordered(data, nothing).data) == usage_lines(data), "what was not changed was reported truly"
+
+
+def test_reports_before_the_change_stay() -> None:
+    made = ordered(today().dump(), lambda item: b"Small." in item.block.body)
+    calls = read(made.data).session.thread_calls()
+    assert [call.usage and call.usage.input for call in calls] == [900, 1_000, None]
+    assert calls[-1].estimated_input == 700
+
+
+def test_what_stands_beside_a_changed_history_goes() -> None:
+    client = turns(Client())
+    client.compact_here(1_180)
+    compacted = next(one["payload"] for one in client.records if one["type"] == "compacted")
+    compacted.update(retained_context={"user_messages": [{"text": "list"}]}, replacement_history_metadata=[{}])
+    client.answer("Going on.", 700, 0)
+    data = client.dump()
+    kept = next(one["payload"] for one in records(ordered(data, nothing).data) if one["type"] == "compacted")
+    assert "retained_context" in kept
+    changed_one = ordered(data, lambda item: b"list" in item.block.body)
+    made = next(one["payload"] for one in records(changed_one.data) if one["type"] == "compacted")
+    assert not {"retained_context", "replacement_history_metadata"} & made.keys()
+    assert "list</b>" not in str(codex_context(changed_one.data))
+
+
+def test_a_repeated_session_meta_has_the_new_id_too() -> None:
+    client = turns(Client())
+    client.records.append(client.records[0])
+    made = ordered(client.dump(), nothing)
+    assert {one["payload"]["id"] for one in records(made.data) if one["type"] == "session_meta"} == {made.id}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened
 from ctxtui.core.tree import ROOT, Tree
@@ -21,6 +21,8 @@ from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import shrunk
 
 NAME: Final = "pi"
+ESTIMATED_BY: Final = "estimated_by"
+"""The member of a usage that names the program that worked it out: no provider reported it."""
 _SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", "label", "session_info", "custom"})
 
 
@@ -89,7 +91,7 @@ class _Pi:
         if kind == "branch_summary" or role in ("branchSummary", "compactionSummary"):
             return spoken("user", word(message.get("summary")), mark="summary")
         if role == "toolResult":
-            given = [_part(part) for part in listed(message.get("content"))]
+            given = [part_of(part) for part in listed(message.get("content"))]
             made = plain_messages.tool_result(message.get("toolCallId"), given, message.get("isError") is True)
             return plain_messages.results(self._dialogue, [{**made, "name": message.get("toolName")}])
         if role == "bashExecution":
@@ -98,14 +100,17 @@ class _Pi:
             ran = f"Ran `{word(message.get('command'))}`\n```\n{word(message.get('output'))}\n```"
             return spoken("user", ran, mark="meta")
         content = message.get("content")
-        parts = [content] if isinstance(content, str) else [_part(part) for part in listed(content)]
+        parts = [content] if isinstance(content, str) else [part_of(part) for part in listed(content)]
         return spoken("user" if role in ("", "custom", "hookMessage") else role, *parts)
 
     def _answer(self, message: dict[str, Json], value: dict[str, Json], found: FoundObject) -> tuple[Event, list[Item]]:
-        items = spoken("assistant", *(_part(part) for part in listed(message.get("content"))))
+        items = spoken("assistant", *(part_of(part) for part in listed(message.get("content"))))
         # An answer that broke off before its first word leaves nothing behind.
         items = items if len(items) > 1 else []
         extra: dict[str, Json] = {key: message[key] for key in ("api", "responseId") if key in message}
+        usage = _usage(obj(message.get("usage")))
+        if usage is not None and ESTIMATED_BY in obj(message.get("usage")):
+            extra[ESTIMATED_INPUT], usage = usage.input, None
         known = Call(
             word(message.get("responseId")),
             "",
@@ -113,7 +118,7 @@ class _Pi:
             model=word(message.get("model")),
             started=moment(message.get("timestamp")),
             ended=moment(value.get("timestamp")),
-            usage=_usage(obj(message.get("usage"))),
+            usage=usage,
             stop_reason=word(message.get("stopReason")),
             error=word(message.get("errorMessage")),
             line=found.line,
@@ -144,8 +149,8 @@ class _Pi:
         return []
 
 
-def _part(part: Json) -> Json:
-    """A content part in the common spelling."""
+def part_of(part: Json) -> Json:
+    """A content part of pi's in the common spelling."""
     if not isinstance(part, dict):
         return part
     rest = {key: item for key, item in part.items() if key != "type"}
