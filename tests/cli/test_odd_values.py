@@ -84,15 +84,19 @@ def own(ctxtui: Run, tmp_path: Path) -> list[str]:
     return out.read_text().splitlines()
 
 
+def skeleton(dialect: str, frame: list[Any]) -> dict[str, Any]:
+    return {"skeleton": {"dialect": dialect, "parts": {"frame": frame}}}
+
+
 @pytest.mark.parametrize(
     ("start", "change"),
     [
         ('{"block":', lambda line: line | {"body": [1]}),
         ('{"call":', lambda line: line | {"usage": {"fresh": [1]}}),
         ('{"call":', lambda line: line | {"started": 1e300}),
-        ('{"call":', lambda line: line | {"skeleton": {"dialect": "anthropic", "parts": {"frame": [["a", "b"], "c"]}}}),
-        ('{"call":', lambda line: line | {"skeleton": {"dialect": "anthropic", "parts": {"frame": [[{}, {}, {}, "x"], ""]}}}),
-        ('{"call":', lambda line: line | {"skeleton": {"dialect": "x", "parts": {"frame": [""]}}}),
+        ('{"call":', lambda line: line | skeleton("anthropic", [["a", "b"], "c"])),
+        ('{"call":', lambda line: line | skeleton("anthropic", [[{}, {}, {}, "x"], ""])),
+        ('{"call":', lambda line: line | skeleton("x", [""])),
     ],
     ids=["header", "usage", "time", "short entry", "entry of objects", "dialect"],
 )  # fmt: skip

@@ -101,7 +101,7 @@ def seedlings() -> list[Seedling]:
         "session-gemini.json": client_homes.gemini_cli(),
         "copilot.jsonl": client_homes.copilot_cli(cwd),
         ".aider.chat.history.md": client_homes.aider(),
-        "traces.jsonl": as_lines([{"name": "chat m", "attributes": otel.semconv(n)} for n in range(3)]),
+        "traces.jsonl": as_lines([otel.otlp([otel.span(n, otel.semconv(n))]) for n in range(3)]),
     }
     for path in sorted((REPO / "tests/cases/bodies").glob("*.json")):
         for number, case in enumerate(json.loads(path.read_bytes())[:4]):
