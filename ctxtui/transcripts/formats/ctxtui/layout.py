@@ -95,10 +95,10 @@ def call_of(line: dict[str, Json], heads: tuple[int, int, int]) -> Call:
 
 
 def _skeleton(told: dict[str, Json]) -> Skeleton:
-    if told["dialect"] not in GRAMMARS:
-        raise ValueError(f"no dialect {told['dialect']!r}")
-    check(told["parts"])
-    return Skeleton(told["dialect"], told["parts"])
+    dialect = str(told["dialect"])
+    if dialect in GRAMMARS:  # one that is not known here travels on as it is
+        check(told["parts"])
+    return Skeleton(dialect, told["parts"])
 
 
 def _usage(told: dict[str, Json]) -> Usage:
