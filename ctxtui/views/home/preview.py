@@ -180,6 +180,8 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
         facts.insert(0, tagged(s))
     if models or facts:
         out.append(_two(models, "   ".join(facts), "dim", room))
+    if s.advice:
+        out.append(_said(Span(" "), s.advice, "dim", room))
     return [*out, *_place(s, room, home)]
 
 
