@@ -58,7 +58,7 @@ def _advice(session: Session, source: str) -> str:
     variable = whole_requests_by(source, version)
     if not variable or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
-    return f"{variable}=file:DIR keeps requests, which {version} does not record"
+    return f"{variable}=file:DIR keeps its requests; {version} records none"
 
 
 def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
