@@ -95,7 +95,7 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
         # The folder stands for its bodies; what else lies in it is listed as usual.
         yield folder
         listed = [entry for entry in listed if entry.name != INDEX and not is_body(entry.name)]
-    if is_gathered(os.path.basename(os.path.abspath(folder)), [entry.name for entry in listed if entry.is_file()]):
+    if is_gathered(os.path.basename(os.path.abspath(folder)), [entry.name for entry in listed if _is_file(entry)]):
         yield folder
         return
     for entry in listed:
@@ -104,8 +104,16 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             if depth:
                 yield from _walk(entry.path, depth - 1)
-        elif entry.is_file() and not entry.name.startswith("agent-"):
+        elif _is_file(entry) and not entry.name.startswith("agent-"):
             yield entry.path
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether `entry` is an ordinary file: a link that leads round in a circle is none, nor is a pipe."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def _recordings(path: Path) -> list[tuple[Path, Format | None]]:
