@@ -21,7 +21,8 @@ class Format:
     `name` is what `Described.source` says. `sniff(head, name)` gives 0..1 for the first bytes of a file (cut anywhere)
     and its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one session,
     relative to the file's folder, ``{stem}`` standing for the file name without ending. `bare` completes the sentence
-    "this is ..." for a file of the format that holds no context.
+    "this is ..." for a file of the format that holds no context. `bodies` says that its client may write the bodies of
+    its requests into a folder: they then are companions too.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Format:
     open: Callable[[Tree], Reader]
     companions: tuple[str, ...] = ()
     bare: str = ""
+    bodies: bool = False
 
 
 Further = Callable[[], Iterable[Format]]
@@ -43,7 +45,15 @@ def _module(name: str) -> Any:
     return import_module(f"ctxtui.transcripts.formats.{name}")
 
 
-def _format(name: str, module: str, opener: str = "reader", companions: tuple[str, ...] = (), bare: str = "") -> Format:
+def _format(
+    name: str,
+    module: str,
+    opener: str = "reader",
+    companions: tuple[str, ...] = (),
+    bare: str = "",
+    *,
+    bodies: bool = False,
+) -> Format:
     def sniff(head: bytes, file: str) -> float:
         score: float = _module(module).sniff(head, file)
         return score
@@ -52,7 +62,7 @@ def _format(name: str, module: str, opener: str = "reader", companions: tuple[st
         made: Reader = getattr(_module(module), opener)(tree)
         return made
 
-    return Format(name, sniff, open_, companions, bare)
+    return Format(name, sniff, open_, companions, bare, bodies)
 
 
 def _bodies(name: str, dialect: str) -> Format:
@@ -74,6 +84,12 @@ FORMATS: Final[tuple[Format, ...]] = (
         "ClaudeCodeReader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
+        bodies=True,
+    ),
+    _format(
+        "claude code bodies",
+        "claude_code.written.files",
+        bare="an index of Claude Code's API bodies without any of them",
     ),
     _format("codex", "codex", "CodexReader", bare="a Codex rollout without any message"),
     _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.clients.client import CURATED, RESUMED, Client, Command
+from tests.clients.client import CURATED, FOUND, RESUMED, Client, Command
 from tests.clients.lab import Lab
 from tests.clients.wire import Exchange
 
@@ -50,5 +50,9 @@ INSPECT_AI = Client(
     again=None,
     recordings="work/logs/*.eval",
     aside=_counts,
-    lacks={CURATED: _NO_SESSION, RESUMED: _NO_SESSION},
+    lacks={
+        FOUND: "its logs are where each evaluation is told to put them",
+        CURATED: _NO_SESSION,
+        RESUMED: _NO_SESSION,
+    },
 )

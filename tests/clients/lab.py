@@ -67,7 +67,7 @@ class Lab:
 
     def run(self, command: Command) -> None:
         """Run the client to its end."""
-        self.end(self.begin(command))
+        self.end(self.space.start(command, cwd=self.work, env=self.env, log=self.printed))
 
     def begin(self, command: Command) -> subprocess.Popen[bytes]:
         """Start the client, its input open where it talks."""

@@ -23,17 +23,21 @@ def read(path: str) -> str:
 _NO_WAY_IN = "it has no command that takes a conversation in"
 
 
-def _asked(lab: Lab, *args: str) -> Command:
+def _asked(lab: Lab, command: str, *args: str) -> Command:
     tools = str(lab.home / "tools.py")
-    return [lab.client.program("llm"), "--functions", tools, "--chain-limit", "0", *args]
+    return [lab.client.program("llm"), command, "--functions", tools, "--chain-limit", "0", *args]
 
 
 LLM = Client(
     name="llm",
     env={"LLM_USER_PATH": "{home}/.config/io.datasette.llm", "OPENAI_API_KEY": "any"},
     files={"home/.config/io.datasette.llm/extra-openai-models.yaml": _MODELS, "home/tools.py": _TOOLS},
-    ask=lambda lab, prompt: _asked(lab, "-m", "gpt-5.6", prompt),
-    again=lambda lab, prompt: _asked(lab, "--continue", prompt),
+    ask=lambda lab, prompt: _asked(lab, "prompt", "-m", "gpt-5.6", prompt),
+    # Of a chain of tools it writes all turns at its end: several prompts in one process are seen one after the other.
+    again=lambda lab, prompt: _asked(lab, "chat", "--continue"),
+    second="read b.txt",
+    third="run `ls`\nexit",
+    talks=True,
     recordings="home/.config/io.datasette.llm/logs.db",
     lacks={CURATED: _NO_WAY_IN, RESUMED: _NO_WAY_IN},
 )

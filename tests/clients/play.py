@@ -22,7 +22,7 @@ from tests.clients.client import Client, Command
 from tests.clients.lab import OUT, Lab, soon
 from tests.clients.wire import Exchange
 
-SIGHT = 15.0
+SIGHT = 30.0
 """Seconds within which something that a client wrote must be seen."""
 
 
@@ -85,20 +85,24 @@ class Play:
         it has begun, or in its first run where it goes on with none."""
         client, lab = self.client, self.lab
         if client.again is None:
-            return self._follow(client.ask(lab, client.first))
+            return self._follow(Watched(), client.ask(lab, client.first))
         lab.open_gates()
         lab.run(client.ask(lab, client.first))
         lab.close_gates()
-        return self._follow(client.again(lab, client.second))
+        watched = Watched()
+        self._opened(watched)
+        return self._follow(watched, client.again(lab, client.second))
 
-    def _follow(self, command: Command) -> Watched:
-        watched, stop = Watched(), Flag()
+    def _follow(self, watched: Watched, command: Command) -> Watched:
+        follower, stop = Follower(), Flag()
         running = self.lab.begin(command)
-        follower = Follower()
         thread = Thread(target=run, args=(follower, watched.take, stop), daemon=True)
         thread.start()
         try:
-            self._open(watched, follower, running)
+            if self.client.again is None:
+                soon(lambda: self._opened(watched) or running.poll() is not None, SIGHT)
+            if watched.loaded is not None:
+                follower.watch(watched.loaded)
             self.lab.open_gate(1)
             self._say(running, self.client.second)
             self._see(lambda: watched.calls > watched.before, watched, running)
@@ -115,20 +119,14 @@ class Play:
             thread.join()
         return watched
 
-    def _open(self, watched: Watched, follower: Follower, running: subprocess.Popen[bytes]) -> None:
-        """Open the recording and follow it: what was there before, or what the client writes up to its first gate."""
-
-        def opened() -> bool:
-            for path in self.lab.recorded()[-1:]:
-                try:
-                    watched.open(load(path))
-                    return True
-                except CtxtuiError as error:
-                    watched.errors = [error]
-            return running.poll() is not None
-
-        if soon(opened, SIGHT if self.client.again is None else 0) and watched.loaded is not None:
-            follower.watch(watched.loaded)
+    def _opened(self, watched: Watched) -> bool:
+        """Whether the newest recording could be opened."""
+        for path in self.lab.recorded()[-1:]:
+            try:
+                watched.open(load(path))
+            except CtxtuiError as error:
+                watched.errors = [error]
+        return watched.loaded is not None
 
     def _see(self, told: Callable[[], bool], watched: Watched, running: subprocess.Popen[bytes] | None = None) -> None:
         """Wait until the follower saw what it should, in vain where it cannot: a test says so."""

@@ -79,6 +79,10 @@ def folders_for(transcript: Path, env: Mapping[str, str] | None = None) -> tuple
     return tuple(dict.fromkeys(place.absolute() for place in places))
 
 
+_SAID: Final[dict[str, str]] = {}
+"""The sessions that requests named, by path: a body is written once, and many sessions ask about one folder."""
+
+
 class BodyFolder:
     """One such folder, as far as it was looked at: which of its files are of which session.
 
@@ -93,7 +97,6 @@ class BodyFolder:
         self._indexed = 0
         self._index_size = 0
         self._told: dict[str, str] = {}
-        self._read: dict[str, str] = {}
         self._files: list[str] = []
 
     def changed(self) -> bool:
@@ -165,11 +168,12 @@ class BodyFolder:
                         self._told[value[key]] = value["session_id"]
 
     def _session(self, name: str) -> str:
-        told = self._told.get(name) or self._read.get(name)
+        told = self._told.get(name)
         if told is None:
-            told = _session_in(self.path / name)
+            path = str(self.path / name)
+            told = _SAID.get(path) or _session_in(self.path / name)
             if told:
-                self._read[name] = told
+                _SAID[path] = told
         return told
 
 
@@ -200,9 +204,3 @@ def _session_in(path: Path) -> str:
     except OSError:
         return ""
     return found[-1].decode() if found else ""
-
-
-@cache
-def body_folder(path: Path) -> BodyFolder:
-    """The folder `path`, with what this process has seen of it already."""
-    return BodyFolder(path)

@@ -1,4 +1,5 @@
-"""The names of sessions in databases: ``DATABASE#ID``, which goes wherever a recording's path goes."""
+"""The names of sessions in databases, ``DATABASE#ID``, and in folders of bodies, ``FOLDER#ID``: they go wherever a
+recording's path goes."""
 
 from __future__ import annotations
 
@@ -30,11 +31,18 @@ def address_of(database: Path, id_: str) -> Path:
 
 
 def parted(path: Path) -> tuple[Path, str]:
-    """The database and the id that an address names; any other path as it is, with ""."""
+    """The database or folder and the id that an address names; any other path as it is, with ""."""
     file, mark, id_ = str(path).rpartition(MARK)
-    if not mark or not id_ or path.exists() or not is_database(Path(file)):
+    if not mark or not id_ or path.exists() or not (is_database(Path(file)) or _is_body_folder(Path(file))):
         return path, ""
     return Path(file), unquote(id_)
+
+
+def _is_body_folder(path: Path) -> bool:
+    # Imported here: few paths have a mark in them.
+    from ctxtui.services.recordings.body_folder import is_body_folder
+
+    return is_body_folder(path)
 
 
 def file_of(path: Path) -> Path:

@@ -8,10 +8,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from ctxtui.core.errors import NoContext
-from ctxtui.core.session import Event, Session, Skipped
+from ctxtui.core.session import Described, Event, Session, Skipped
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect, what_is
 from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
+from ctxtui.services.recordings.discover import id_of
 from ctxtui.services.recordings.file_tail import FileChange, Tail
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
@@ -34,11 +35,15 @@ class FirstReading:
     reader: Reader
     _: KW_ONLY
     head: bytes = b""
+    id: str = ""
+    """The session's id, as far as the recording has told it."""
     lines: int = 0
     """Line ends in the main file so far."""
     main: Tail | None = None
     parts: dict[Path, CompanionPart] = field(default_factory=dict)
     folders: Folders | None = None
+    bodies: Path | None = None
+    """A folder with bodies of its requests, beside those that are looked into anyway."""
 
     @classmethod
     def begin(cls, name: str, head: bytes, place: str = "") -> FirstReading:
@@ -67,8 +72,11 @@ class FirstReading:
             if len(self.head) < HEAD_BYTES:
                 self.head += piece[: HEAD_BYTES - len(self.head)]
             self.lines += piece.count(b"\n")
-            yield self.reader.feed(piece)
-        yield self.reader.settle()
+            yield self._heard(self.reader.feed(piece))
+        if self.form.bodies:
+            # How things stand is told when the bodies are known as well.
+            yield from self.companions()
+        yield self._heard(self.reader.settle())
 
     def misjudged(self) -> bool:
         """Whether the head, which has grown, now speaks for another format."""
@@ -79,10 +87,23 @@ class FirstReading:
         """The events of companion files that are new."""
         if self.folders is None or not self.folders.changed():
             return
-        for path in self.folders.files():
+        news = False
+        for path in self.folders.files(self._sessions()):
             if path not in self.parts and (self.main is None or path != self.main.path):
                 part = self.parts[path] = CompanionPart(Tail(path), self.reader.part(path.name))
                 yield from self._part(part)
+                news = True
+        if news:
+            yield self.reader.settle()
+
+    def _sessions(self) -> set[str]:
+        """The ids by which the session may go: what its file is called, and what it says."""
+        return {id_ for id_ in (self.id, id_of(self.name)) if id_}
+
+    def _heard(self, events: list[Event]) -> list[Event]:
+        named = [event.id for event in events if isinstance(event, Described) and event.id]
+        self.id = named[-1] if named else self.id
+        return events
 
     def changes(self, now: float, all_: bool) -> dict[Path, FileChange]:
         """What became of the companion files; of those long silent only when `all_`."""
@@ -109,15 +130,18 @@ class FirstReading:
         return bool(self.session.calls) or any(t.tip != ROOT for t in self.session.threads.values())
 
 
-def begin_file(path: Path) -> tuple[FirstReading, Iterator[list[Event]]]:
+def begin_file(path: Path, bodies: Path | None = None) -> tuple[FirstReading, Iterator[list[Event]]]:
     """A reading of the file `path` and its companions, and the events of what is there now, slice by slice.
+
+    `bodies` is one more folder that bodies of its requests may be in.
 
     Raises `NoContext` where no format fits, `NotFound`, `Unreadable`; the iterator raises the last two as well.
     """
     tail = Tail(path)
     reading, chunks = begin(path.name, tail.slices(), str(path))
     reading.main = tail
-    reading.folders = folders_of(path, reading.form)
+    reading.bodies = bodies
+    reading.folders = folders_of(path, reading.form, bodies)
     return reading, chunks
 
 

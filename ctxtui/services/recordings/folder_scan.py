@@ -11,6 +11,8 @@ from typing import Final
 
 from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.format_registry import detect
+from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder
+from ctxtui.services.recordings.body_sessions import recordings_of
 from ctxtui.services.recordings.database_address import address_of, is_database
 from ctxtui.services.recordings.database_sessions import roots
 from ctxtui.services.recordings.directories import placed
@@ -36,6 +38,8 @@ def recordings_in(folder: Path, clients: Mapping[str, bool] | None = None) -> li
         return [address_of(folder, one.id) for one in roots(folder)] or [folder]
     _may_list(folder)
     readable = [one for path in _files(folder) for one in _recordings(path)]
+    if not readable and is_body_folder(folder):
+        readable = recordings_of(folder, near=False)
     if not readable:
         place = folder.resolve()
         readable = [one.path for one in placed(find(place, clients=clients), [place]) if one.group == HERE]
@@ -84,6 +88,11 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
             listed = list(entries)
     except OSError:
         return
+    bodies = holds_bodies([entry.name for entry in listed])
+    if bodies:
+        # The folder stands for its bodies; what else lies in it is listed as usual.
+        yield folder
+        listed = [entry for entry in listed if entry.name != INDEX and not is_body(entry.name)]
     if is_gathered(os.path.basename(os.path.abspath(folder)), [entry.name for entry in listed if entry.is_file()]):
         yield folder
         return
@@ -102,6 +111,8 @@ def _recordings(path: Path) -> list[Path]:
     try:
         if is_database(path):
             return [address_of(path, one.id) for one in roots(path)]
+        if is_body_folder(path):
+            return recordings_of(path)
     except Unreadable:
         return []
     return [path] if _is_recording(path) else []

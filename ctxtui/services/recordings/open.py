@@ -5,29 +5,34 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event
+from ctxtui.services.recordings.body_folder import INDEX
+from ctxtui.services.recordings.body_sessions import BodySession, session_at, stream_of
 from ctxtui.services.recordings.database_address import is_database, parted
 from ctxtui.services.recordings.database_sessions import roots, rows_of
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import HERE, FoundRecording
-from ctxtui.services.recordings.file_tail import SLICE, is_stream, unreadable
+from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.services.recordings.recording import Loaded, ReadAnew, RecordingNews
 from ctxtui.services.recordings.sqlite_sources import rows
+
+_ARCHIVE: Final = b"PK\x03\x04"
 
 
 def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
     """An open recording with nothing read yet, and its first reading: take each `RecordingNews` as it comes.
 
     For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
-    sessions the newest is read, or the one that `path` names (``DATABASE#ID``). Raises `NotFound`, `Unreadable`,
-    `NoContext`.
+    sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
+    with the session's transcript where that is found. Raises `NotFound`, `Unreadable`, `NoContext`.
     """
     database, session = parted(path)
+    written = session_at(path)
     try:
         stream = is_stream(database)
     except OSError as error:
@@ -36,6 +41,13 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         file = path.open("rb")
         reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
         loaded = Loaded(reading.session, path.name, None, reading)
+    elif written is not None and written.transcript is not None:
+        reading, chunks = begin_file(written.transcript, written.folder)
+        loaded = Loaded(reading.session, written.transcript.name, written.transcript, reading)
+    elif written is not None:
+        anew = _bodies_anew(written, path)
+        reading, chunks = anew.begin()
+        loaded = Loaded(reading.session, path.name, path, reading, anew)
     elif is_database(database):
         anew = _anew(database, session or next((one.id for one in roots(database)), ""), str(path))
         reading, chunks = anew.begin()
@@ -43,10 +55,23 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
     elif (pieces := gathered(path)) is not None:
         reading, chunks = begin(path.name, pieces, str(path))
         loaded = Loaded(reading.session, path.name, path, reading)
+    elif _is_archive(path):
+        # It does not only grow: its directory is overwritten by what comes and written again behind it.
+        anew = ReadAnew((path,), lambda: begin(path.name, Tail(path).slices(), str(path)))
+        reading, chunks = anew.begin()
+        loaded = Loaded(reading.session, path.name, path, reading, anew)
     else:
         reading, chunks = begin_file(path)
         loaded = Loaded(reading.session, path.name, path, reading)
     return loaded, map(RecordingNews, chunks)
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_ARCHIVE)) == _ARCHIVE
+    except OSError:
+        return False  # whoever opens it next says why
 
 
 def _anew(database: Path, session: str, place: str) -> ReadAnew:
@@ -56,6 +81,11 @@ def _anew(database: Path, session: str, place: str) -> ReadAnew:
         return begin(database.name, rows(database, rows_of(database, session) if session else None), place)
 
     return ReadAnew((database, database.with_name(f"{database.name}-wal")), read)
+
+
+def _bodies_anew(written: BodySession, path: Path) -> ReadAnew:
+    """How the bodies of a session without a transcript are read, each time that one came."""
+    return ReadAnew((written.folder, written.folder / INDEX), lambda: begin(path.name, stream_of(written), str(path)))
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
@@ -86,6 +116,11 @@ def content(path: Path) -> bytes:
     if is_database(database):
         session = session or next((one.id for one in roots(database)), "")
         return b"".join(rows(database, rows_of(database, session) if session else None))
+    written = session_at(path)
+    if written is not None and written.transcript is None:
+        return b"".join(stream_of(written))
+    if written is not None:
+        path = written.transcript or path
     pieces = gathered(path)
     if pieces is not None:
         return b"".join(pieces)

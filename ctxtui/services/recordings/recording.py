@@ -165,6 +165,9 @@ class Loaded:
         for path in grown:
             for some in reading.part(path):
                 events += some
+        if grown:
+            # What a companion says may wait for the rest: bodies are told when all that came was read.
+            events += reading.reader.settle()
         for some in reading.companions():
             events += some
         return RecordingNews(events)
@@ -175,7 +178,7 @@ class Loaded:
         if seen == self._failed_on:
             return RecordingNews()
         try:
-            fresh, chunks = begin_file(old.main.path)
+            fresh, chunks = begin_file(old.main.path, old.bodies)
             events = [event for some in chunks for event in some]
         except CtxtuiError:
             # Half rewritten, or gone again: what is shown stays until the file has changed once more.

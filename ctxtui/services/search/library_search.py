@@ -142,6 +142,7 @@ def _may_hold(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
     """Whether a recording may have a hit, told by the bytes of its files; those of most formats tell nothing."""
     from ctxtui.services.config.format_registry import detect
     from ctxtui.services.recordings.companion_files import folders_of
+    from ctxtui.services.recordings.discover import id_of
     from ctxtui.services.recordings.file_tail import unreadable
     from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
@@ -152,6 +153,7 @@ def _may_hold(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
         form = detect(data[:HEAD_BYTES], path.name)
         if form is None or form.name not in _PLAIN or may_hold(data):
             return True
-        return any(may_hold(companion.read_bytes()) for companion in folders_of(path, form).files())
+        companions = folders_of(path, form).files({id_of(path.name)})
+        return any(may_hold(companion.read_bytes()) for companion in companions)
     except OSError as error:
         raise unreadable(path, error) from error

@@ -17,9 +17,11 @@ from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode,
 from ctxtui.transcripts.formats.claude_code.request_records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
+from ctxtui.transcripts.formats.claude_code.written.files import INDEX, BodyFileReader, BodyIndexReader, is_body_name
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, legible
 from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.reader import Reader
 
 NAME: Final = SOURCE
 COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
@@ -89,11 +91,16 @@ class ClaudeCodeReader:
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        """Take a last record without its line end."""
-        return [*self._take(self._stream.settle()), *self._state.side_calls()]
+        """Take a last record without its line end; then what bodies say that the client wrote to files."""
+        events = self._take(self._stream.settle())
+        # What is beside the records is told once all files are read: the session's own settles last.
+        return events if self._agent else [*events, *self._state.bodies.settle(), *self._state.side_calls()]
 
-    def part(self, name: str) -> ClaudeCodeReader:
-        """The reader for the subagent's file `name`."""
+    def part(self, name: str) -> Reader:
+        """The reader for the companion file `name`: a subagent's, or a body that the client wrote."""
+        if is_body_name(name):
+            bodies = self._state.bodies
+            return BodyIndexReader(bodies) if name == INDEX else BodyFileReader(bodies, name)
         match = _AGENT.search(name)
         agent = match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
         return ClaudeCodeReader(self._state.tree, self._state, agent, name)
@@ -112,7 +119,7 @@ class ClaudeCodeReader:
                 events.append(self._named(skipped))
                 if isinstance(piece, Broken):
                     events += system_records.broken(self._state, piece, self._agent)
-        return events
+        return self._state.bodies.through(events)
 
     def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
@@ -11,14 +9,10 @@ from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequest
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
-from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
+from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.wire.request import Request
-
-UNANSWERED: Final = "unanswered"
-"""What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
-say which."""
 
 
 def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
@@ -45,10 +39,9 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     events += notes
     if rebuilt is None:
         return events
-    aside = UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
     call = Call(
         before.id,
-        aside,
+        aside(thread),
         rebuilt.head,
         rebuilt.head,
         rebuilt.head,
@@ -62,7 +55,7 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
         bytes_=before.bytes_,
         extra=rebuilt.extra,
     )
-    return [*events, ThreadSeen(aside, "requests without an answer", thread), CallSeen(call)]
+    return [*events, ThreadSeen(aside(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
 def meter(state: ClaudeState, found: FoundObject) -> list[Event]:

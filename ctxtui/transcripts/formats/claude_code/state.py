@@ -7,15 +7,25 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 
 from ctxtui.core.block import Item
+from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
-from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, context, follow
+from ctxtui.transcripts.formats.claude_code.message_chain import (
+    CLIENT,
+    PASSING,
+    SAID,
+    ApiResponse,
+    Point,
+    context,
+    follow,
+)
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequests
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
+from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
 from ctxtui.transcripts.kit.timestamps import seconds
 
 
@@ -41,6 +51,20 @@ class ClaudeState:
     order: int = 0
     clock: str | float | None = None
     side: SideCalls = field(default_factory=SideCalls)
+    bodies: BodyJoin = field(init=False)
+    """Bodies of requests that the client wrote to files."""
+
+    def __post_init__(self) -> None:
+        self.bodies = BodyJoin(self.tree, self.call_at, lambda: self.about.sessions, self._beside)
+
+    def _beside(self, call: Call) -> None:
+        """A call that bodies tell of and no record: what the client counts is less by it."""
+        self.side.seen(call, own=False)
+
+    def call_at(self, uuid: str) -> str:
+        """The id of the call whose answer the record `uuid` holds; "" for any other record."""
+        point = self.threads.points.get(uuid)
+        return point.anchor.id if point is not None and isinstance(point.anchor, ApiResponse) else ""
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""
@@ -67,7 +91,7 @@ class ClaudeState:
 
     def side_calls(self) -> list[Event]:
         """What the client counts and does not record, once every subagent that is known has been read."""
-        return self.side.news(self.answers.calls) if self.threads.complete else []
+        return self.side.news(self.answers.calls | self.bodies.calls) if self.threads.complete else []
 
     def number(self) -> int:
         """The number of the next record."""

@@ -1,0 +1,274 @@
+"""The bodies of one session that Claude Code wrote to files itself: requests, answers, the index that pairs them, and
+which request each call of the transcript sent (facts §13.1).
+
+The index names an answer's record in the transcript (2.1.280 and newer). What it does not name (older versions write
+none, and the last call of a process may be missing) is found by where a request stands: after which answer, with which
+results and words since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.transcripts.formats.claude_code.written.request import (
+    Ending,
+    WrittenRequest,
+    answer_name,
+    parts_of,
+    read_request,
+)
+from ctxtui.transcripts.kit.fields import word
+from ctxtui.wire.codec.memo import Memo
+
+REQUEST: Final = ".request.json"
+RESPONSE: Final = ".response.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexLine:
+    """A line of the index: one answer, the files of it and of its request, and the record that holds it."""
+
+    at: float | None = None
+    session: str = ""
+    source: str = ""
+    model: str = ""
+    request_id: str = ""
+    message_id: str = ""
+    uuid: str = ""
+    request: str = ""
+    response: str = ""
+
+
+@dataclass(slots=True)
+class WrittenExchange:
+    """A request and its answer as files tell them, before or beside any transcript. `id` is the call's."""
+
+    id: str
+    _: KW_ONLY
+    line: IndexLine | None = None
+    request: WrittenRequest | None = None
+    response: dict[str, Json] | None = None
+    order: int = 0
+
+
+@dataclass(slots=True)
+class Asked:
+    """A call of the transcript: where its context ends (texts of the client's left out), and in which order it came."""
+
+    id: str
+    ending: Ending
+    order: int
+
+
+@dataclass(slots=True)
+class _Standing:
+    """Requests and calls that stand after the same answer."""
+
+    requests: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+
+
+class WrittenBodies:
+    """Everything that was read of a session's body files, and which call each request belongs to."""
+
+    def __init__(self) -> None:
+        self._memo = Memo()
+        self.requests: dict[str, WrittenRequest] = {}
+        self.responses: dict[str, dict[str, Json]] = {}
+        self.damaged: set[str] = set()
+        """Files that are there and could not be read: empty, cut, none of either."""
+        self.lines: list[tuple[IndexLine, str]] = []
+        """Each line of the index with the id of the call that it is about."""
+        self.calls: dict[str, Asked] = {}
+        self._order: dict[str, int] = {}
+        self._foreign: set[str] = set()
+        self._claims: dict[str, str] = {}
+        """Request file -> the call that the index names for it."""
+        self._answers: dict[str, str] = {}
+        """Response file -> the call that it answers."""
+        self._standing: dict[str, _Standing] = {}
+        self._of: dict[str, str] = {}
+        """Call -> its request file, by where it stands."""
+        self._asked_by: dict[str, str] = {}
+        """Call -> its request file, by the index."""
+
+    def take_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
+        """Take in the file `name`; one that names none of `sessions`, where there are any, is for the index alone to
+        claim. Raises `Malformed` where it holds no request."""
+        found = self.requests[name] = read_request(name, data, self._memo)
+        self._order.setdefault(name, len(self._order))
+        if sessions and found.session and found.session not in sessions:
+            self._foreign.add(name)
+            return found
+        self._stands(found.ending).requests.append(name)
+        self._assign(found.ending)
+        return found
+
+    def leave(self, line: IndexLine) -> None:
+        """A line of the index is of another session, and so are its files."""
+        self._foreign.update(filter(None, (line.request, line.response)))
+
+    def take_response(self, name: str, value: dict[str, Json]) -> None:
+        """Take in the answer in the file `name`. Raises `Malformed` where it is none."""
+        if not isinstance(value.get("content"), list) and "error" not in value:
+            raise Malformed("no answer", place=name)
+        self.responses[name] = value
+        self._order.setdefault(name, len(self._order))
+
+    def take_line(self, line: IndexLine, call: str) -> None:
+        """Take in a line of the index; `call` is the id of the call that it is about."""
+        self.lines.append((line, call))
+        if line.request:
+            self._claims[line.request] = call
+            self._asked_by[call] = line.request
+        if line.response:
+            self._answers[line.response] = call
+        known = self.requests.get(line.request)
+        if known is not None:
+            self._assign(known.ending)
+
+    def take_call(self, id_: str, ending: Ending) -> None:
+        """Take in a call of the transcript, or what is now known of it."""
+        old = self.calls.get(id_)
+        if old is not None and old.ending == ending:
+            return
+        self.calls[id_] = Asked(id_, ending, old.order if old is not None else len(self.calls))
+        if old is not None:
+            self._stands(old.ending).calls.remove(id_)
+            self._assign(old.ending)
+        self._stands(ending).calls.append(id_)
+        self._assign(ending)
+
+    def request_of(self, call: str) -> WrittenRequest | None:
+        """The request that `call` sent; None where no file has it."""
+        named = self._asked_by.get(call)
+        return self.requests.get(named if named is not None else self._of.get(call, ""))
+
+    def response_of(self, line: IndexLine) -> dict[str, Json] | None:
+        """The answer that a line of the index names; None where its file is missing or cut."""
+        return self.responses.get(line.response)
+
+    def was_sent_again(self, name: str) -> bool:
+        """Whether another request of the same words was answered, or came later: the one without an answer failed."""
+        mine = self.requests[name]
+        answered = {*self._of.values(), *self._claims}
+        return any(
+            (other in answered or self._order[other] > self._order[name])
+            and self.requests[other].ending == mine.ending
+            and self.requests[other].system == mine.system
+            for other in self._stands(mine.ending).requests
+            if other != name
+        )
+
+    def call_beside(self, name: str) -> str:
+        """A call of the transcript that stands where the request `name` stands; "" where there is none."""
+        return next(iter(self._stands(self.requests[name].ending).calls), "")
+
+    def missing(self) -> list[str]:
+        """The files that the index names and that are not there."""
+        named = [name for line, _ in self.lines for name in (line.request, line.response) if name]
+        there = self.requests.keys() | self.responses.keys() | self.damaged
+        return [name for name in dict.fromkeys(named) if name not in there]
+
+    def unanswered(self) -> list[str]:
+        """The requests that no answer on record belongs to, in order of writing."""
+        taken = {*self._of.values(), *self._claims, *self._paired().values(), *self._foreign}
+        return sorted((name for name in self.requests if name not in taken), key=self._order.__getitem__)
+
+    def order(self, name: str) -> int:
+        """The place of a file among the bodies, in order of writing."""
+        return self._order[name]
+
+    def loose(self) -> list[WrittenExchange]:
+        """The answers that the index does not name, with the request of each, as far as one fits; in order of
+        writing."""
+        pairs = self._paired()
+        found = []
+        for name, value in self.responses.items():
+            if name not in self._answers and name not in self._foreign:
+                request = self.requests.get(pairs.get(name, ""))
+                id_ = word(value.get("id")) or name.removesuffix(RESPONSE)
+                found.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
+        return found
+
+    def _paired(self) -> dict[str, str]:
+        """Response file -> request file, for answers that the index does not name: the request that stands where the
+        answer was given, as a later request tells; else the latest one before it of the same model without another
+        answer."""
+        pairs: dict[str, str] = {}
+        taken = set(self._claims) | set(self._of.values()) | self._foreign
+        open_: list[str] = []
+        later = {one.ending.answer: one for one in self.requests.values() if one.ending.answer}
+        for name, value in self.responses.items():
+            if name in self._answers or name in self._foreign:
+                continue
+            call = word(value.get("id"))
+            fits = self._of.get(call) or self._asked_by.get(call)
+            if fits is None and call not in self.calls:
+                after = later.get(answer_name(parts_of(value)))
+                fits = self._asked_where(after, taken) if after is not None else None
+            if fits is not None:
+                pairs[name] = fits
+                taken.add(fits)
+            elif call not in self.calls:
+                open_.append(name)
+        for name in open_:
+            fits = self._before(self._order[name], word(self.responses[name].get("model")), taken)
+            if fits is not None:
+                pairs[name] = fits
+                taken.add(fits)
+        return pairs
+
+    def _asked_where(self, after: WrittenRequest, taken: set[str]) -> str | None:
+        """The request whose answer is the last one in `after`."""
+        for name in self._stands(Ending(answer=after.before)).requests:
+            one = self.requests[name]
+            if name not in taken and name != after.name and one.system == after.system and not one.compacts:
+                return name
+        return None
+
+    def _before(self, order: int, model: str, taken: set[str]) -> str | None:
+        for name in sorted(self.requests, key=lambda one: -self._order[one]):
+            own = self.requests[name].model
+            alike = not model or not own or model.startswith(own) or own.startswith(model)
+            if self._order[name] < order and name not in taken and alike:
+                return name
+        return None
+
+    def _stands(self, ending: Ending) -> _Standing:
+        return self._standing.setdefault(ending.answer, _Standing())
+
+    def _assign(self, ending: Ending) -> None:
+        """Give the requests after one answer to the calls after it: the index's word first, then what fits best."""
+        group = self._stands(ending)
+        for call in group.calls:
+            self._of.pop(call, None)
+        free = [name for name in group.requests if name not in self._claims and name not in self._foreign]
+        for call in sorted(group.calls, key=lambda one: self.calls[one].order):
+            if call in self._asked_by:
+                continue
+            fits = _best(self.calls[call].ending, ((name, self.requests[name]) for name in free), self._order)
+            if fits is not None:
+                self._of[call] = fits
+                free.remove(fits)
+
+
+def _best(asked: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
+    """Of `requests` the one that a call with the ending `asked` sent. A compaction's request and a title's hold the
+    same words and more; of attempts that are alike the last one was answered."""
+    best: tuple[tuple[int, bool, int, int], str] | None = None
+    for name, request in requests:
+        there = request.ending
+        if not asked.results <= there.results:
+            continue
+        lacks = sum(not any(text in other for other in there.texts) for text in asked.texts)
+        if asked.texts and lacks == len(asked.texts) and not asked.results:
+            continue
+        score = (lacks, not request.tools, there.parts, -order[name])
+        if best is None or score < best[0]:
+            best = score, name
+    return best[1] if best is not None else None

@@ -1,0 +1,300 @@
+"""Calls that only body files tell of: side calls (a title, a compaction), and a session without its transcript."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core import block_content
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
+from ctxtui.transcripts.formats.claude_code.threads import short
+from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, WrittenBodies, WrittenExchange
+from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, answer_name, as_resent
+from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Response
+
+COMPACT: Final = "compact"
+NO_ANSWER: Final = "no answer on record"
+_MAIN: Final = ("sdk", "repl_main_thread")
+_AGENT: Final = "agent:"
+_LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
+_TIMED: Final = 0.8
+"""Share of the index whose requests were written in its order, from which on the files' times are believed."""
+_LABEL: Final = 60
+"""Characters of a thread's first words that make its label."""
+_CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
+
+
+def extra_of(request: WrittenRequest, out: int) -> dict[str, Json]:
+    """What a call's record says of its body: the file, the betas of the header, thinking that is kept out of it."""
+    extra: dict[str, Json] = {"request_file": request.name}
+    if request.betas is not None:
+        extra["betas"] = request.betas
+    if out:
+        extra["redacted_thinking"] = out
+    return extra
+
+
+class WrittenCalls:
+    """Tells the calls that the transcript has not, each once, and anew where more is known of it."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.calls: dict[str, Call] = {}
+        self._made_of: dict[str, tuple[object, object, object]] = {}
+        self._hidden: dict[str, int] = {}
+        """Call -> how much thinking was still out of its request when it was told."""
+        self._homes: dict[tuple[str, str], str] = {}
+        """Query source and last answer of a request -> the thread that it goes on."""
+        self._threads: dict[str, list[str]] = {}
+        self._systems: dict[str, str] = {}
+        self._known: set[str] = set()
+        self._title = ""
+        self._about = Described()
+        self._compacted = 0
+
+    def events(self, bodies: WrittenBodies, told: Mapping[str, Call], thoughts: Mapping[str, str]) -> list[Event]:
+        """The events of what is new; `told` are the transcript's calls, which are left to it."""
+        events: list[Event] = []
+        for exchange in _exchanges(bodies, told):
+            events += self._exchange(exchange, thoughts, alone=not told)
+        return events
+
+    def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
+        source = one.line.source if one.line else ""
+        if not source and one.request is not None and one.request.compacts:
+            source = COMPACT
+        made_of = (one.line, one.request, one.response)
+        same = all(map(operator.is_, made_of, self._made_of.get(one.id, (0, 0, 0))))
+        if same and (not self._hidden.get(one.id) or one.request is None):
+            return []
+        self._made_of[one.id] = made_of
+        known = self.calls.get(one.id)
+        thread = known.thread if known is not None else self._thread(one, source)
+        call = self._call(one, thread, thoughts)
+        out = int(call.extra.get("redacted_thinking", 0))
+        if same and out == self._hidden.get(one.id, 0):
+            return []
+        self._hidden[one.id] = out
+        if known is not None:
+            call = replace(call, epoch=known.epoch)
+        events: list[Event] = self._described(one.request) if alone and thread == MAIN else []
+        if known is None:
+            call = replace(call, epoch=self._epoch(call, source))
+            events += self._seen(thread, source, one.request)
+            self._threads.setdefault(thread, []).append(one.id)
+            events += self._resent(call, one.request)
+        self.calls[one.id] = call
+        name = answer_name(self._tree.items(call.response_head, call.raw_head))
+        if name:
+            self._homes.setdefault((source, name), thread)
+        if source == COMPACT:
+            self._compacted += 1
+        return [*events, CallSeen(call), *([TipMoved(thread, call.response_head)] if alone or thread != MAIN else [])]
+
+    def _thread(self, one: WrittenExchange, source: str) -> str:
+        request = one.request
+        if source in _MAIN or source.startswith(f"{_MAIN[1]}:"):
+            return MAIN
+        if source and not source.startswith(_AGENT):
+            return source
+        if request is None:
+            return source or MAIN
+        if not source and not request.tools:
+            return "side call"
+        home = self._homes.get((source, request.ending.answer)) if request.ending.answer else None
+        if home is not None:
+            return home
+        system = request.system
+        if not source and self._systems.setdefault(MAIN, system) == system:
+            return MAIN
+        return f"agent {request.name.removesuffix(REQUEST)[:8]}"
+
+    def _seen(self, thread: str, source: str, request: WrittenRequest | None) -> list[Event]:
+        if thread in self._known or thread == MAIN:
+            return []
+        self._known.add(thread)
+        label = _LABELS.get(source, source.replace("_", " ")) if not thread.startswith("agent ") else ""
+        if not label and request is not None:
+            label = one_line(request.prompt)[:_LABEL]
+        return [ThreadSeen(thread, label, MAIN)]
+
+    def _call(self, one: WrittenExchange, thread: str, thoughts: Mapping[str, str]) -> Call:
+        line, request = one.line, one.request
+        items, out = request.filled(thoughts) if request is not None else ((), 0)
+        head = self._tree.extend(ROOT, items)
+        answer = _answer(one)
+        extra: dict[str, Json] = dict(answer.extra)
+        if line is not None:
+            told = {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
+            extra |= {key: text for key, text in told.items() if text}
+        if request is not None:
+            extra |= extra_of(request, out)
+        asked = request.model if request is not None else line.model if line is not None else ""
+        return Call(
+            one.id,
+            thread,
+            head,
+            head,
+            self._tree.extend(head, map(as_resent, answer.items)),
+            provider=ANTHROPIC,
+            model=answer.model or asked,
+            ended=line.at if line is not None else None,
+            fidelity=Fidelity.WIRE if request is not None and request.skeleton is not None else Fidelity.TRANSCRIPT,
+            usage=answer.usage,
+            stop_reason=answer.stop_reason,
+            error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
+            skeleton=request.skeleton if request is not None else None,
+            extra=extra,
+        )
+
+    def _epoch(self, call: Call, source: str) -> Epoch:
+        before = self.calls[self._threads[call.thread][-1]] if self._threads.get(call.thread) else None
+        if before is None:
+            return Epoch()
+        if call.thread == MAIN and self._compacted:
+            self._compacted = 0
+            was, became = (one.usage.input if one.usage is not None else 0 for one in (before, call))
+            return Epoch(before.epoch.number + 1, EpochStart.COMPACTION, shrunk(was, became, "claude code"))
+        if before.model and call.model and before.model != call.model:
+            return Epoch(before.epoch.number + 1, EpochStart.MODEL, f"{short(before.model)} → {short(call.model)}")
+        return before.epoch
+
+    def _resent(self, call: Call, request: WrittenRequest | None) -> list[Event]:
+        """The call before, with its answer where the client sent it back: the context then runs through it."""
+        calls = self._threads.get(call.thread, [])
+        if len(calls) < 2 or request is None:
+            return []
+        tree, before = self._tree, self.calls[calls[-2]]
+        if not tree.holds(call.raw_head, before.raw_head) or tree.holds(call.raw_head, before.response_head):
+            return []
+        said = _spoken(tree, before)
+        sent: list[int] = []
+        for node in tree.path(call.raw_head, before.raw_head):
+            if tree[node].place.role != "assistant":
+                break
+            sent.append(node)
+        resent = [Item(tree[n].block, tree[n].place) for n in sent if tree[n].block.kind != HEADER]
+        if not sent or len(resent) != len(said) or answer_name(resent) != answer_name(said):
+            return []
+        self.calls[before.id] = replace(before, response_head=sent[-1])
+        return [CallSeen(self.calls[before.id])]
+
+    def _described(self, request: WrittenRequest | None) -> list[Event]:
+        if request is None:
+            return []
+        self._title = self._title or one_line(request.prompt)
+        found = _CLIENT.search(_first_system(request))
+        version, client = (found[1], found[2] or "") if found else ("", "")
+        about = Described(id=request.session, title=self._title, source=SOURCE, version=version, client=client)
+        if about == self._about:
+            return []
+        self._about = about
+        return [about]
+
+
+def attempt(tree: Tree, request: WrittenRequest, thread: str, thoughts: Mapping[str, str]) -> Call:
+    """The call that a request was which failed and was sent again."""
+    items, out = request.filled(thoughts)
+    head = tree.extend(ROOT, items)
+    return Call(
+        _lone(request.name),
+        thread,
+        head,
+        head,
+        head,
+        provider=ANTHROPIC,
+        model=request.model,
+        fidelity=Fidelity.WIRE,
+        error="no answer to a request is on record; it was sent again",
+        skeleton=request.skeleton,
+        extra=extra_of(request, out),
+    )
+
+
+def _lone(name: str) -> str:
+    """The id of a call whose answer is not on record, from its request's file."""
+    return f"request {name.removesuffix(REQUEST)}"
+
+
+def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenExchange]:
+    """What the transcript does not tell, in order: the index's, and where each goes on from, what it does not name."""
+    named: dict[str, WrittenExchange] = {}
+    for line, call in bodies.lines:
+        if call not in told:
+            request, response = bodies.requests.get(line.request), bodies.response_of(line)
+            known = named.setdefault(call, WrittenExchange(call, line=line, request=request, response=response))
+            known.request, known.response = known.request or request, known.response or response
+    rest: list[WrittenExchange] = []
+    for one in bodies.loose():
+        if one.id in named:
+            known = named[one.id]
+            known.request, known.response = known.request or one.request, known.response or one.response
+        elif one.id not in told and all(one.id != other.id for other in rest):
+            rest.append(one)
+    found = list(named.values())
+    if not told:
+        # A request that got no answer on record; beside a transcript it is one of its calls, or a failed attempt.
+        rest += [
+            WrittenExchange(_lone(name), request=bodies.requests[name], order=bodies.order(name))
+            for name in bodies.unanswered()
+        ]
+    rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
+    if rest:
+        _put_in(found, rest, bodies)
+    return found
+
+
+def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
+    """Put `rest` in where each stands: by the order of writing, where the files' times tell it, else after the answer
+    that it goes on from; else at the end."""
+    orders = [bodies.order(one.request.name) if one.request is not None else -1 for one in found]
+    known = [order for order in orders if order >= 0]
+    timed = sum(a < b for a, b in itertools.pairwise(known)) >= _TIMED * (len(known) - 1)
+    names = [answer_name(_answer(one).items) for one in found]
+    endings = [one.request.ending.answer if one.request is not None else "" for one in found]
+    for one in rest:
+        order = bodies.order(one.request.name) if one.request is not None else one.order
+        answer = one.request.ending.answer if one.request is not None else ""
+        if timed:
+            at = next((n for n, other in enumerate(orders) if other > order), len(found))
+        else:
+            at = len(names) - names[::-1].index(answer) if answer and answer in names else len(found)
+            while at < len(found) and endings[at] == answer:
+                at += 1
+        found.insert(at, one)
+        endings.insert(at, answer)
+        orders.insert(at, order)
+        names.insert(at, answer_name(_answer(one).items))
+
+
+def _answer(one: WrittenExchange) -> Response:
+    """The answer of an exchange; an empty one where its file is missing or is none."""
+    if one.response is None:
+        return Response()
+    try:
+        return DIALECTS[ANTHROPIC].decode_response(one.response)
+    except Malformed as error:
+        return Response(error=str(error), complete=False)
+
+
+def _spoken(tree: Tree, call: Call) -> list[Item]:
+    return [item for item in tree.items(call.response_head, call.raw_head) if item.block.kind != HEADER]
+
+
+def _first_system(request: WrittenRequest) -> str:
+    first = next((i for i in request.items if i.place.section == "system"), None)
+    return block_content.read(first.block).text if first is not None else ""

@@ -1,0 +1,195 @@
+"""Files that Claude Code writes under `OTEL_LOG_RAW_API_BODIES=file:DIR`, as readers take them: each by itself beside a
+transcript, or all of a folder as one stream (facts §13.1)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import Event, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, RESPONSE, IndexLine
+from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import word
+from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
+from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.reader import Reader
+
+BARE: Final = "an index of Claude Code's API bodies without any of them"
+INDEX: Final = "index.jsonl"
+FOLDER: Final = "claude_code_bodies"
+"""The member of a stream's first line that says it is a folder of bodies."""
+FILE: Final = "claude_code_body"
+"""The member of a stream's line that names a body's file; its `text` is the body."""
+
+_NAMES: Final = frozenset({"session_id", "query_source", "message_uuid", "request_file", "response_file"})
+_ENOUGH: Final = 3
+
+
+def is_body_name(name: str) -> bool:
+    """Whether a companion file called `name` is one of those that the client writes."""
+    return name == INDEX or name.endswith((REQUEST, RESPONSE))
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins an index of bodies, or a folder of them as one stream."""
+    first = next(iter(file_head.records(head)), None)
+    if first is None:
+        return 0.0
+    if FOLDER in first or FILE in first:
+        return 0.99
+    return 0.99 if len(_NAMES & first.keys()) >= _ENOUGH and "response_file" in first else 0.0
+
+
+def index_line(value: dict[str, Json]) -> IndexLine:
+    """The line of an index that the JSON object `value` is; members that are missing or no texts are "" ."""
+    timestamp = value.get("timestamp")
+    return IndexLine(
+        at=seconds(timestamp) if isinstance(timestamp, str) else None,
+        session=word(value.get("session_id")),
+        source=word(value.get("query_source")),
+        model=word(value.get("model")),
+        request_id=word(value.get("request_id")),
+        message_id=word(value.get("message_id")),
+        uuid=word(value.get("message_uuid")),
+        request=word(value.get("request_file")),
+        response=word(value.get("response_file")),
+    )
+
+
+def _take(join: BodyJoin, name: str, data: bytes) -> str:
+    """Hand the body in the file `name` on; gives what is wrong with it, "" for nothing."""
+    wrong = _wrong(join, name, data)
+    (join.bodies.damaged.add if wrong else join.bodies.damaged.discard)(name)
+    return wrong
+
+
+def _wrong(join: BodyJoin, name: str, data: bytes) -> str:
+    if not data.strip():
+        return "empty"
+    try:
+        if name.endswith(REQUEST):
+            why = join.request(name, data).withheld
+            return f"the client kept the body back: {why}" if why else ""
+        value = canonical.loads(data)
+        if not isinstance(value, dict):
+            return "no answer"
+        join.response(name, value)
+    except (Malformed, ValueError, RecursionError) as error:
+        whole = data.rstrip().endswith(b"}")
+        return f"no body that can be read: {error}" if whole else f"cut off after {len(data):,} bytes"
+    return ""
+
+
+class BodyFileReader:
+    """Reads one file of bodies beside a transcript; what it says is told when the transcript's reader settles."""
+
+    def __init__(self, join: BodyJoin, name: str) -> None:
+        self._join, self._name = join, name
+        self._data = bytearray()
+        self._taken = -1
+        self._wrong = ""
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is wrong with the file so far, None if nothing is."""
+        return Skipped(1, f"{self._name}: {self._wrong}") if self._wrong else None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Keep `data`: a body is read whole."""
+        self._data += data
+        return []
+
+    def settle(self) -> list[Event]:
+        """Take the body, if it is whole by now."""
+        if len(self._data) != self._taken:
+            self._taken = len(self._data)
+            self._wrong = _take(self._join, self._name, bytes(self._data))
+        return []
+
+    def part(self, name: str) -> Reader:
+        """Bodies have no companions of their own."""
+        return BodyFileReader(self._join, name)
+
+
+class BodyIndexReader:
+    """Reads the index beside a transcript. `tail` also says which files that it names are not there."""
+
+    def __init__(self, join: BodyJoin) -> None:
+        self._join = join
+        self._stream = RecordStream()
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is incomplete, or missing beside it."""
+        cut = self._stream.tail
+        return Skipped(cut.line, f"{INDEX}: {cut.reason}") if cut is not None else self._join.lacking()
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take the lines that `data` completes."""
+        return self._lines(self._stream.feed(data))
+
+    def settle(self) -> list[Event]:
+        """Take a last line without its end."""
+        return self._lines(self._stream.settle())
+
+    def part(self, name: str) -> Reader:
+        """Bodies have no companions of their own."""
+        return BodyFileReader(self._join, name)
+
+    def _lines(self, pieces: list[Piece]) -> list[Event]:
+        events: list[Event] = []
+        for piece in pieces:
+            if isinstance(piece, FoundObject):
+                self._join.line(index_line(canonical.loads(piece.raw)))
+            else:
+                events.append(Skipped(piece.line, f"{INDEX}: {piece.reason}"))
+        return events
+
+
+class BodyFolderReader:
+    """Reads a folder of bodies as one stream: the lines of its index, and a line for each file."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._join = BodyJoin(tree, lambda uuid: "", tuple, lambda call: None)
+        self._stream = RecordStream()
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is incomplete at the end, or missing."""
+        return self._stream.tail or self._join.lacking()
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take the lines that `data` completes; calls are told by `settle`."""
+        return [event for piece in self._stream.feed(data) for event in self._piece(piece)]
+
+    def settle(self) -> list[Event]:
+        """The calls of the bodies so far."""
+        events = [event for piece in self._stream.settle() for event in self._piece(piece)]
+        return [*events, *self._join.settle()]
+
+    def part(self, name: str) -> Reader:
+        """The stream has all files in it."""
+        return BodyFolderReader(Tree())
+
+    def _piece(self, piece: Piece) -> list[Event]:
+        if not isinstance(piece, FoundObject):
+            return [Skipped(piece.line, piece.reason)]
+        try:
+            value = canonical.loads(piece.raw)
+        except RecursionError:
+            return [Skipped(piece.line, "nested too deeply to be read")]
+        name, text = value.get(FILE), value.get("text")
+        if isinstance(name, str) and isinstance(text, str):
+            wrong = _take(self._join, name, text.encode("utf-8", "surrogateescape"))
+            return [Skipped(piece.line, f"{name}: {wrong}")] if wrong else []
+        if FOLDER not in value:
+            self._join.line(index_line(value))
+        return []
+
+
+reader = BodyFolderReader
