@@ -15,6 +15,7 @@ from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
@@ -40,6 +41,7 @@ class CachePrompts:
         self._counts = counts
         self._inputs = inputs
         self._path = tree.running()
+        self._params: dict[str, tuple[str, dict[str, Json]]] = {}
         self._prefixes = Prefixes(tree)
         self._seeds: dict[tuple[str, str], Seed] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
@@ -125,8 +127,7 @@ class CachePrompts:
     def sent(self, call: Call, made: CachedPrompt) -> SentRequest:
         """A call whose request is on record, as it was sent; `made` is its prompt."""
         assert call.skeleton is not None
-        params = Request((), call.skeleton).params
-        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, params)
+        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, _params(call))
 
     def _markers(self, call: Call, rules: CacheRules) -> Markers | None:
         if call.skeleton is None:
@@ -163,8 +164,12 @@ class CachePrompts:
 
     def _seed(self, call: Call, rules: CacheRules) -> Seed:
         if call.skeleton is not None:
-            params = Request((), call.skeleton).params
-            return seed(rules, call.skeleton.dialect, provider=call.provider, model=call.model, params=params)
+            self._params[call.thread] = dialect, params = call.skeleton.dialect, _params(call)
+            return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
+        if call.thread in self._params:
+            # A client goes on with what it asked for before, also in a request that is not on record or not made yet.
+            dialect, params = self._params[call.thread]
+            return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
         key = (call.provider, call.model)
         found = self._seeds.get(key)
         if found is None:
@@ -185,6 +190,13 @@ class CachePrompts:
         if found is None:
             found = self._lengths[key] = Lengths(self._tree)
         return found
+
+
+def _params(call: Call) -> dict[str, Json]:
+    """The parameters of a recorded request, with the betas that its record names."""
+    params = Request((), call.skeleton).params if call.skeleton is not None else {}
+    betas = call.extra.get("betas")
+    return {**params, "betas": betas} if isinstance(betas, list) else params
 
 
 def message_before(tree: Tree, head: int) -> int:
