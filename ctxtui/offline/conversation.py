@@ -17,7 +17,11 @@ from ctxtui.wire.definitions import Definition
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, Turn, TurnPart, turns
 
-_REMINDERS: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.S)
+_REMINDERS: Final = re.compile(
+    r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification)>.*?</\1>"
+    r"|\n\n# (?:\*SEARCH/REPLACE block\* Rules|File editing rules):\n.*\Z",
+    re.S,
+)
 _REPORTED: Final = re.compile(r"\A(?:Script |Chunk ID: )(?:[^\n]*\n){1,5}?Output:\n+")
 """What Codex says of a run in front of what it printed."""
 

@@ -72,7 +72,7 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
     for value in values:
         here = members(value)
         kind, name = str(here.get("type")), here.get("name")
-        if kind == "namespace":
+        if kind == "namespace" and not namespace:
             yield from tools_in(rows(here.get("tools")), str(name or ""))
         elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
             yield from _custom(name, str(here.get("description") or ""), namespace)

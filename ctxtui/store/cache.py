@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ctxtui.core.canonical import Json
 from ctxtui.store.database_file import writing
-from ctxtui.store.rows import sql_text
+from ctxtui.store.rows import Glance, sql_text
 
 T = TypeVar("T")
 
@@ -78,3 +78,17 @@ def remember(
         "INSERT OR REPLACE INTO file_summaries (path, size, mtime, version, summary, at) VALUES (?, ?, ?, ?, ?, ?)",
         (sql_text(path), size, mtime, version, json.dumps(summary, separators=(",", ":")), now),
     )
+
+
+def glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:
+    """What is remembered of the heads of files, by `sql_text` of their paths."""
+    return {row[0]: Glance(*row[1:]) for row in conn.execute("SELECT path, size, title, cwd, version FROM glances")}
+
+
+def keep_glances(conn: sqlite3.Connection, new: Mapping[str, Glance], now: float) -> None:
+    """Remember the heads of files by path."""
+    with writing(conn):
+        conn.executemany(
+            "INSERT OR REPLACE INTO glances (path, size, title, cwd, version, at) VALUES (?, ?, ?, ?, ?, ?)",
+            [(sql_text(path), one.size, *map(sql_text, one[1:]), now) for path, one in new.items()],
+        )

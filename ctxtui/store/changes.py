@@ -87,4 +87,5 @@ def prune(conn: sqlite3.Connection, before: float) -> list[str]:
         _delete(conn, [key for key, _ in found])
         conn.execute("DELETE FROM token_counts WHERE day < ?", (int(before // _DAY),))
         conn.execute("DELETE FROM file_summaries WHERE at < ?", (before,))
+        conn.execute("DELETE FROM glances WHERE at < ?", (before,))
     return [id_ for _, id_ in found]

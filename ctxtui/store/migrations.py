@@ -69,3 +69,9 @@ def m004_overlay(db: Database) -> None:
 def m005_subscription(db: Database) -> None:
     """Whether a session was paid by a subscription."""
     db.execute("ALTER TABLE sessions ADD COLUMN subscription INTEGER NOT NULL DEFAULT 0")
+
+
+@LADDER()
+def m006_glances(db: Database) -> None:
+    """Titles, directories and versions of files whose figures are not known yet."""
+    db.executescript(tables.GLANCES)

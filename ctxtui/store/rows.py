@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ctxtui.core.call import Call
 
@@ -67,6 +67,16 @@ class SessionRow:
     path: str
     tags: tuple[str, ...]
     subscription: bool = False
+
+
+class Glance(NamedTuple):
+    """What the head of a file, `size` bytes long then, says of its session: title, directory, its client's version; ""
+    for what it does not say."""
+
+    size: int = 0
+    title: str = ""
+    cwd: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

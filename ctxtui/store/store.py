@@ -20,7 +20,7 @@ from ctxtui.store.edits import ArtifactRow
 from ctxtui.store.errors import explained, told
 from ctxtui.store.fulltext import Texts
 from ctxtui.store.notes import Notes
-from ctxtui.store.rows import Info, Price, Progress, SessionRow, SourceInfo, StoreTotals
+from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoreTotals
 
 
 def _unpriced(call: Call) -> None:
@@ -211,6 +211,16 @@ class Store:
     def remember(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
         """Remember the summary (a JSON value) of a file with this size and mtime."""
         cache.remember(self._conn, path, size, mtime, version, summary, time.time())
+
+    @told
+    def glances(self) -> dict[str | bytes, Glance]:
+        """What is remembered of the heads of files, by `sql_text` of their paths."""
+        return cache.glances(self._conn)
+
+    @told
+    def keep_glances(self, new: Mapping[str, Glance]) -> None:
+        """Remember the heads of files by path."""
+        cache.keep_glances(self._conn, new, time.time())
 
     @told
     def info(self) -> Info:

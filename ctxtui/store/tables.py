@@ -182,6 +182,13 @@ CREATE TABLE file_summaries (-- what Home shows of a file, until the file change
 );
 """
 
+GLANCES: Final = """
+CREATE TABLE glances (       -- what the head of a file says of its session: title, directory, version of its client
+  path TEXT PRIMARY KEY,
+  size INTEGER NOT NULL, title TEXT NOT NULL, cwd TEXT NOT NULL, version TEXT NOT NULL, at REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
 SEARCH: Final = """
 CREATE TABLE indexed (       -- recordings whose text is in the full-text index `texts`: case-folded, in pieces, by
                              -- its sequences of three characters; the index holds no text

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
-from ctxtui.offline.conversation import Task, ToolOutcome
+from ctxtui.offline.conversation import Task, ToolOutcome, clean
 from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.model.request_parser import Intent, wishes
 from ctxtui.offline.model.schema_example import instance
@@ -99,6 +99,54 @@ def test_which_tool_fits(wish: Intent, call: tuple[str, Any] | None) -> None:
     assert call_for(wish, []) is None
 
 
+def test_arguments_in_other_spellings() -> None:
+    """OpenCode's tools: a skill takes a name too, but is not what reads."""
+    tools = [
+        Definition("skill", "Loads a skill", {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}),
+        tool("read", filePath=TEXT),
+        tool("write", filePath=TEXT, content=TEXT),
+    ]
+    assert call_for(Intent("read", "read", "a.txt"), tools) == AnsweredCall("read", {"filePath": "a.txt"})
+    written = call_for(Intent("write", "write", "hi", "o.txt"), tools)
+    assert written == AnsweredCall("write", {"filePath": "o.txt", "content": "hi"})
+
+
+SHELL = [tool("bash", command=TEXT)]
+
+
+@pytest.mark.parametrize(
+    ("wish", "command"),
+    [
+        (Intent("read", "read", "my file.txt"), "cat 'my file.txt'"),
+        (Intent("list", "list", ""), "ls ."),
+        (Intent("find", "find", "it's", "src"), """grep -rn -e 'it'"'"'s' src"""),
+        (Intent("files", "find", "*.py"), "find . -name '*.py'"),
+        (Intent("write", "write", "hi there", "o.txt"), "printf '%s\\n' 'hi there' > o.txt"),
+        (Intent("write", "write", "hi there"), None),
+        (Intent("remember", "remember", "x"), None),
+    ],
+)
+def test_a_shell_does_what_no_tool_does(wish: Intent, command: str | None) -> None:
+    assert call_for(wish, SHELL) == (AnsweredCall("bash", {"command": command}) if command else None)
+
+
+def test_a_tool_that_must_be_told_more_comes_last() -> None:
+    resource = tool("read_resource", server=TEXT, uri=TEXT)
+    web = tool("web_run", "Runs searches", query=TEXT)
+    assert call_for(Intent("read", "read", "a.txt"), [resource]) == AnsweredCall(
+        "read_resource", {"server": "a.txt", "uri": "a.txt"}
+    )
+    assert call_for(Intent("read", "read", "a.txt"), [resource, *SHELL]) == AnsweredCall(
+        "bash", {"command": "cat a.txt"}
+    )
+    picture = tool("view_image", path=TEXT)
+    assert call_for(Intent("read", "view", "a.txt"), [picture, *SHELL]) == AnsweredCall(
+        "bash", {"command": "cat a.txt"}
+    )
+    assert call_for(Intent("read", "view", "a.png"), [picture, *SHELL]) == AnsweredCall("view_image", {"path": "a.png"})
+    assert call_for(Intent("run", "run", "ls"), [web, *SHELL]) == AnsweredCall("bash", {"command": "ls"})
+
+
 def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> Task:
     return Task(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
 
@@ -162,6 +210,38 @@ def test_a_forced_call_without_end_goes_round() -> None:
         made = answer(talk("hello", *heard, tools=tools), Manner(forced="*")).calls[0]
         heard.append(ToolOutcome(made.name, "{}", "x"))
     assert [one.name for one in heard] == ["one", "two", "one", "two"]
+
+
+def test_rules_of_the_client_are_no_task() -> None:
+    rules = "# *SEARCH/REPLACE block* Rules:\n\nThe user will say when to run `rm`."
+    assert clean(f"<system-reminder>read x.txt</system-reminder>read a.txt\n\n{rules}") == "read a.txt"
+
+
+@pytest.mark.parametrize(
+    ("task", "begins", "ends"),
+    [
+        ("Do NOT call any tools. Create a summary of the conversation: a <summary> block.", "<summary>", "</summary>"),
+        ("You are performing a CONTEXT CHECKPOINT COMPACTION. Read all.", "I am no model", "the port is 8080"),
+    ],
+)
+def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
+    """Clients ask so before they drop a conversation; a call in place of it is asked for again and again."""
+    earlier = (("system", "be kind"), ("user", "The port?"), ("bash", "the port is 8080"))
+    said = answer(Task(tuple(TOOLS), task, (), 0, earlier), Manner())
+    assert not said.calls
+    assert said.text.startswith(begins) and said.text.endswith(ends)
+    assert "user: The port?" in said.text and "bash: the port is 8080" in said.text
+    assert "be kind" not in said.text and "COMPACTION" not in said.text
+
+
+def test_no_tool_where_none_may_be_called() -> None:
+    assert not answer(talk("Respond with TEXT ONLY: read a.txt"), Manner()).calls
+
+
+def test_what_the_client_notes_is_no_task() -> None:
+    noted = "<local-command-caveat>was run `x`</local-command-caveat>\n<command-name>/compact</command-name>\n"
+    assert clean(noted + "read a.txt") == "read a.txt"
+    assert clean("<task-notification>run `x`</task-notification>") == ""
 
 
 def test_looking_in_it() -> None:

@@ -108,7 +108,7 @@ def test_compaction_is_one_item_that_keeps_what_was_said(running: RunningProvide
     events = [json.loads(line[6:]) for line in told.decode().splitlines() if line.startswith("data: ")]
     done = [event["item"]["type"] for event in events if event["type"] == "response.output_item.done"]
     assert (status, done, events[-1]["response"]["output"][0]["type"]) == (200, ["compaction"], "compaction")
-    assert events[-1]["response"]["usage"]["output_tokens"] > 0
+    assert events[-1]["response"]["usage"]["output_tokens"] > 3
 
 
 def test_a_tool_that_says_custom_and_has_a_schema_takes_an_object() -> None:
@@ -151,3 +151,33 @@ def test_descriptions_that_declare_nothing_whole(description: str) -> None:
     tools = list(tools_in([{"type": "custom", "name": "exec", "description": description}]))
     assert tools[-1].name == "exec"
     assert all(isinstance(tool, OfferedTool) for tool in tools)
+
+
+def test_namespaces_in_namespaces_have_no_tools() -> None:
+    deep: Body = {"type": "function", "name": "inner", "parameters": {"type": "object"}}
+    for _ in range(200):
+        deep = {"type": "namespace", "name": "more", "tools": [deep]}
+    assert list(tools_in([deep])) == []
+    assert [tool.name for tool in tools_in([{"type": "namespace"}, {"type": "namespace", "tools": 3}, None, "x"])] == []
+
+
+def test_the_members_of_nested_types_are_no_arguments() -> None:
+    told = """### `web__run`
+Searches.
+
+exec tool declaration:
+```ts
+declare const tools: { web__run(args: {
+  // Opens { pages }.
+  open?: Array<{
+  ref_id: string;
+  lineno?: number;
+}>;
+  query?: string;
+}): Promise<unknown>; };
+```
+"""
+    found = next(iter(tools_in([{"type": "custom", "name": "exec", "description": told}])))
+    assert (found.name, found.description) == ("web__run", "Searches.")
+    assert list(found.schema["properties"]) == ["open", "query"]
+    assert found.schema["required"] == []

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -22,6 +22,9 @@ from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
+
+HEADS_SECONDS: Final = 1.0
+"""Seconds for which the heads of files are read of which nothing is remembered."""
 
 
 @click.command("sessions")
@@ -54,6 +57,10 @@ def sessions(
     found = [s for s in found if s.group == HERE or not here][:limit]
     if figures:
         found = _with_figures(shelf, found)
+    else:
+        found, left = shelf.looked_into(found, HEADS_SECONDS)
+        if left:
+            note(f"{left:,} sessions have no title yet: the next run reads on, --figures reads all")
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
     if as_json:
         write_json({"sessions": _rows(found, ids)})
@@ -135,7 +142,7 @@ def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -
             if one.path or one.cwd
             else "database"
         )
-        told = one.error or (one.title if one.known or one.stored else "")
+        told = one.error or (one.title if one.title != one.id else "")
         words = Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim")
         line = [*table.draw(one, 0), words]
         painter.line(cropped(line, width()) if sys.stdout.isatty() else line)

@@ -13,6 +13,7 @@ from ctxtui.offline.conversation import Task, ToolOutcome, named
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.model.request_parser import Intent, is_pronoun, unquoted, wishes
 from ctxtui.offline.model.schema_example import instance
+from ctxtui.offline.model.summary import asks_for_summary, in_tags, summary, wants_text_only
 from ctxtui.offline.model.tool_choice import call_for, closest, cut, ends_task, paths
 from ctxtui.offline.offered import OfferedTool, call, called_within
 from ctxtui.wire.definitions import Definition
@@ -44,7 +45,9 @@ def answer(talk: Task, manner: Manner) -> ModelAnswer:
         told = ", ".join(" ".join(called_within(call.name, call.spelled)) for call in made)
         said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
         return ModelAnswer((*_thought(f"To do: {talk.task!r}. {told} fits.", manner), *said, *made), CALLS)
-    if manner.form is not None:
+    if asks_for_summary(talk.task):
+        words = in_tags(f"{SELF}. So far:\n{summary(talk, task=False)}", talk.task)
+    elif manner.form is not None:
         words = text_of(instance(manner.form, cut(talk.task) or "offline"))
     else:
         words = _said(talk, manner, asked)
@@ -58,6 +61,8 @@ def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
 def _next_calls(talk: Task, manner: Manner, asked: Sequence[Intent]) -> list[AnsweredCall]:
     """The calls of the next step that is not done yet; after the last one, the tool that ends the task."""
     if not manner.calls or not talk.tools:
+        return []
+    if not manner.forced and (asks_for_summary(talk.task) or wants_text_only(talk.task)):
         return []
     tools = [tool for tool in talk.tools if manner.forced in ("", "*", tool.name) or _code(tool) == manner.forced]
     fitting = [(wish, made) for wish in asked for made in (call_for(_resolved(wish, talk), tools),) if made is not None]

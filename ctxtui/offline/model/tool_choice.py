@@ -44,6 +44,7 @@ _BY_THE_WAY: Final = "description explanation reason title summary thought inten
 """Arguments that say why and may say anything."""
 _ASKED: Final = ("string", "integer", "number")
 _COMMAND: Final = ("command", "cmd")
+_IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
 _PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
 _MEMORY: Final = "/memories/notes.md"
@@ -84,10 +85,12 @@ def _strange(wish: Intent, tool: Definition) -> bool:
         return False
     if wish.what and _main(wish.verb, _properties(tool), tool.schema) is None:
         return True
-    if isinstance(tool, OfferedTool) and tool.image and not _PICTURE.search(wish.what):
+    image = _IMAGE.search(tool.name) or (isinstance(tool, OfferedTool) and tool.image)
+    if image and not _PICTURE.search(wish.what):
         return True
-    known = {*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY}
-    return any(type_name(members(_properties(tool).get(name))) in _ASKED for name in {*required(tool.schema)} - known)
+    known = {_letters(name) for name in (*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY)}
+    unknown = [name for name in required(tool.schema) if _letters(name) not in known]
+    return any(type_name(members(_properties(tool).get(name))) in _ASKED for name in unknown)
 
 
 def _properties(tool: Definition) -> Mapping[str, Json]:
@@ -106,7 +109,17 @@ def fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
 def _says(wish: Intent, tool: Definition) -> bool:
     """Whether `tool` has an argument of the usual name for what is wished, or takes text."""
     free = isinstance(tool, OfferedTool) and tool.free
-    return free or any(name in _properties(tool) for name in _MAIN.get(wish.verb, ()))
+    return free or _named(_MAIN.get(wish.verb, ()), _properties(tool)) is not None
+
+
+def _named(names: Iterable[str], properties: Iterable[str]) -> str | None:
+    """The first of `names` that `properties` have, as they spell it: ``file_path`` may be ``filePath``."""
+    spelled = {_letters(name): name for name in reversed([*properties])}
+    return next((spelled[_letters(name)] for name in names if _letters(name) in spelled), None)
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
 
 
 _ENDS: Final = re.compile(
@@ -146,7 +159,7 @@ def arguments(wish: Intent, tool: Definition) -> Json:
     main = _main(wish.verb, properties, tool.schema)
     if main is not None:
         made[main] = _typed(_what(wish), members(properties[main]))
-    place = next((name for name in _PLACE if name in properties and name != main), None)
+    place = _named(_PLACE, [name for name in properties if name != main])
     if place is not None and (wish.where or place in required(tool.schema)):
         made[place] = wish.where or (_MEMORY if wish.verb == "remember" else ".")
     for name in required(tool.schema):
@@ -172,7 +185,7 @@ def _what(wish: Intent) -> str:
 
 
 def _main(verb: str, properties: Mapping[str, Json], schema: Json) -> str | None:
-    named = next((name for name in _MAIN[verb] if name in properties), None)
+    named = _named(_MAIN[verb], properties)
     texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
     first = [name for name in texts if name in required(schema)]
     return named or next(iter([*first, *texts]), None)

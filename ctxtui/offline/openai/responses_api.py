@@ -17,7 +17,7 @@ from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, na
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.offered import home_of
-from ctxtui.offline.openai.cipher import close
+from ctxtui.offline.openai.cipher import close, opened
 from ctxtui.offline.openai.compaction import compacted, compacts
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.responses_events import events
@@ -45,7 +45,7 @@ _ECHOED: Final[dict[str, Json]] = {
     "truncation": "disabled",
     "user": None,
 }
-_WHOLE: Final = ("function_call", "custom_tool_call", "compaction")
+_WHOLE: Final = ("function_call", "custom_tool_call")
 """Output that is one block."""
 
 _BROKEN: Final = {
@@ -203,9 +203,10 @@ def _usage(
 ) -> dict[str, Json]:
     count = text_counter(asked.model)
     reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
+    summed = sum(count(opened(item["encrypted_content"])) for item in output if item["type"] == "compaction")
     blocks = [of(part) for item in output for part in rows(item.get("content"))]
     blocks += [of(item) for item in output if item["type"] in _WHOLE]
-    spoken = reasoning + output_tokens(asked.model, blocks)
+    spoken = reasoning + (summed or output_tokens(asked.model, blocks))
     writes = dict(outcome.writes)
     details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}
     if outcome.written:

@@ -253,3 +253,15 @@ def client_of(source: str) -> KnownClient | None:
 def switched_on(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:
     """Those that the setting `clients` does not switch off."""
     return tuple(one for one in CLIENTS if clients.get(one.name, True))
+
+
+def places_of(clients: Mapping[str, bool], env: Env | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each client's source with the folders where its sessions are looked for, in words where that is no folder."""
+    for client in CLIENTS:
+        folders = dict.fromkeys(str(place.folder) for place in client.places(os.environ if env is None else env))
+        if not clients.get(client.name, True):
+            yield client.source, (f"switched off: clients.{client.name} = false",)
+        elif client.beside is not None:
+            yield client.source, (*folders, "beside the code: here, above, in known projects")
+        else:
+            yield client.source, tuple(folders)

@@ -4,6 +4,7 @@ sure."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, TypeVar, get_args
 
 from ctxtui.core.errors import CtxtuiError, Unreadable
@@ -20,6 +21,11 @@ T = TypeVar("T")
 def detect(head: bytes, name: str = "") -> Format | None:
     """The format of a file called `name` that begins with `head`; None if none fits."""
     return registry.detect(head, name, third_party)
+
+
+def format_called(name: str) -> Format | None:
+    """The format of that name; None if there is none."""
+    return next((form for form in chain(registry.FORMATS, third_party()) if form.name == name), None)
 
 
 def what_is(head: bytes, name: str = "") -> str:

@@ -22,6 +22,7 @@ from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess
+    from ctxtui.services.library.glances import Glances
     from ctxtui.store.rows import SessionRow
 
 
@@ -50,6 +51,7 @@ class SessionLibrary:
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
         self._cwd = cwd
+        self._glances: Glances | None = None
         self._rows: list[SessionRow] = []
         self._by_path: dict[str, SessionRow] = {}
         self._children: list[ChildProcess] = []
@@ -111,6 +113,22 @@ class SessionLibrary:
         self._by_path = {row.path: row for row in self._rows if row.path}
         return self._joined(seen)
 
+    def looked_into(self, seen: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
+        """`seen` with titles, directories and versions from the heads of files of which nothing is known yet, for at
+        most so many seconds; and of how many nothing is known still. What was read is remembered."""
+        glances = self._heads()
+        found = glances.look(seen, seconds)
+        glances.keep()
+        return found
+
+    def _heads(self) -> Glances:
+        if self._glances is None:
+            # Imported here: readers are not needed for the first frame.
+            from ctxtui.services.library.glances import Glances
+
+            self._glances = Glances(self._settings)
+        return self._glances
+
     def again(self) -> list[SessionSummary]:
         """`glimpses` with what the database said when it was last asked."""
         return self._joined(self.glimpses())
@@ -129,12 +147,15 @@ class SessionLibrary:
 
         try:
             with Store.open(path) as store:
+                self._heads().take(store.glances())
                 return [*store.sessions(), *store.sessions(archived=True)]
         except CtxtuiError as error:
             self.trouble = error
             return []
 
     def _known(self, one: SessionSummary) -> SessionSummary:
+        if self._glances is not None:
+            one = self._glances.shown(one)
         row = self._by_path.get(one.path)
         if row is None:
             return one
@@ -152,11 +173,14 @@ class SessionLibrary:
         from ctxtui.services.library.reader_pool import figured
 
         wanted = (one for one in seen if one.path and not one.known)
+        heads = self._heads()
         try:
             for one in figured(wanted, self._settings, stop, self._children):
+                heads.learn(one)
                 yield self._known(one)
         finally:
             self.close()
+            heads.keep()
 
     def close(self) -> None:
         """End the processes that read."""

@@ -52,7 +52,7 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
 
 def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
     """`seen` with who spoke, how often, and the first and last words."""
-    first = _first_user(session, calls[0].response_head)
+    first = first_user_text(session, calls[0].response_head)
     return replace(
         seen,
         title=session.about.title or first.strip().split("\n")[0] or seen.title,
@@ -154,7 +154,7 @@ def _growth(calls: list[Call], totals: list[int], happened: list[CallEvent]) -> 
     return tuple(columns)
 
 
-def _first_user(session: Session, head: int) -> str:
+def first_user_text(session: Session, head: int) -> str:
     """The text that opened the first turn."""
     tree = session.tree
     for node in tree.path(head):

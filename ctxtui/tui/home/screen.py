@@ -6,7 +6,7 @@ Home made of the user's own sessions.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,6 +14,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.screen import Screen
 
+from ctxtui.services.config.clients import places_of
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
@@ -28,6 +29,7 @@ from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import shortened_home, sorts
+from ctxtui.views.home.session_list import Sought
 
 if TYPE_CHECKING:
     from ctxtui.tui.dialogs.find import Everywhere
@@ -166,8 +168,8 @@ HOME: tuple[type[Command], ...] = (
 
 class HomeScreen(Commanded, Screen[None]):
     """The list of sessions. `source` finds and reads them, `keeper` changes them, `directory` is where ctxtui was
-    started, `home` the user's home folder. With `first_run` it says once what ctxtui is; `find` makes what
-    searches all sessions."""
+    started, `home` the user's home folder, `sought` are sources with the places where their sessions are looked for.
+    With `first_run` it says once what ctxtui is; `find` makes what searches all sessions."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*HOME, *EVERYWHERE)
     BINDINGS = bindings(HOME)
@@ -185,10 +187,14 @@ class HomeScreen(Commanded, Screen[None]):
         home: Path,
         *,
         first_run: bool = False,
+        sought: Iterable[tuple[str, Iterable[str]]] = (),
         find: Callable[[], Everywhere] | None = None,
     ) -> None:
         super().__init__()
         self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
+        self.collection.sought = tuple(
+            Sought(name, " · ".join(shortened_home(place, str(home)) for place in where)) for name, where in sought
+        )
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
         self.lookout = Watch(self, source)
@@ -373,5 +379,11 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         return SearchWorker(settings, directory)
 
     return HomeScreen(
-        SessionLibrary(settings, directory), SessionActions(settings), directory, Path.home(), first_run=new, find=find
+        SessionLibrary(settings, directory),
+        SessionActions(settings),
+        directory,
+        Path.home(),
+        first_run=new,
+        sought=places_of(settings.clients),
+        find=find,
     )

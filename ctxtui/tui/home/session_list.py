@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from ctxtui.tui.theme.rule import rule
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.home.columns import age, row
-from ctxtui.views.home.session_list import Entry, Group
+from ctxtui.views.home.session_list import Entry, Group, Sought
 from ctxtui.views.model.session_summary import SessionSummary
+from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans
+
+_SOURCE = 16
 
 
 class SessionList(Pane):
@@ -41,10 +44,13 @@ class SessionList(Pane):
         return isinstance(self.entries[index], SessionSummary)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A session, or the rule of a group."""
+        """A session, the rule of a group, or where sessions were looked for."""
         entry = self.entries[index]
         if isinstance(entry, Group):
             return rule(width, entry.name, after=[Span(entry.note, "dim")])
+        if isinstance(entry, Sought):
+            words = f"  {cells.fit(entry.source, _SOURCE - 1):{_SOURCE}}"
+            return [Span(words, "ink"), Span(cells.left(entry.where, max(0, width - len(words))), "dim")]
         return row(entry, width, self.now, cursor=index == self.cursor, home=self.home)
 
     def empty(self) -> Spans:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
-from ctxtui.views.home.session_list import Entry, ListOrder, arrange
+from ctxtui.views.home.session_list import Entry, ListOrder, Sought, arrange
 from ctxtui.views.home.totals import CallOwners, Totals
 from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
@@ -25,6 +25,8 @@ class Collection:
     _: KW_ONLY
     archived: bool = False
     """Whether archived sessions are listed."""
+    sought: tuple[Sought, ...] = ()
+    """Where sessions are looked for."""
     sessions: dict[str, SessionSummary] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
     """Sessions whose file changed since their figures were made."""
@@ -101,4 +103,4 @@ class Collection:
     def entries(self, wanted: ListOrder) -> tuple[Entry, ...]:
         """The list as shown."""
         shown = (one for one in self.sessions.values() if self.archived or not one.archived)
-        return arrange(shown, wanted, self.directory, self.name)
+        return arrange(shown, wanted, self.directory, self.name, self.sought)

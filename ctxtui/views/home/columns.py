@@ -17,8 +17,10 @@ from ctxtui.views.text.table import Column, Table
 
 NARROW: Final = 60
 """Screen columns from which rows name the model and count calls."""
+NAMED: Final = 76
+"""Screen columns from which rows name their source, in short."""
 MEDIUM: Final = 100
-"""Screen columns from which rows name their source and have a bar."""
+"""Screen columns from which rows name their source in full and have a bar."""
 ROOMY: Final = 114
 """Screen columns from which rows have a total."""
 WIDE: Final = 160
@@ -122,6 +124,12 @@ def _words(text: str) -> Span:
     return Span(safe_text.one_line(text) or numbers.NONE, "dim" if text else "faint")
 
 
+def _source(row: HomeRow, room: int) -> Span:
+    """Whose session it is; where that does not fit, its first word: ``gemini``."""
+    source = row.summary.source
+    return _words(source if cells.width(source) <= room else source.split(" ")[0])
+
+
 def _peak(row: HomeRow, room: int) -> Span:
     style = bars.budget_style(row.summary.peak_tokens, row.summary.usable)
     return Span(numbers.tokens(row.summary.peak_tokens), "ink" if style == "readtx" else f"{style} bold")
@@ -161,9 +169,7 @@ def _or_least(value: float | None) -> float:
 TITLE: Final = HomeColumn(
     "title", 0, _title, "left", sort=lambda row: row.summary.title.casefold(), falling=False, figure=False
 )
-SOURCE: Final = HomeColumn(
-    "source", 11, lambda row, _: _words(row.summary.source), "left", gap=1, from_width=MEDIUM, figure=False
-)
+SOURCE: Final = HomeColumn("source", 8, _source, "left", gap=1, from_width=NAMED, wider=((MEDIUM, 11),), figure=False)
 TABLE: Table[HomeRow] = Table(
     (
         TITLE,
@@ -260,7 +266,9 @@ def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:
     widths = {column.name: wide for column, wide in TABLE.shown(width)}
     spans = [TITLE.aligned(Span(safe_text.one_line(summary.title), "dim"), widths[TITLE.name]), Span(" ")]
     if SOURCE.name in widths:
-        spans += [SOURCE.aligned(Span(summary.source or "?", "dim"), widths[SOURCE.name]), Span(" ")]
+        room = widths[SOURCE.name]
+        whose = _source(HomeRow(summary), room) if summary.source else Span("?", "dim")
+        spans += [SOURCE.aligned(whose, room), Span(" ")]
     taken = TABLE.mark + sum(cells.width(span.text) for span in spans)
     spans.append(Span(cells.left(f"▲ {trouble(summary)}", max(0, width - taken - 6)), "warn"))
     return [*spans, Span(f" {age(now - summary.mtime):>4}", "dim")]

@@ -17,7 +17,14 @@ class Group(NamedTuple):
     note: str
 
 
-Entry = Group | SessionSummary
+class Sought(NamedTuple):
+    """Whose sessions were looked for, and where; for a list without any."""
+
+    source: str
+    where: str
+
+
+Entry = Group | Sought | SessionSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,16 @@ def _noun(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def arrange(summaries: Iterable[SessionSummary], wanted: ListOrder, directory: str, name: str) -> tuple[Entry, ...]:
+def arrange(
+    summaries: Iterable[SessionSummary],
+    wanted: ListOrder,
+    directory: str,
+    name: str,
+    sought: Iterable[Sought] = (),
+) -> tuple[Entry, ...]:
     """The list as shown: this directory's sessions under its `name`, those elsewhere, the samples; empty groups left
-    out. Sessions that cannot be read, or are not read yet, stand last where the sort key needs figures."""
+    out. Where there is none but samples, what was `sought` stands below them. Sessions that cannot be read, or are not
+    read yet, stand last where the sort key needs figures."""
     words = wanted.words.casefold().split()
     found = [s for s in summaries if not words or matches(s, words)]
     sort = sorts()[wanted.sort]
@@ -80,4 +94,7 @@ def arrange(summaries: Iterable[SessionSummary], wanted: ListOrder, directory: s
         if members:
             note = f"{len(members)} shipped with ctxtui" if group == SAMPLES else _noun(len(members), "session")
             entries += [Group(name if group == HERE else group, note), *members]
+    looked = tuple(sought)
+    if looked and not (words or groups[HERE] or groups[ELSEWHERE]):
+        entries += [Group("no recorded session on this machine", "looked for those of"), *looked]
     return tuple(entries)

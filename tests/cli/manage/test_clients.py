@@ -32,13 +32,57 @@ def test_sessions_lists_every_client(ctxtui: Run, desk: Path) -> None:
     assert ctxtui("sessions").out.count("\n") == len(told)
 
 
+VERSIONS = {
+    "claude-code": "2.1.62", "codex": "0.60.0", "opencode": "1.18.33", "pi": None, "gemini-cli": None, "llm": None,
+    "copilot-cli": "1.0.64", "aider": "0.86.2", "mini-swe-agent": "2.4.6",
+}  # fmt: skip
+
+
+def test_every_session_has_folder_title_and_version_before_it_is_read(ctxtui: Run, desk: Path) -> None:
+    told = [one for one in ctxtui("sessions", "--json").json["sessions"] if one["group"] != "samples"]
+    for one in told:
+        assert one["title"] and one["title"] != one["id"], one["id"]
+        assert one["cwd"] == (None if one["client"] in ("llm", "mini-swe-agent") else str(desk)), one["client"]
+        assert one["client_version"] == VERSIONS[one["client"]] and "calls" not in one
+    titles = {one["client"]: one["title"] for one in told}
+    assert (titles["pi"], titles["gemini-cli"], titles["aider"]) == ("pi asks", "gemini asks", "aider asks")
+    read = {one["id"]: one["title"] for one in ctxtui("sessions", "--json", "--figures").json["sessions"]}
+    assert {one["id"]: one["title"] for one in told}.items() <= read.items()
+
+
+def test_heads_are_remembered_and_read_again_when_they_may_differ(
+    ctxtui: Run, desk: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ctxtui.services.library import glances
+
+    def titles() -> dict[str, str]:
+        return {one["client"]: one["title"] for one in ctxtui("sessions", "--json").json["sessions"]}
+
+    ctxtui("import", next((home / ".pi").rglob("*.jsonl")))
+    before, looked = titles(), []
+    real = glances.glance
+    monkeypatch.setattr(glances, "glance", lambda path, source: looked.append(source) or real(path, source))
+    assert titles() == before and not looked
+    trajectory = home / ".config/mini-swe-agent/last_mini_run.traj.json"
+    trajectory.write_bytes(trajectory.read_bytes().replace(b"mini asks", b"mini asks anew"))
+    copilot = next((home / ".copilot").rglob("events.jsonl"))
+    copilot.write_bytes(copilot.read_bytes() + b'{"type": "session.end", "data": {}}\n')
+    assert titles() == before | {"mini-swe-agent": "mini asks anew"} and looked == ["mini-swe-agent"]
+
+
+def test_heads_are_read_for_a_second_at_most_and_it_is_said(
+    ctxtui: Run, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxtui.cli.manage.sessions.HEADS_SECONDS", 0.0)
+    ran = ctxtui("sessions", "--json")
+    assert "7 sessions have no title yet" in ran.err
+    assert {one["title"] == one["id"] for one in ran.json["sessions"] if one["client"] == "pi"} == {True}
+
+
 def test_figures_name_the_clients_version(ctxtui: Run, desk: Path) -> None:
     told = ctxtui("sessions", "--json", "--figures", "--here").json["sessions"]
     versions = {one["client"]: one["client_version"] for one in told}
-    assert versions == {
-        "claude-code": "2.1.62", "codex": "0.60.0", "opencode": "1.18.33", "pi": None, "gemini-cli": None,
-        "copilot-cli": "1.0.64", "aider": "0.86.2",
-    }  # fmt: skip
+    assert versions.items() <= VERSIONS.items()
     assert all(one["calls"] and one["title"] for one in told)
 
 

@@ -131,7 +131,7 @@ def test_a_row_says_what_is_unusual_by_style() -> None:
 
 
 def test_tags_stand_behind_a_title_that_leaves_room() -> None:
-    assert "#demo #good sonnet-4-5" in plain(columns.row(one("t", tags=("demo", "good")), 80, NOW))
+    assert "#demo #good claude   sonnet-4-5" in plain(columns.row(one("t", tags=("demo", "good")), 80, NOW))
     assert "#" not in plain(columns.row(one("long title " * 9, tags=("demo",)), 80, NOW))
     assert "#demo" in "".join(plain(line) for line in preview.growth(one("t", tags=("demo",)), 74, 10))
 

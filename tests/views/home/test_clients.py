@@ -1,0 +1,41 @@
+"""Home says whose session a row is, on every width, and where it looked when there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.services.config.clients import CLIENTS, places_of
+from ctxtui.views.home import columns
+from ctxtui.views.home.session_list import Group, ListOrder, Sought, arrange
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+
+SHORT = {"gemini cli": "gemini", "copilot cli": "copilot", "claude code": "claude", "mini-swe-agent": "mini-sw…"}
+
+
+def line(summary: SessionSummary, width: int) -> str:
+    return "".join(span.text for span in columns.row(summary, width, 0.0))
+
+
+@pytest.mark.parametrize("source", [client.source for client in CLIENTS])
+def test_every_row_names_its_client(source: str) -> None:
+    read = SessionSummary(key="k", title="a title", source=source, known=True, calls=3, peak_tokens=1000)
+    broken = SessionSummary(key="k", title="a title", source=source, known=True, error="binary data at byte 0")
+    for one in (read, broken, SessionSummary(key="k", title="a title", source=source)):
+        assert SHORT.get(source, source) in line(one, 80) and len(line(one, 80)) <= 80
+        assert {"mini-swe-agent": "mini-swe-a…"}.get(source, source) in line(one, 120)
+
+
+def test_without_sessions_it_says_where_it_looked() -> None:
+    sought = tuple(Sought(name, " · ".join(places)) for name, places in places_of({"pi": False}, {"HOME": "/home/me"}))
+    sample = SessionSummary(key="s", group=SAMPLES)
+    rows = arrange([sample], ListOrder(), "/d", "~", sought)
+    heads = [one.name for one in rows if isinstance(one, Group)]
+    assert heads == ["samples", "no recorded session on this machine"]
+    told = {one.source: one.where for one in rows if isinstance(one, Sought)}
+    assert told.keys() == {client.source for client in CLIENTS}
+    assert told["codex"] == "/home/me/.codex/sessions · /home/me/.codex/archived_sessions"
+    assert told["pi"] == "switched off: clients.pi = false"
+    mine = SessionSummary(key="m")
+    for listed, words in (([sample, mine], ""), ([sample], "codex")):
+        shown = arrange(listed, ListOrder(words=words), "/d", "~", sought)
+        assert not [one for one in shown if isinstance(one, Sought)]
