@@ -7,18 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, Item
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
 from ctxtui.services.recordings.open import load
+from ctxtui.wire.registry import encode
+from ctxtui.wire.request import Request
 from tests.clients.client import ACCEPTED, CURATED, FOLLOWED, FOUND, OPENED, RESUMED
 from tests.clients.lab import KEPT, OUT
 from tests.clients.play import Play
 from tests.clients.wire import Exchange, Tokens, said
 
 CENT = 0.01
+NEAR = 0.1
+"""How near a client's meter is to the size of the next request, as a share: the prompt comes to it."""
 _OWN = ("system", "developer")
 """Roles in which no person, model or tool speaks."""
 
@@ -43,8 +47,12 @@ def opened(play: Play) -> None:
     spent = sum(_cost(one) for one in asked)
     told = play.lab.ctxtui("cost", str(play.recording), "--json")
     assert told["unpriced_calls"] == 0 and abs(told["total_usd"] - spent) < CENT, (told["total_usd"], spent)
+    if play.client.spent is not None:
+        assert abs(play.client.spent(play.recording) - spent) < CENT
     for number, (call, one) in enumerate(zip(calls, asked, strict=True), 1):
         _same_context(play, call, one, number)
+        if play.client.exact:
+            _same_request(play, call, one)
 
 
 def _tokens(call: Call) -> Tokens | None:
@@ -67,6 +75,15 @@ def _same_context(play: Play, call: Call, one: Exchange, number: int) -> None:
     tree = play.session.tree
     _same(one.messages, one.instructions, tree.items(call.sent_head), f"call {number}: context")
     _same(one.answered, [], tree.items(call.response_head, call.sent_head), f"call {number}: answer")
+
+
+def _same_request(play: Play, call: Call, one: Exchange) -> None:
+    """The session's request is the one that left, less what is in no record (facts §13.1): system's billing block,
+    and members that say nothing of the context."""
+    assert call.fidelity is Fidelity.WIRE and call.skeleton is not None
+    told = json.loads(encode(Request(tuple(play.session.tree.items(call.sent_head)), call.skeleton)))
+    sent = {name: value for name, value in one.request.items() if name not in ("metadata", "stream", "safeguards")}
+    assert told == sent | {"system": sent["system"][1:]}
 
 
 def _same(wire: list[Json], besides: list[Json], items: Sequence[Item], what: str) -> None:
@@ -129,8 +146,17 @@ def resumed(play: Play) -> None:
     assert any(play.client.last in text for text in new), new
     strange = [text for text in new if play.client.last not in text and not _added_by_client(text)]
     assert not strange, f"sent, and not of the curated history: {strange}"
+    size, metered = first.tokens.input, play.metered or _reported(play)
+    assert metered is None or abs(metered - size) <= NEAR * size, f"{metered} tokens by the client's meter, {size} sent"
     # One request for the prompt's tool, one for its result: a compaction would be one more.
     assert len(asked) == 2, [one.path for one in asked]
+
+
+def _reported(play: Play) -> int | None:
+    """What the last answer in the curated file says of the size, which a client's meter goes by: an estimate that is
+    marked as one, or usage; None where it says nothing."""
+    last = load(play.curated).session.thread_calls()[-1]
+    return last.usage.input if last.usage is not None else last.estimated_input
 
 
 def _history(messages: Iterable[Json]) -> list[str]:

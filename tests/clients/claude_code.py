@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -15,9 +17,22 @@ def _asked(lab: Lab, *args: str) -> Command:
 
 def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
     """Instead of the session whose name it has."""
-    (before,) = lab.recorded()
+    before = lab.recorded()[0]
     shutil.copy(curated, before.with_name(curated.name))
     return [_asked(lab, prompt, "--resume", curated.stem)]
+
+
+def _spent(recording: Path) -> float:
+    """By the client's own record, which each process writes at its end."""
+    records = [json.loads(line) for line in recording.read_text().splitlines()]
+    return float([one["totalCostUSD"] for one in records if one["type"] == "cost-state"][-1])
+
+
+def _meter(lab: Lab, curated: Path) -> int:
+    """What `/context` says."""
+    lab.run(_asked(lab, "/context", "--resume", curated.stem))
+    (size, unit), *_ = re.findall(r"\*\*Tokens:\*\* ([\d.]+)(k?) /", lab.printed.read_text())
+    return round(float(size) * (1000 if unit else 1))
 
 
 CLAUDE_CODE = Client(
@@ -35,4 +50,7 @@ CLAUDE_CODE = Client(
     recordings="home/.claude/projects/*/*.jsonl",
     curate_to="claude-code",
     resume=_resume,
+    exact=True,
+    spent=_spent,
+    meter=_meter,
 )

@@ -39,9 +39,12 @@ class Client:
     `files` are written below the lab's folder before it starts, {url} and {home} filled in, as in `env`. `ask` begins
     a session with the prompt `first`; `again` goes on with it by the client's own means and the prompt `second` (None
     where it has none). One that `talks` takes `second` and `third` from its input instead, one a line. `recordings` is
-    a glob below the lab's folder for what it writes. `resume` are
-    the commands that take a curated file and go on with a prompt; `curate_to` names its format. `aside` tells requests
-    that the client itself records nowhere. `lacks` gives the reason for each cell of the table that does not apply.
+    a glob below the lab's folder for what it writes. `resume` are the commands that take a curated file and go on with
+    the prompt `last`; `curate_to` names its format.
+
+    An `exact` one records whole requests, `spent` is what a recording says of USD, `meter` what the client itself says
+    of the tokens in a curated session that it was given. `aside` tells requests that the client itself records
+    nowhere. `lacks` gives the reason for each cell of the table that does not apply.
     """
 
     name: str
@@ -57,6 +60,9 @@ class Client:
     talks: bool = False
     curate_to: str = ""
     resume: Callable[[Lab, Path, str], Sequence[Command]] | None = None
+    exact: bool = False
+    spent: Callable[[Path], float] | None = None
+    meter: Callable[[Lab, Path], int] | None = None
     aside: Callable[[Exchange], bool] = nothing
     lacks: Mapping[str, str] = field(default_factory=dict)
 

@@ -13,10 +13,17 @@ from tests.clients import table
 from tests.clients.client import Client
 from tests.clients.lab import lab
 from tests.clients.play import Play
-from tests.clients.registry import ASKED, CLIENTS, left_out
+from tests.clients.registry import ASKED, CLIENTS, left_out, strangers
 
 _OUTCOMES: dict[tuple[str, str], str] = {}
 """Client, column -> the cell, as this run found it."""
+
+
+def pytest_configure() -> None:
+    """Called where this folder is named on the command line. Raises `UsageError` for a name that no client has."""
+    if ASKED and strangers():
+        known = " ".join(one.name for one in CLIENTS)
+        raise pytest.UsageError(f"CLIENTS: no client is called {' '.join(strangers())}; there are {known}, or none")
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,8 @@ def lab(client: Client, folder: Path) -> Iterator[Lab]:
     for name in ("home", "work"):
         (folder / name).mkdir(parents=True)
     work = folder / "work"
-    (work / "a.txt").write_text(f"The port is 4711.\nThe colour is {OUT}.\n")
+    # Large: whether a meter counts it or not is no matter of a few tokens.
+    (work / "a.txt").write_text("".join(f"The colour of line {n} is {OUT}.\n" for n in range(400)))
     (work / "b.txt").write_text(f"The harbour is {KEPT}.\n")
     # `sh gate.sh 1` waits for the file `open1`: so a client is held at its work for as long as a test looks at it.
     (work / "gate.sh").write_text(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.clients.client import CURATED, RESUMED, Client, Command
 from tests.clients.lab import Lab
 
@@ -24,6 +26,7 @@ MINI_SWE_AGENT = Client(
     ask=_asked,
     again=None,
     recordings="home/.config/mini-swe-agent/last_mini_run.traj.json",
+    spent=lambda recording: float(json.loads(recording.read_text())["info"]["model_stats"]["instance_cost"]),
     first="run `cat a.txt` then run `sh gate.sh 1` then run `cat b.txt` then run `sh gate.sh 2` then run "
     "`echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT`",
     lacks={CURATED: _ANEW, RESUMED: _ANEW},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 from tests.clients.client import Client, Command
 from tests.clients.lab import Lab
@@ -20,6 +22,18 @@ def _asked(lab: Lab, *args: str) -> Command:
     return [lab.client.program("pi"), "-p", "--provider", "off", "--model", "claude-sonnet-4-5", *args]
 
 
+def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
+    placed = lab.recorded()[0].with_name(curated.name)
+    shutil.copy(curated, placed)
+    return [_asked(lab, "--session", str(placed), prompt)]
+
+
+def _spent(recording: Path) -> float:
+    records = [json.loads(line) for line in recording.read_text().splitlines()]
+    told = [one["message"].get("usage") for one in records if one["type"] == "message"]
+    return sum(float(usage["cost"]["total"]) for usage in told if usage)
+
+
 PI = Client(
     name="pi",
     env={"PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
@@ -35,4 +49,7 @@ PI = Client(
     ask=lambda lab, prompt: _asked(lab, prompt),
     again=lambda lab, prompt: _asked(lab, "--continue", prompt),
     recordings="home/.pi/agent/sessions/*/*.jsonl",
+    curate_to="pi",
+    resume=_resume,
+    spent=_spent,
 )

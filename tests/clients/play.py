@@ -77,6 +77,8 @@ class Play:
 
     client: Client
     lab: Lab
+    metered: int = 0
+    """What the client's own meter said of the curated session, before it was asked anything."""
     ended: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict)
 
     @once
@@ -211,7 +213,11 @@ class Play:
     def resumed(self) -> list[Exchange]:
         """What the client asked when it went on with the curated session."""
         assert self.client.resume is not None
-        curated, before = self.curated, len(self.lab.seen())
+        curated = self.curated
+        if self.client.meter is not None:
+            self.client.resume(self.lab, curated, self.client.last)
+            self.metered = self.client.meter(self.lab, curated)
+        before = len(self.lab.seen())
         for command in self.client.resume(self.lab, curated, self.client.last):
             self.lab.run(command)
         return self.lab.seen()[before:]

@@ -35,3 +35,9 @@ def left_out(name: str) -> bool:
     """Whether CLIENTS leaves it out by name, or all of them."""
     given = os.environ.get("CLIENTS", "").split()
     return given == ["none"] or name in given
+
+
+def strangers() -> list[str]:
+    """The names in CLIENTS that no client has: a slip would leave out nothing, unsaid."""
+    known = {"none", *(one.name for one in CLIENTS)}
+    return [name for name in os.environ.get("CLIENTS", "").split() if name not in known]

@@ -53,6 +53,13 @@ def test_clients_are_left_out_by_name(given: str, out: bool, monkeypatch: pytest
     assert registry.left_out("pi") is out
 
 
+def test_a_name_that_no_client_has_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLIENTS", "codex cdx")
+    assert registry.strangers() == ["cdx"]
+    monkeypatch.setenv("CLIENTS", "none")
+    assert registry.strangers() == []
+
+
 def test_texts_are_compared_however_a_dialect_spells_them() -> None:
     chat = {
         "role": "assistant",

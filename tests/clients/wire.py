@@ -21,6 +21,10 @@ class Tokens(NamedTuple):
     written: int
     output: int
 
+    @property
+    def input(self) -> int:
+        return self.fresh + self.read + self.written
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
