@@ -45,11 +45,20 @@ NAMED = {
     "analysis/content/tool_definitions.py": {"claude code", "codex"},
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.
-    "services/recordings/discover.py": {"claude code", "codex"},
+    "services/config/clients.py": {
+        "claude code",
+        "codex",
+        "opencode",
+        "pi",
+        "gemini cli",
+        "copilot cli",
+        "aider",
+        "mini-swe-agent",
+    },
     "services/recordings/database_sessions.py": {"opencode"},
-    "services/doctor.py": {"claude code", "codex"},
-    "services/editing/edited_context.py": {"claude_code", "codex", "ctxtui"},
-    "services/editing/exporting.py": {"codex", "ctxtui"},
+    "transcripts/targets.py": {"claude code", "codex", "opencode", "pi", "aider"},
+    "services/editing/edited_context.py": {"ctxtui"},
+    "services/editing/exporting.py": {"ctxtui"},
     # A name of models, not of files.
     "offline/openai/models.py": {"codex"},
 }

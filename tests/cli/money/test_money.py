@@ -46,8 +46,12 @@ def test_a_call_that_stands_in_two_files_is_counted_once(ctxtui: Run, recording:
     assert ctxtui("why", recording.parent, "--json").json["total_usd"] == pytest.approx(once["total_usd"])
 
 
-def test_the_user_s_own_price_comes_before_the_list(ctxtui: Run, recording: Path) -> None:
-    (Path.cwd() / "ctxtui.toml").write_text('[prices."claude-opus-4-20250514"]\ninput = 1000.0\noutput = 0.0\n')
+def test_the_user_s_own_price_comes_before_the_list(
+    ctxtui: Run, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[prices."claude-opus-4-20250514"]\ninput = 1000.0\noutput = 0.0\n')
+    monkeypatch.setenv("CTXTUI_CONFIG", str(mine))
     own = ctxtui("cost", recording, "--json").json
     assert own["total_usd"] > 1 and own["price_versions"][0].startswith("override")
 
