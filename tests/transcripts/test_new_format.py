@@ -45,20 +45,20 @@ NAMED = {
     "analysis/content/tool_definitions.py": {"claude code", "codex"},
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.
+    "services/recordings/database_sessions.py": {"opencode"},
     "services/config/clients.py": {
+        "aider",
         "claude code",
         "codex",
+        "copilot cli",
+        "gemini cli",
+        "mini-swe-agent",
         "opencode",
         "pi",
-        "gemini cli",
-        "copilot cli",
-        "aider",
-        "mini-swe-agent",
     },
-    "services/recordings/database_sessions.py": {"opencode"},
-    "transcripts/targets.py": {"claude code", "codex", "opencode", "pi", "aider"},
     "services/editing/edited_context.py": {"ctxtui"},
     "services/editing/exporting.py": {"ctxtui"},
+    "transcripts/targets.py": {"aider", "claude code", "codex", "opencode", "pi"},
     # A name of models, not of files.
     "offline/openai/models.py": {"codex"},
 }
