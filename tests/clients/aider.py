@@ -31,7 +31,7 @@ AIDER = Client(
     },
     ask=lambda lab, prompt: _asked(lab, "--message", prompt),
     again=lambda lab, prompt: _asked(lab, "--restore-chat-history"),
-    recordings="work/.aider.llm.history",
+    recordings="work/.aider.chat.history.md",
     first="say what cerulean is",
     second="say where Rotterdam is",
     third="say what is near Rotterdam",
