@@ -21,6 +21,16 @@ def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
     return [_asked(lab, "--restore-chat-history", "--message", prompt)]
 
 
+_EXAMPLES = ("Change the greeting", "Ok, I will:\n\n1. Switch the greeting", "I switched to a new code base", "Ok.")
+_FILES = "I am not sharing any files"
+_RULES = "\n\nTo suggest changes to a file"
+
+
+def _spoken(text: str) -> str:
+    """Without the examples and what is said of files; the rules of its format stand behind the newest prompt."""
+    return "" if text.startswith((*_EXAMPLES, _FILES)) else text.partition(_RULES)[0]
+
+
 AIDER = Client(
     name="aider",
     env={
@@ -39,4 +49,5 @@ AIDER = Client(
     talks=True,
     curate_to="aider",
     resume=_resume,
+    spoken=_spoken,
 )

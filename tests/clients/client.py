@@ -32,6 +32,12 @@ def nothing(_: Exchange) -> bool:
     return False
 
 
+def words(text: str) -> str:
+    """What person, model or tool said in `text`: nothing where it is the client's own, which it adds to each session
+    anew."""
+    return "" if text.startswith(("<system-reminder>", "<environment_context>", "# AGENTS.md")) else text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """A client of `scripts/clients.txt`.
@@ -44,7 +50,8 @@ class Client:
 
     An `exact` one records whole requests, `spent` is what a recording says of USD, `meter` what the client itself says
     of the tokens in a curated session that it was given. `aside` tells requests that the client itself records
-    nowhere. `lacks` gives the reason for each cell of the table that does not apply.
+    nowhere, `spoken` what of a text is not the client's own. `lacks` gives the reason for each cell of the table that
+    does not apply.
     """
 
     name: str
@@ -63,6 +70,7 @@ class Client:
     exact: bool = False
     spent: Callable[[Path], float] | None = None
     meter: Callable[[Lab, Path], int] | None = None
+    spoken: Callable[[str], str] = words
     aside: Callable[[Exchange], bool] = nothing
     lacks: Mapping[str, str] = field(default_factory=dict)
 
