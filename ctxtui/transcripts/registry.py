@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from itertools import chain
 from typing import Any, Final
@@ -22,7 +22,9 @@ class Format:
     and its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one session,
     relative to the file's folder, ``{stem}`` standing for the file name without ending. `bare` completes the sentence
     "this is ..." for a file of the format that holds no context. `bodies` says that its client may write the bodies of
-    its requests into a folder: they then are companions too.
+    its requests into a folder: they then are companions too. Where strangers have names as companions do,
+    `kin(head, other)` says whether a file that begins with the bytes `other` belongs to the session of the one that
+    begins with `head`.
     """
 
     name: str
@@ -30,7 +32,9 @@ class Format:
     open: Callable[[Tree], Reader]
     companions: tuple[str, ...] = ()
     bare: str = ""
+    _: KW_ONLY
     bodies: bool = False
+    kin: Callable[[bytes, bytes], bool] | None = None
 
 
 Further = Callable[[], Iterable[Format]]
@@ -53,6 +57,7 @@ def _format(
     bare: str = "",
     *,
     bodies: bool = False,
+    strangers: bool = False,
 ) -> Format:
     def sniff(head: bytes, file: str) -> float:
         score: float = _module(module).sniff(head, file)
@@ -62,7 +67,11 @@ def _format(
         made: Reader = getattr(_module(module), opener)(tree)
         return made
 
-    return Format(name, sniff, open_, companions, bare, bodies)
+    def kin(head: bytes, other: bytes) -> bool:
+        found: bool = _module(module).kin(head, other)
+        return found
+
+    return Format(name, sniff, open_, companions, bare, bodies=bodies, kin=kin if strangers else None)
 
 
 def _bodies(name: str, dialect: str) -> Format:
@@ -91,7 +100,9 @@ FORMATS: Final[tuple[Format, ...]] = (
         "claude_code.written.files",
         bare="an index of Claude Code's API bodies without any of them",
     ),
-    _format("codex", "codex", "CodexReader", bare="a Codex rollout without any message"),
+    _format(
+        "codex", "codex", "CodexReader", ("rollout-*.jsonl",), "a Codex rollout without any message", strangers=True
+    ),
     _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),
     _format("mini-swe-agent", "mini_swe_agent"),
     _format("pi", "pi", bare="a pi session without any message"),

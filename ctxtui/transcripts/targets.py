@@ -29,6 +29,13 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             "opencode import {file} && opencode --session {id}",
             beside=False,
         ),
+        _target(
+            "aider",
+            "aider",
+            "aider.resume",
+            "aider --restore-chat-history --chat-history-file {file}",
+            beside=False,
+        ),
         _target("pi", "pi", "pi.resume", "pi --session {file}", beside=False),
     )
 }

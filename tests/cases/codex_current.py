@@ -60,7 +60,7 @@ class Client(Script):
     def add(self, type_: str, **fields: Any) -> None:
         """An item of the history."""
         self.made += 1
-        self.item(type_, id=f"{type_[:3]}_01a20291-3d18-7e42-904a-{self.made:012d}", **fields)
+        self.item(type_, id=f"{type_[:3]}_{self.session[9:23]}-{self.made:012d}", **fields)
         self.history.append(self.records[-1]["payload"])
 
     def say(self, role: str, kinds: list[str], *texts: str) -> None:

@@ -21,7 +21,8 @@ from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.price.price_tag import ApplyMoment
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
-from ctxtui.services.editing.exporting import command_for
+from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers
 from ctxtui.views.text.safe_text import one_line
 
@@ -44,7 +45,9 @@ AWAITING = (
     "costs and breaks goes to standard error. Without a policy the request is the recorded one.\n\n"
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
     "[[policy]] tables; --edits a file of edits, one JSON object a line; --applied takes those that you applied on the "
-    "screen.\n\n\b\n"
+    "screen.\n\n"
+    "--to claude-code, codex, opencode, pi or aider writes a recording of that tool again, as a new session that it "
+    "resumes behind an answer; the command to type is said.\n\n\b\n"
     "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json",
 )
 @click.argument("name", metavar="PATH", type=SessionName())
@@ -96,7 +99,7 @@ def curate(
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
         told = fields(found, out.lost, out.violations, out.data, form or found.form)
-        write_json({**told, "resume": _resume(form or "", out, output)})
+        write_json({**told, "resume": resume_of(form or "", out, output)})
     elif out.data:
         emit(out.data, output)
     for line in lines(found, out.lost, out.violations):
@@ -197,24 +200,12 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
         return Written(b""), None
     out = written(found, form, loaded.path)
     if out.name:
-        note(f"the file's name must be {out.name}")
-        from ctxtui.services.editing.exporting import placed
-
+        if TARGETS[form].beside:
+            note(f"the file's name must be {out.name}")
         output = placed(output, out) if output is not None else None
     if form in RESUMED:
-        note(f"to resume it: {command_for(form, out, _place(out, output))}")
+        note(f"to resume it: {command_for(form, out, place_of(out, output))}")
     return (replace(out, data=b"") if dry else out), output
-
-
-def _resume(form: str, out: Written, output: Path | None) -> dict[str, str] | None:
-    """The session that is to be resumed: its id, the name that its file must have, what a user then types."""
-    if form not in RESUMED or not out.data:
-        return None
-    return {"id": out.id, "file": out.name, "command": command_for(form, out, _place(out, output))}
-
-
-def _place(out: Written, output: Path | None) -> Path:
-    return output if output is not None and output != Path("-") else Path(out.name or "FILE")
 
 
 def emit(data: bytes, output: Path | None) -> None:

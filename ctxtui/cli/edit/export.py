@@ -11,13 +11,14 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.editing.edited_context import OWN
-from ctxtui.services.editing.exporting import FORMS, exported, write_private
+from ctxtui.services.editing.edited_context import OWN, RESUMED
+from ctxtui.services.editing.exporting import FORMS, Exported, exported, placed, resumable, resume_of, write_private
 
 
 @click.command(
     "export",
-    help="Write one call's context as a request body, or the whole session in ctxtui's own format.\n\n"
+    help="Write one call's context as a request body, the whole session in ctxtui's own format, or a new session that "
+    "its tool resumes behind the call's answer (claude-code, codex, opencode, pi, aider).\n\n"
     f"NAME is {NAME_HELP}. What the target cannot carry is named on standard error. A file made with -o is for you "
     "alone (mode 0600).\n\n\b\n"
     "Example: ctxtui export session.jsonl --to anthropic --call 12 -o request.json",
@@ -50,7 +51,14 @@ def export(
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
     loaded = opened(name, config_of(context).settings)
     chosen = choose(loaded.session, thread, number or 0)
-    made = exported(loaded.session, form, chosen)
+    resume = None
+    if form in RESUMED:
+        out = resumable(loaded.session, chosen, form, loaded.path)
+        made = Exported(out.data, out.lost)
+        output = placed(output, out) if output is not None else None
+        resume = resume_of(form, out, output)
+    else:
+        made = exported(loaded.session, form, chosen)
     if output is None:
         sys.stdout.buffer.write(made.data)
         sys.stdout.buffer.flush()
@@ -60,6 +68,8 @@ def export(
         write_private(output, made.data, replace=force)
     if as_json:
         fields = {"path": str(output), "format": form, "bytes": len(made.data), "lost": list(made.lost)}
-        write_json({**fields, "call": None if form == OWN else chosen.number})
+        write_json({**fields, "call": None if form == OWN else chosen.number, "resume": resume})
+    if resume is not None:
+        note(f"to resume it: {resume['command']}")
     for line in made.lost:
         note(f"not carried over: {line}")

@@ -19,12 +19,16 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.context import Context
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, written
+from ctxtui.services.editing.session_end import session_end
 from ctxtui.transcripts.targets import TARGETS
 
 CURL: Final = "curl"
-FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL)
-"""What can be exported to: a session to the first, one call's context to the others (curl: as a shell command)."""
+FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL, *RESUMED)
+"""What can be exported to: a session to the first, one call's context to dialects (curl: as a shell command), a session
+that its tool resumes to the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
     Where the recording holds the request itself and `form` is its dialect, the body is byte for byte what was sent.
     Raises `NotFound` for a form that there is not.
     """
-    if form not in FORMS:
+    if form not in FORMS or form in RESUMED:
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join(FORMS)}")
     if form == OWN:
         from ctxtui.transcripts.formats.ctxtui import write
@@ -188,7 +192,7 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
     path = placed(path, made)
     write_private(path, made.data)
     told = f"{len(made.data):,} bytes written to {path}"
-    if made.name and path.name != made.name:
+    if made.name and path.name != made.name and TARGETS[form].beside:
         return f"{told}; its name must be {made.name} for the tool to find it"
     # First: it is what the user types next, and lines are cut at their end.
     told = "; ".join(filter(None, (command_for(form, made, path), told)))
@@ -199,6 +203,27 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
 def command_for(form: str, made: Written, path: Path) -> str:
     """What a user types so that its tool resumes what was written at `path`; "" for what is no session of a tool."""
     return TARGETS[form].command.format(id=made.id, file=shlex.quote(str(path))) if form in TARGETS else ""
+
+
+def place_of(made: Written, output: Path | None) -> Path:
+    """Where a session that is to be resumed will be: at `output`, or under the name that it must have."""
+    return output if output is not None and output != Path("-") else Path(made.name or "FILE")
+
+
+def resume_of(form: str, made: Written, output: Path | None) -> dict[str, str] | None:
+    """What is to be known of a session that its tool resumes: its id, its file's name, what a user types; None for any
+    other form."""
+    if form not in TARGETS or not made.data:
+        return None
+    return {"id": made.id, "file": made.name, "command": command_for(form, made, place_of(made, output))}
+
+
+def resumable(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> Written:
+    """`session` up to the answer of the `chosen` call as a new session that its tool resumes. Raises as `written`."""
+    context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
+    applied = Applied(context, length=len(context))
+    ready = Ready(session=session, chosen=chosen, context=context, applied=applied, prefill=False, after=True)
+    return written(ready, form, source)
 
 
 def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit]) -> Written:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,8 @@ RECENT: Final = 60.0
 """Seconds for which a companion file that grew is looked at as often as the main file."""
 
 _TICK_NS: Final = 50_000_000
+_TELLING: Final = 16_384
+"""Bytes at the beginning of a file that tell whose it is."""
 
 
 @dataclass(slots=True)
@@ -33,7 +35,8 @@ class CompanionPart:
 
 @dataclass(slots=True)
 class Folders:
-    """Where companion files would appear, and what they looked like when last listed."""
+    """Where companion files would appear, and what they looked like when last listed. `kin` says of a file whether it
+    is a companion, where others have such names too."""
 
     patterns: tuple[str, ...]
     watched: tuple[str, ...]
@@ -41,6 +44,7 @@ class Folders:
     """Folders in which bodies of the session's requests may be."""
     times: tuple[int, ...] = ()
     sure: bool = False
+    kin: Callable[[Path], bool] | None = None
 
     def changed(self) -> bool:
         """Whether a companion may have come since the last `files`: nothing was made in the folders otherwise."""
@@ -55,7 +59,8 @@ class Folders:
         self.times = self._times()
         # A file made within the clock's step after the listing would leave the folder's time as it is.
         self.sure = time.time_ns() - max(self.times, default=0) > _TICK_NS
-        return sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
+        found = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
+        return found if self.kin is None else [path for path in found if self.kin(path)]
 
     def _times(self) -> tuple[int, ...]:
         return tuple(map(_time_of, self.watched))
@@ -79,8 +84,41 @@ def folders_of(path: Path, form: Format, bodies: Path | None = None) -> Folders:
     base = glob.escape(str(path.parent))
     places = folders_for(path) if form.bodies else ()
     places = (*((bodies.absolute(),) if bodies is not None else ()), *places)
-    return Folders(
+    found = Folders(
         tuple(f"{base}/{pattern}" for pattern in patterns),
         tuple(sorted(inner)),
         tuple(BodyFolder(place) for place in dict.fromkeys(places)),
     )
+    if form.kin is not None:
+        found.kin = _Kinship(path, form.kin).holds
+    return found
+
+
+class _Kinship:
+    """Which files belong to the session of `main`; each is asked once it has a beginning that tells."""
+
+    def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
+        self._main, self._kin = main, kin
+        self._head = b""
+        self._judged: dict[Path, bool] = {}
+
+    def holds(self, path: Path) -> bool:
+        """Whether the file `path` does; no for one that cannot be read."""
+        known = self._judged.get(path)
+        if known is not None:
+            return known
+        if len(self._head) < _TELLING:
+            self._head = _beginning(self._main)
+        head = _beginning(path)
+        found = path != self._main and bool(head) and self._kin(self._head, head)
+        if len(head) == _TELLING or b"\n" in head:
+            self._judged[path] = found
+        return found
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_TELLING)
+    except OSError:
+        return b""

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.cases.claude_code import generate
+from tests.cases.opencode import shop as opencode_shop
+from tests.cases.pi import shop as pi_shop
 from tests.cli.conftest import Run
 from tests.transcripts.resumable import claude_code_context
 
@@ -99,3 +101,44 @@ def test_a_subagents_thread_is_not_resumed(ctxtui: Run, home: Path, tmp_path: Pa
     name = next(one["id"] for one in threads if one["id"] != "main")
     ran = ctxtui("curate", path, "--thread", name, "--to", "claude-code")
     assert ran.code == 7 and "subagent" in ran.err and "--to ctxtui" in ran.err
+
+
+def test_an_export_is_such_a_session_too(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "exported"
+    folder.mkdir()
+    ran = ctxtui("export", recording, "--to", "claude-code", "-o", folder, "--json")
+    (made,) = folder.iterdir()
+    assert ran.json["resume"]["command"] == f"claude --resume {made.stem}" and ran.json["resume"]["command"] in ran.err
+    assert claude_code_context(made.read_bytes()) == claude_code_context(recording.read_bytes())
+
+
+def test_another_tools_recording_is_refused_with_the_way_out(ctxtui: Run, recording: Path) -> None:
+    for form in ("codex", "opencode", "pi", "aider"):
+        ran = ctxtui("export", recording, "--to", form)
+        assert ran.code == 7 and "only a tool's own recording" in ran.err and ran.out == ""
+
+
+@pytest.fixture
+def others(home: Path, tmp_path: Path) -> dict[str, Path]:
+    """A recording of each tool whose file may stand anywhere."""
+    chat = "# aider chat started at 2026-11-22 09:38:43\n\n#### first\n\nOne.\n\n> Tokens: 16k sent, 4 received.\n"
+    files = {"opencode": opencode_shop().dump(), "pi": pi_shop().dump(), "aider": chat.encode()}
+    names = {"opencode": "session.json", "pi": "session.jsonl", "aider": ".aider.chat.history.md"}
+    for form, data in files.items():
+        (tmp_path / form).mkdir()
+        (tmp_path / form / names[form]).write_bytes(data)
+    return {form: tmp_path / form / names[form] for form in files}
+
+
+@pytest.mark.parametrize("form", ["opencode", "pi", "aider"])
+def test_each_tools_session_has_the_size_that_was_said(ctxtui: Run, others: dict[str, Path], form: str) -> None:
+    place = others[form].parent / f"out.{form}"
+    policy = [] if form == "aider" else ["--policy", "truncate_results", "--set", "limit=100"]
+    ran = ctxtui("curate", others[form], "--to", form, "-o", place, *policy)
+    assert ran.code == 0 and str(place) in ran.err and "the file's name must be" not in ran.err
+    told = ctxtui("curate", others[form], "--to", form, "--json", *policy).json["tokens"]
+    shown = ctxtui("show", place, "--json").json
+    if form != "aider":
+        # aider keeps no figures and counts for itself.
+        assert told["freed"] > 0 and shown["method"] != "reported"
+        assert 0 < told["after"] - shown["context_tokens"] < 120

@@ -83,3 +83,18 @@ def test_corpus(path: Path) -> None:
     reports = re.findall(r"^> Tokens: ([\d,]+) sent, ([\d,]+) received", path.read_text(), re.MULTILINE)
     assert total(session).input == sum(int(sent.replace(",", "")) for sent, _ in reports)
     assert total(session).output == sum(int(got.replace(",", "")) for _, got in reports)
+
+
+def test_a_chat_that_is_restored_goes_on_from_all_that_was_said() -> None:
+    session = read(
+        b"# aider chat started at 2026-11-22 09:38:43\n\n#### first\n\nOne.\n\n> Tokens: 1.6k sent, 4 received.\n\n"
+        b"# aider chat started at 2026-11-22 09:40:43\n\n#### second\n\nTwo.\n\n> Tokens: 1.6k sent, 4 received.\n\n"
+        b"# aider chat started at 2026-11-22 09:41:43\n\n> Restored previous conversation history.  \n\n"
+        b"#### third\n\nThree.\n\n> Tokens: 1.8k sent, 4 received.\n",
+        NAME,
+    )
+    texts = [
+        [item.block.value()["text"] for item in session.tree.items(call.raw_head) if item.block.kind == "text"]
+        for call in calls(session)
+    ]
+    assert texts == [["first"], ["second"], ["first", "One.", "second", "Two.", "third"]]

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ctxtui.core.block import Item
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped
-from ctxtui.core.tree import Tree
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import spoken
@@ -26,6 +27,7 @@ _VERSION: Final = re.compile(r"Aider v(\S+)")
 _TOKENS: Final = re.compile(r"Tokens: (.+?) received\.?(.*)")
 _FIGURE: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
 _COST: Final = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
+_RESTORED: Final = "Restored previous conversation history"
 _SCALE: Final = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
@@ -54,6 +56,8 @@ class AiderReader:
         self._waiting_line = 0
         self._told: list[Event] = []
         self._rest = b""
+        self._whole: list[Item] = []
+        """What both sides have said in all chats of the file: what aider restores."""
 
     @property
     def tail(self) -> Skipped | None:
@@ -112,7 +116,9 @@ class AiderReader:
             return
         if kind == "typed":
             yield from self._answer(None, "")
-            self._dialogue.say(spoken("user", words))
+            said = spoken("user", words)
+            self._whole += said
+            self._dialogue.say(said)
             self._asked = True
         elif kind == "said":
             if self._waiting is None:
@@ -127,6 +133,8 @@ class AiderReader:
             self._about = Described(source=NAME, version=version.group(1))
         elif tokens:
             yield from self._answer(_usage(words), words)
+        elif words.startswith(_RESTORED):
+            self._dialogue.head = self._dialogue.tree.extend(ROOT, self._whole)
         elif "KeyboardInterrupt" in words:
             yield Happened("interrupt", words)
 
@@ -143,6 +151,7 @@ class AiderReader:
             yield Happened("output", one_line(words), at=self._clock)
             return
         self._asked = False
+        self._whole += items
         known = Call("", "", model=self._model, started=self._clock, usage=usage, line=line, extra=extra)
         yield self._dialogue.answer(items, known)
 

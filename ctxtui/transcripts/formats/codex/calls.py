@@ -22,6 +22,9 @@ class Calls:
     next call's epoch begins, None if it goes on; `input` the last reported input.
     """
 
+    thread: str = MAIN
+    owners: dict[str, str] = field(default_factory=dict)
+    """The thread whose file had a call first, by call id: a subagent may begin with a copy of its parent's history."""
     provider: str = "openai"
     model: str = ""
     effort: str = ""
@@ -103,14 +106,19 @@ class Calls:
         record. It is the last one if its response is `response`, or if that is not told and it `says` the summary."""
         last = self.open or self._ended
         self.begin(EpochStart.COMPACTION)
-        if last is None or last.thread != MAIN or self.answered or self.spoken:
+        if last is None or last.thread != self.thread or self.answered or self.spoken:
             return None
         told = last.extra.get("response_id")
         if told != response if response and told else not says(last):
             return None
         self._compactions += 1
         extra = {**last.extra, "purpose": "compaction"}
-        made = replace(last, thread=f"compaction {self._compactions}", epoch=Epoch(), extra=extra)
+        name = (
+            f"compaction {self._compactions}"
+            if self.thread == MAIN
+            else f"{self.thread} compaction {self._compactions}"
+        )
+        made = replace(last, thread=name, epoch=Epoch(), extra=extra)
         self._ended = self._known[last.id] = made
         return made
 
@@ -120,6 +128,10 @@ class Calls:
             self._cut.append(self._know(self.open))
             self._ended = self._cut[-1]
         self.open, self.answered, self.spoken = None, False, False
+
+    def own(self, call: Call) -> bool:
+        """Whether `call` is this thread's, and not copied from another one."""
+        return self.owners.get(call.id, self.thread) == self.thread
 
     def _know(self, call: Call) -> Call:
         known = self._known.get(call.id)
@@ -150,6 +162,7 @@ class Calls:
         if self._ids.get(made, stamp) != stamp:
             made = "codex-" + canonical.digest(f"{seed} {stamp}".encode("utf-8", "replace"))[:24]
         self._ids[made] = stamp
+        self.owners.setdefault(made, self.thread)
         self.last = made
         return made
 
@@ -157,7 +170,7 @@ class Calls:
         extra = {"effort": self.effort} if self.effort else {}
         return Call(
             id_,
-            MAIN,
+            self.thread,
             head,
             head,
             head,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Final
 
@@ -13,9 +14,31 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece
 from ctxtui.transcripts.kit.records import RecordStream
 
-__all__ = ["BARE", "NAME", "CodexReader", "sniff"]
+__all__ = ["BARE", "COMPANIONS", "NAME", "CodexReader", "kin", "sniff"]
 
 BARE: Final = "a Codex rollout without any message"
+COMPANIONS: Final = ("rollout-*.jsonl",)
+"""Subagents have rollouts of their own in the folder of the day, among those of other sessions: see `kin`."""
+
+_IDS: Final = {
+    name: re.compile(rb'"' + name.encode() + rb'"\s*:\s*"([^"\\]{8,})"')
+    for name in ("id", "session_id", "parent_thread_id")
+}
+
+
+def kin(head: bytes, other: bytes) -> bool:
+    """Whether a rollout that begins with `other` is that of a subagent of the session of one that begins with `head`
+    (facts §13)."""
+    own, its = _ids(head), _ids(other)
+    if not own["id"] or its["id"] == own["id"]:
+        return False
+    return own["id"] in (its["session_id"], its["parent_thread_id"])
+
+
+def _ids(head: bytes) -> dict[str, bytes]:
+    line = head.partition(b"\n")[0]
+    found = {name: pattern.search(line) for name, pattern in _IDS.items()} if b"session_meta" in line else {}
+    return {name: match.group(1) if (match := found.get(name)) else b"" for name in _IDS}
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -33,16 +56,18 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class CodexReader:
-    """Reads one rollout. A session is one file: `part` gives a reader of its own for any other."""
+    """Reads one rollout, the main one of its session or a subagent's: `part` gives a reader for such a file `name`."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
         self._stream = RecordStream()
-        self._session = CodexSession(tree)
+        self._session = CodexSession(tree, main, name)
+        self._name = name
 
     @property
     def tail(self) -> Skipped | None:
         """What is still incomplete at the end of the bytes so far."""
-        return self._stream.tail
+        tail = self._stream.tail
+        return None if tail is None else self._named(tail)
 
     @property
     def other(self) -> Counter[str]:
@@ -58,19 +83,22 @@ class CodexReader:
         return self._take(self._stream.settle())
 
     def part(self, name: str) -> CodexReader:
-        """A reader for another file; rollouts have no companions."""
-        return CodexReader(self._session.tree)
+        """The reader for the subagent's file `name`."""
+        return CodexReader(self._session.tree, self._session, name)
+
+    def _named(self, skipped: Skipped) -> Skipped:
+        return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         for piece in pieces:
             if isinstance(piece, FoundObject):
                 if piece.note:
-                    events.append(Skipped(piece.line, piece.note))
+                    events.append(self._named(Skipped(piece.line, piece.note)))
                 for record in decode(piece.raw, piece.clean is True):
                     events += self._session.take(record, piece)
             else:
-                events.append(Skipped(piece.line, piece.reason))
+                events.append(self._named(Skipped(piece.line, piece.reason)))
                 if isinstance(piece, Broken):
                     events += self._session.broken(piece)
         return events

@@ -40,13 +40,18 @@ _event: Final = msgspec.json.Decoder(_Event)
 
 
 class CodexSession:
-    """What a rollout has told so far. `other` counts records of unknown types, which put nothing before the model."""
+    """What a rollout has told so far. `other` counts records of unknown types, which put nothing before the model.
 
-    def __init__(self, tree: Tree) -> None:
+    A subagent's rollout, the file `name`, is told to the session of the `main` one as a thread of it.
+    """
+
+    def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
         self.tree = tree
+        self._main = main
+        self.thread = MAIN if main is None else name.removesuffix(".jsonl")
         self.other: Counter[str] = Counter()
         self._history = History(tree)
-        self._calls = Calls()
+        self._calls: Calls = Calls(thread=self.thread, owners=main._calls.owners if main else {})
         self._about = Described()
         self._tip = ROOT
 
@@ -88,14 +93,29 @@ class CodexSession:
         if self._history.head == self._tip:
             return []
         self._tip = self._history.head
-        return [TipMoved(MAIN, self._tip)]
+        return [TipMoved(self.thread, self._tip)]
 
     def _describe(self, **news: Json) -> list[Event]:
         changed = {key: value for key, value in news.items() if value and value != getattr(self._about, key)}
         if not changed:
             return []
         self._about = replace(self._about, source=NAME, **changed)
-        return [self._about]
+        # The session is what its main rollout says it is.
+        return [self._about] if self._main is None else []
+
+    def _began(self, meta: dict[str, Json]) -> list[Event]:
+        """A subagent's thread begins."""
+        if self._main is None:
+            return []
+        source = meta.get("source")
+        agent = source.get("subagent") if isinstance(source, dict) else None
+        spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
+        told = {**spawn, **meta} if isinstance(spawn, dict) else meta
+        self.thread = self._calls.thread = _word(meta.get("id")) or self.thread
+        path = _word(told.get("agent_path")) or (_word(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
+        label = path.removeprefix("/root/") or _word(told.get("agent_nickname"))
+        parent = _word(told.get("parent_thread_id"))
+        return [ThreadSeen(self.thread, label, parent if parent and parent != self._main.id else MAIN)]
 
     def _meta(self, meta: dict[str, Json]) -> list[Event]:
         id_ = _word(meta.get("id")) or _word(meta.get("session_id"))
@@ -117,7 +137,12 @@ class CodexSession:
             client=_word(meta.get("originator")),
             version=_word(meta.get("cli_version")),
         )
-        return [*told, *self._moved()]
+        return [*self._began(meta), *told, *self._moved()]
+
+    @property
+    def id(self) -> str:
+        """The id of the rollout's own thread."""
+        return self._about.id
 
     def _turn_context(self, context: dict[str, Json]) -> None:
         self._calls.model = _word(context.get("model")) or self._calls.model
@@ -132,7 +157,7 @@ class CodexSession:
         if said.by_model:
             name = said.id or f"{record.timestamp} {calls.model} {said.items[-1].block.digest}"
             span = (found.start, found.end)
-            events.append(CallSeen(calls.wrote(before, self._history.head, name, record.timestamp, found.line, span)))
+            events += self._seen(calls.wrote(before, self._history.head, name, record.timestamp, found.line, span))
         elif said.answers:
             calls.answered = True
         elif said.asks:
@@ -167,7 +192,7 @@ class CodexSession:
 
     def _happened(self, kind: str, record: CodexRecord, key: str) -> Happened:
         words = plain(_word(record.value().get(key))) or kind
-        return Happened(kind, words, MAIN, seconds(record.timestamp), self._calls.last)
+        return Happened(kind, words, self.thread, seconds(record.timestamp), self._calls.last)
 
     def _compacted(self, payload: dict[str, Json]) -> list[Event]:
         summary = _word(payload.get("message"))
@@ -182,13 +207,18 @@ class CodexSession:
 
         call = self._calls.compacted(response, says)
         self._history.compact(payload)
-        made: list[Event] = [] if call is None else [ThreadSeen(call.thread, "compaction", MAIN), CallSeen(call)]
+        made: list[Event] = []
+        if call is not None and self._calls.own(call):
+            made = [ThreadSeen(call.thread, "compaction", self.thread), CallSeen(call)]
         return [*made, *self._moved()]
+
+    def _seen(self, *calls: Call) -> list[Event]:
+        return [CallSeen(call) for call in calls if self._calls.own(call)]
 
     def _counted(self, counts: Counts, record: CodexRecord, found: FoundObject) -> list[Event]:
         span = (found.start, found.end)
         calls = self._calls.counted(counts, self._history.head, record.timestamp, found.line, span)
-        return [*self._describe(window=counts.window), *map(CallSeen, calls)]
+        return [*self._describe(window=counts.window), *self._seen(*calls)]
 
 
 def _word(value: Json) -> str:
