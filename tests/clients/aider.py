@@ -46,6 +46,7 @@ AIDER = Client(
     second="say where Rotterdam is",
     third="say what is near Rotterdam",
     last="say what a harbour is",
+    rounds=1,
     talks=True,
     curate_to="aider",
     resume=_resume,

@@ -46,7 +46,7 @@ class Client:
     a session with the prompt `first`; `again` goes on with it by the client's own means and the prompt `second` (None
     where it has none). One that `talks` takes `second` and `third` from its input instead, one a line. `recordings` is
     a glob below the lab's folder for what it writes. `resume` are the commands that take a curated file and go on with
-    the prompt `last`; `curate_to` names its format.
+    the prompt `last`, which takes so many `rounds` of requests; `curate_to` names its format.
 
     An `exact` one records whole requests, `spent` is what a recording says of USD, `meter` what the client itself says
     of the tokens in a curated session that it was given. `aside` tells requests that the client itself records
@@ -63,6 +63,7 @@ class Client:
     second: str = "read b.txt then run `sh gate.sh 2`"
     third: str = ""
     last: str = "run `ls`"
+    rounds: int = 2
     files: Mapping[str, str] = field(default_factory=dict)
     talks: bool = False
     curate_to: str = ""

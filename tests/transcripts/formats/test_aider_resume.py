@@ -126,6 +126,36 @@ def test_lines_that_aider_would_pass_over_are_kept_and_named() -> None:
     assert len(made.lost) == 1 and "(3 times)" in made.lost[0]
 
 
+def test_the_rules_that_aider_puts_behind_the_newest_prompt_take_no_prompt_along() -> None:
+    path = path_of(read(CHAT.encode(), name=NAME).session)
+    rules = "\n\nTo suggest changes you MUST return a *file listing*.\n\nReply in English.\n"
+    path = [
+        Item(block.text(item.block.value()["text"] + rules), item.place)
+        if item.block.value().get("text") == "Which port?"
+        else item
+        for item in path
+    ]
+    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    made = resume(ResumeOrder(source=CHAT.encode(), path=path, sent=kept, ids=ids(), now=NOW))
+    assert restored(made.data) == SAID and len(made.lost) == 1 and "anew" in made.lost[0]
+    edited = [
+        KeptBlock(Item(block.text("Which one?" + rules), one.item.place), one.at)
+        if "Which port?" in str(one.item.block.value())
+        else one
+        for one in kept
+    ]
+    made = resume(ResumeOrder(source=CHAT.encode(), path=path, sent=edited, ids=ids(), now=NOW))
+    assert restored(made.data) == [*SAID[:2], ("user", "Which one?"), SAID[3]]
+
+
+def test_of_a_recording_that_is_no_chat_history_nothing_said_is_left_out() -> None:
+    path = path_of(read(CHAT.encode(), name=NAME).session)
+    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    source = b"TO LLM 2026-11-22T21:10:02\n-------\nUSER What does the file do?\n"
+    made = resume(ResumeOrder(source=source, path=path, sent=kept, ids=ids(), now=NOW))
+    assert restored(made.data) == SAID and "all are kept" in made.lost[0]
+
+
 def test_what_aider_writes_itself_is_named_once() -> None:
     path = [
         Item(block.text("Act as an expert."), Place("messages", "system")),

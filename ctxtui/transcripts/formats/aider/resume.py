@@ -19,6 +19,7 @@ _TYPED: Final = "#### "
 _OWN: Final = "aider puts its system prompt, its examples, files and the map of the repository together anew"
 _INDENTED: Final = "a line of an answer that begins with # or > is indented by a blank: aider would pass over it"
 _OTHER: Final = "aider restores words alone: no"
+_UNTOLD: Final = "the recording is no chat history: it does not tell aider's own messages from the others, all are kept"
 _MARK: Final = re.compile(r"# |> |#### ")
 _APART: Final = "> And:  "
 """Stands between two messages of one side, which would else be taken for one."""
@@ -26,8 +27,9 @@ _APART: Final = "> And:  "
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """A chat history, so that aider, when it restores it, has the context that is asked for."""
-    known = set(_told(order.source.decode("utf-8", "replace")))
-    lost: list[str] = []
+    history = order.source.decode("utf-8", "replace")
+    known = set(_told(history)) if f"\n{_TYPED.strip()}" in f"\n{history}" else set()
+    lost: list[str] = [] if known else [_UNTOLD]
     said: list[tuple[bool, str]] = []
     for item, at in order.sent:
         beyond = order.end is not None and at is not None and at >= order.end
@@ -35,10 +37,12 @@ def resume(order: ResumeOrder) -> ResumedFile:
             continue
         reading = block_content.read(item.block)
         was = reading.text if at is None else block_content.read(order.path[at].block).text
-        if item.place.section != "messages" or (at is not None and _plain(was) not in known):
+        added = _behind(was, known) if at is not None else ""
+        if item.place.section != "messages" or item.place.role == "system" or added is None:
             lost.append(_OWN)
         elif reading.text.strip():
-            said.append((item.place.role != "assistant", reading.text))
+            lost += [_OWN] if added else []
+            said.append((item.place.role != "assistant", reading.text.removesuffix(added)))
         else:
             lost.append(f"{_OTHER} {item.block.kind}")
     if order.end is not None and len(order.path) > order.end:
@@ -55,6 +59,18 @@ def resume(order: ResumeOrder) -> ResumedFile:
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     stamp = started.replace(":", "-").replace(" ", "T")
     return ResumedFile(data, losses(lost), "", f"curated.{stamp}.aider.chat.history.md")
+
+
+def _behind(text: str, known: set[str]) -> str | None:
+    """What aider put behind a message that the history holds: to the newest prompt it adds the rules of its format.
+    "" where it is as it was said, or nothing is known; None where no message of the history is in it."""
+    if not known or _plain(text) in known:
+        return ""
+    lines = text.splitlines(keepends=True)
+    for n in range(len(lines) - 1, 0, -1):
+        if not lines[n].strip() and _plain("".join(lines[:n])) in known:
+            return "".join(lines[n - 1 :])[len(lines[n - 1].rstrip()) :]
+    return None
 
 
 def _asked(words: str) -> Iterator[str]:
