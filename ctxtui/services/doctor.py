@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui import __version__
-from ctxtui.services.config.clients import CLIENTS, KnownClient
+from ctxtui.services.config.clients import CLIENTS, KnownClient, user_home, whole_requests_by
 from ctxtui.services.config.package_data import sample_paths, vocabulary
 from ctxtui.services.config.paths import database
+from ctxtui.services.recordings.body_folder import BESIDE, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find
 from ctxtui.services.recordings.known_projects import known_projects
 from ctxtui.views.home.columns import age
@@ -165,11 +166,32 @@ def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) ->
     took = (time.perf_counter() - start) * 1000
     for one in _told(found, cwd, env, clients):
         yield _client(one, time.time())
+        if one.on and one.sessions:
+            newest = next(each for each in found if each.source == one.client.source)
+            yield from _whole(newest, env)
     samples = sum(f.group == SAMPLES for f in found)
     yield Finding(
         "samples", OK if samples else WARNING, f"{samples} shipped", "" if samples else "install ctxtui again"
     )
     yield Finding("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
+
+
+def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[Finding]:
+    """What to tell a client whose newest session is of a version that does not record its requests."""
+    # Imported here: readers are needed for this alone.
+    from ctxtui.services.library.glances import glance
+
+    version = newest.version or glance(newest.path, newest.source).version
+    variable = whole_requests_by(newest.source, version)
+    if not variable or env.get(variable):
+        return
+    folder = user_home(env) / BESIDE
+    yield Finding(
+        f"{newest.source} requests",
+        WARNING,
+        f"{version} does not record its requests",
+        f'export {variable}=file:{folder} before it starts, and {SETTING} = "{folder}" in config.toml',
+    )
 
 
 def _client(one: ClientFound, now: float) -> Finding:

@@ -138,3 +138,22 @@ def test_two_logs_of_one_second_are_two_files(tmp_path: Path) -> None:
     assert one.path != two.path
     one.close()
     two.close()
+
+
+def test_the_command_writes_one_and_says_where(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ctxtui", "offline", "--port", "0", "--json", "--no-websocket"]
+    with subprocess.Popen([*command, "--log", str(tmp_path / "logs")], stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout is not None
+            told = json.loads(running.stdout.readline())
+            with openai.OpenAI(api_key="any", base_url=told["openai_url"], max_retries=0) as client:
+                client.responses.create(model="offline", input="hello")
+            to = urlsplit(told["url"])
+            connection = http.client.HTTPConnection(str(to.hostname), to.port)
+            connection.request("GET", "/v1/responses", headers={"upgrade": "websocket", "authorization": "Bearer a"})
+            assert connection.getresponse().status == 426
+        finally:
+            running.terminate()
+    assert running.returncode == 0
+    written = json.loads(Path(told["log"]).read_bytes())["log"]["entries"]
+    assert [one["response"]["status"] for one in written] == [200, 426]

@@ -165,6 +165,20 @@ def test_faults_meet_frames() -> None:
     run(scene)
 
 
+def test_the_fault_of_a_handshake_meets_each_frame() -> None:
+    async def scene() -> None:
+        async with serving(server()) as running, aiohttp.ClientSession() as session:
+            headers = {**HEADERS, "x-ctxtui-fault": "500"}
+            async with session.ws_connect(f"{running.url}/v1/responses", headers=headers) as socket:
+                for _ in range(2):
+                    await socket.send_json(frame(talks.codex()))
+                    assert (await socket.receive_json())["status"] == 500
+            with pytest.raises(aiohttp.WSServerHandshakeError):
+                await session.ws_connect(f"{running.url}/v1/responses", headers={**HEADERS, "x-ctxtui-fault": "no"})
+
+    run(scene)
+
+
 def test_the_log_opens_as_what_went_over_the_socket(tmp_path: Path) -> None:
     log = ExchangeLog(tmp_path, 1_800_000_000.0)
 

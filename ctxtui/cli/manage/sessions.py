@@ -142,7 +142,7 @@ def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -
             if one.path or one.cwd
             else "database"
         )
-        told = one.error or (one.title if one.title != one.id else "")
+        told = one.error or (one.title if one.title not in (one.id, Path(one.path).name) else "")
         words = Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim")
         line = [*table.draw(one, 0), words]
         painter.line(cropped(line, width()) if sys.stdout.isatty() else line)

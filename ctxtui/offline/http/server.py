@@ -134,8 +134,10 @@ class Server:
             self._note("/v1/responses", b"", wrong, None)
             return json_response(desk.error(wrong, ""), wrong.status, {MARK_HEADER: OFFLINE})
 
+        named = self._fate(headers) if FAULT_HEADER in headers else None
+
         async def answer(raw: bytes, held: dict[str, KeptResponse]) -> tuple[Reply | Refusal, Fault | None]:
-            fault = self.faults.meet()
+            fault = named or self.faults.meet()
             if fault is not None and fault.kind == SLOW:
                 await asyncio.sleep(fault.seconds)
             got = _injected(fault) or await self._served(desk, raw, headers, held)

@@ -44,14 +44,14 @@ def answer(talk: Task, manner: Manner) -> ModelAnswer:
     if made:
         told = ", ".join(" ".join(called_within(call.name, call.spelled)) for call in made)
         said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
-        return ModelAnswer((*_thought(f"To do: {talk.task!r}. {told} fits.", manner), *said, *made), CALLS)
+        return ModelAnswer((*_thought(f"To do: {cut(talk.task)!r}. {told} fits.", manner), *said, *made), CALLS)
     if asks_for_summary(talk.task):
         words = in_tags(f"{SELF}. So far:\n{summary(talk, task=False)}", talk.task)
     elif manner.form is not None:
         words = text_of(instance(manner.form, cut(talk.task) or "offline"))
     else:
         words = _said(talk, manner, asked)
-    return ModelAnswer((*_thought(f"Nothing left to call for {talk.task!r}; I quote.", manner), Words(words)))
+    return ModelAnswer((*_thought(f"Nothing left to call for {cut(talk.task)!r}; I quote.", manner), Words(words)))
 
 
 def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:

@@ -100,6 +100,8 @@ def _reasoning(items: Sequence[Item], own: int) -> Iterator[Refusal]:
         after = items[n + 1] if n + 1 < len(items) else {"type": "nothing"}
         kind = kind_of(after)
         led = (kind == "message" and after.get("role") == "assistant") or kind.endswith(_FOLLOWING)
+        # Codex cuts an answer for what another agent says and sends on what it had (facts §13.3).
+        led = led or kind == "agent_message"
         if not led and kind != "item_reference":
             id_ = item.get("id") or "rs_unnamed"
             told = f"Item '{id_}' of type 'reasoning' was provided without its required following item."

@@ -60,7 +60,9 @@ class KnownClient:
     `worktree_of` whether it is that of a worktree which the client made inside it, `told_in` names a file in the folder
     that holds the directory; else the recording says it. A recording with a member `began_by` at its head is a part of
     another session. `projects` is a file whose table ``projects`` has directories as keys. `plain` recordings hold
-    every text as a JSON string. `commands` and `packages` are how its process is called.
+    every text as a JSON string. Its recordings hold whole requests since the version `whole_since`; versions before
+    write them elsewhere where the variable `whole_by` is ``file:DIR``. `commands` and `packages` are how its process is
+    called.
     """
 
     name: str
@@ -75,6 +77,8 @@ class KnownClient:
     began_by: str = ""
     projects: Callable[[Env], Path] | None = None
     plain: bool = False
+    whole_since: tuple[int, int, int] | None = None
+    whole_by: str = ""
     commands: frozenset[str] = frozenset()
     packages: tuple[str, ...] = ()
 
@@ -170,8 +174,9 @@ _AIDER_OPTION: Final = re.compile(r"^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \
 def _aider(env: Env, folder: Path) -> Iterator[Path]:
     """The chat history of a project and the log of requests: as they are usually called, or as aider was told by its
     variables or the project's configuration."""
-    for name in (".aider.chat.history.md", ".aider.llm.history"):
-        yield folder / name
+    # The log is read with the history beside it, as one session.
+    history = folder / ".aider.chat.history.md"
+    yield history if history.exists() else folder / ".aider.llm.history"
     for variable in ("AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE"):
         if named := env.get(variable):
             yield folder / Path(named).expanduser()
@@ -200,6 +205,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="claude-code", source="claude code", places=_claude_code, variables=("CLAUDE_CONFIG_DIR",),
         named_for=is_own_folder, worktree_of=is_worktree_folder, plain=True,
+        whole_since=(2, 1, 300), whole_by="OTEL_LOG_RAW_API_BODIES",
         commands=frozenset({"claude"}), packages=("claude-code",),
         projects=lambda env: (
             Path(env["CLAUDE_CONFIG_DIR"]).expanduser() if env.get("CLAUDE_CONFIG_DIR") else user_home(env)
@@ -248,6 +254,18 @@ _BY_SOURCE: Final = {one.source: one for one in CLIENTS}
 def client_of(source: str) -> KnownClient | None:
     """The client whose format is called `source`; None for formats of no client."""
     return _BY_SOURCE.get(source)
+
+
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+def whole_requests_by(source: str, version: str) -> str:
+    """The variable that makes this version of a client write down the requests that its recordings lack; "" where they
+    hold them, where there is no such variable, or where the version is not known."""
+    client, found = client_of(source), _VERSION.match(version)
+    if client is None or client.whole_since is None or found is None:
+        return ""
+    return client.whole_by if tuple(map(int, found.groups())) < client.whole_since else ""
 
 
 def switched_on(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:

@@ -13,12 +13,13 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.services.config.format_registry import format_called
+from ctxtui.services.config.format_registry import detect, format_called
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.summarize import first_user_text
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.store.rows import Glance, sql_text
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
 HEADS: Final = (1 << 16, 1 << 20)
@@ -27,12 +28,15 @@ HEADS: Final = (1 << 16, 1 << 20)
 
 def glance(path: Path, source: str) -> Glance:
     """What the head of the recording `path`, whose format is called `source`, says; nothing where it cannot be read."""
-    form = format_called(source)
-    if form is None:
-        return Glance()
     try:
         size = path.stat().st_size
         pieces = gathered(path)
+        form = format_called(source)
+        if form is None or (pieces is None and not form.sniff(_head(path, HEAD_BYTES), path.name)):
+            # Some clients write files of two kinds.
+            form = detect(_head(path, HEAD_BYTES), path.name)
+        if form is None:
+            return Glance(size)
         told = Glance(size)
         for room in HEADS:
             session = Session()

@@ -14,12 +14,13 @@ from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
@@ -41,6 +42,7 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
         source=loaded.source,
         cwd=session.about.cwd or seen.cwd,
         client_version=session.about.version or seen.client_version,
+        advice=_advice(session, loaded.source),
         known=True,
         lines=loaded.lines,
         skipped=len(loaded.skipped),
@@ -48,6 +50,15 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
         refused=refusal(session, chosen.thread)[:WORDS],
     )
     return _spent(_said(_grown(told, book, calls, chosen.thread, usable_share), session, calls), book, price)
+
+
+def _advice(session: Session, source: str) -> str:
+    """How the client writes down its requests, where it did not."""
+    version = session.about.version
+    variable = whole_requests_by(source, version)
+    if not variable or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
+        return ""
+    return f"{variable}=file:DIR keeps its requests; {version} records none"
 
 
 def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:

@@ -133,7 +133,7 @@ def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour:
     tall = height - len(texts)
     if tall < 2 and height > 2:
         # A low pane keeps the strip, the sentence and the place.
-        texts, tall = texts[: max(0, height - 1)], 1
+        texts, tall = [*texts[: max(0, height - 2)], texts[-1]], 1
     return [*_strip(s, room, tall, colour), *texts][:height]
 
 
@@ -172,6 +172,8 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
         out.append(_said(category("user").span, s.first_user_text, "ink bold", room))
     if s.last_answer:
         out.append(_said(category("assistant").span, s.last_answer, "dim", room))
+    if s.advice:
+        out.append(_said(Span(" "), s.advice, "dim", room))
     models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
     facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
     if s.subscription:

@@ -128,5 +128,7 @@ class SessionSummary:
     """(tool, USD), likewise."""
     refused: str = ""
     """The API's error with which it ends, where the request itself was refused and can be mended; untrusted text."""
+    advice: str = ""
+    """What its client could be told so that later sessions are recorded whole."""
     subscription: bool = False
     """Whether the user marked it as paid by a subscription: then tokens lead, money is what the list says."""

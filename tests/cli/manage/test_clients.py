@@ -153,6 +153,38 @@ def test_doctor_says_where_it_looked_and_what_it_found(ctxtui: Run, desk: Path, 
     assert checks["codex"]["text"].startswith(f"no folder {home / '.codex/sessions'}")
 
 
+def test_the_two_files_of_aider_are_one_session(ctxtui: Run, desk: Path) -> None:
+    log = b"TO LLM 2026-11-22T09:38:43\n-------\nUSER aider asks\nLLM RESPONSE 2026-11-22T09:38:44\nASSISTANT yes\n"
+    before = ctxtui("cost", "--all", "--json").json
+    (desk / ".aider.llm.history").write_bytes(log)
+    told = [one for one in ctxtui("sessions", "--json").json["sessions"] if one["client"] == "aider"]
+    assert [one["path"] for one in told] == [str(desk / ".aider.chat.history.md")]
+    after = ctxtui("cost", "--all", "--json").json
+    assert (after["calls"], after["tokens"]) == (before["calls"], before["tokens"])
+    (desk / ".aider.chat.history.md").unlink()
+    told = [one for one in ctxtui("sessions", "--json").json["sessions"] if one["client"] == "aider"]
+    assert [(one["path"], one["title"]) for one in told] == [(str(desk / ".aider.llm.history"), "aider asks")]
+
+
+@pytest.mark.parametrize(("version", "needs"), [("2.1.280", True), ("2.1.299", True), ("2.1.300", False), ("x", False)])
+def test_doctor_says_how_older_versions_write_their_requests(
+    ctxtui: Run, desk: Path, home: Path, monkeypatch: pytest.MonkeyPatch, version: str, needs: bool
+) -> None:
+    path = next((home / ".claude/projects").rglob("*.jsonl"))
+    path.write_bytes(path.read_bytes().replace(b"2.1.62", version.encode()))
+
+    def told() -> list[str]:
+        return [one["way_out"] for one in ctxtui("doctor", "--json").json["checks"] if one["name"].endswith("requests")]
+
+    folder = home / "raw-api-bodies"
+    line = (
+        f'export OTEL_LOG_RAW_API_BODIES=file:{folder} before it starts, and raw_api_bodies = "{folder}" in config.toml'
+    )
+    assert told() == [line] * needs
+    monkeypatch.setenv("OTEL_LOG_RAW_API_BODIES", f"file:{folder}")
+    assert told() == []
+
+
 def test_a_setting_in_a_file_switches_off(ctxtui: Run, desk: Path, tmp_path: Path) -> None:
     (tmp_path / "ctxtui").mkdir(exist_ok=True)
     (tmp_path / "ctxtui/config.toml").write_text("[clients]\nopencode = false\n")

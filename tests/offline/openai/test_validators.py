@@ -371,6 +371,7 @@ RESPONSES_TAKEN: list[tuple[str, Edit]] = [
     ("what Codex says of itself", at("client_metadata", {"session_id": "s"})),
     ("what Codex hangs on items", at("input.1.internal_chat_message_metadata_passthrough", {"turn_id": "t"})),
     ("a message between agents", put(0, AGENT)),
+    ("reasoning cut for a message between agents", both(put(5, AGENT), put(5, REASONING))),
     ("tools as an item", both(without("tools"), put(0, MORE_TOOLS), at("tool_choice", "required"))),
     ("one of them chosen", both(put(0, MORE_TOOLS), at("tool_choice", {"type": "custom", "name": "exec"}))),
     ("namespaces among the tools", at("tools", MORE_TOOLS["tools"])),

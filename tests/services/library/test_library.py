@@ -168,3 +168,11 @@ def test_a_session_of_codex_says_where_it_ran(home: Path) -> None:
     assert here is not None and here.path == path
     assert newest_here(found, [Path("/data/my")]) is None
     assert ran_in(home / "none") == ""
+
+
+@pytest.mark.parametrize(("version", "advised"), [("2.1.62", True), ("2.1.300", False), ("3.0.0", False)])
+def test_a_session_without_requests_says_how_its_client_keeps_them(home: Path, version: str, advised: bool) -> None:
+    data = claude_code(1).replace(b"2.1.62", version.encode())
+    found = summarise(recording(home, "a", data), Settings())
+    assert found.client_version == version
+    assert found.advice.startswith("OTEL_LOG_RAW_API_BODIES=file:DIR") is advised

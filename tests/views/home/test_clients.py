@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ctxtui.services.config.clients import CLIENTS, places_of
 from ctxtui.views.home import columns
+from ctxtui.views.home.preview import growth
 from ctxtui.views.home.session_list import Group, ListOrder, Sought, arrange
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
@@ -23,6 +26,14 @@ def test_every_row_names_its_client(source: str) -> None:
     for one in (read, broken, SessionSummary(key="k", title="a title", source=source)):
         assert SHORT.get(source, source) in line(one, 80) and len(line(one, 80)) <= 80
         assert {"mini-swe-agent": "mini-swe-a…"}.get(source, source) in line(one, 120)
+
+
+def test_the_preview_says_how_a_client_writes_its_requests() -> None:
+    advice = "OTEL_LOG_RAW_API_BODIES=file:DIR keeps its requests; 2.1.280 records none"
+    one = SessionSummary(key="k", source="claude code", known=True, advice=advice, first_user_text="hello")
+    lines = ["".join(span.text for span in line) for line in growth(one, 100, 9)]
+    assert any(advice in line for line in lines)
+    assert not any("OTEL" in span.text for line in growth(replace(one, advice=""), 100, 9) for span in line)
 
 
 def test_without_sessions_it_says_where_it_looked() -> None:

@@ -71,8 +71,10 @@ class ClaudeCodeReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the bytes so far."""
-        return self._named(self._stream.tail) if not self._foreign and self._stream.tail else None
+        """What is still incomplete at the end of the bytes so far, else which subagents' files are missing."""
+        if self._stream.tail is not None:
+            return None if self._foreign else self._named(self._stream.tail)
+        return None if self._agent else self._state.threads.lacking()
 
     @property
     def other(self) -> Counter[str]:

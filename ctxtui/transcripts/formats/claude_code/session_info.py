@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -113,8 +113,8 @@ class Tasks:
         return agent
 
     @property
-    def agents(self) -> Collection[str]:
-        """The subagents that calls are known to have made."""
+    def agents(self) -> Mapping[str, Task]:
+        """The subagents that calls are known to have made, and what for."""
         return self._agents
 
     def of(self, agent: str, prompt: str) -> Task | None:

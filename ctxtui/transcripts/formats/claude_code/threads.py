@@ -7,14 +7,15 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.call import Epoch, EpochStart
-from ctxtui.core.session import MAIN, ThreadSeen
+from ctxtui.core.session import MAIN, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.session_info import Tasks
+from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
 
+_NAMED: Final = 3
 UNANSWERED: Final = "unanswered"
 """What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
 say which."""
@@ -73,7 +74,26 @@ class ClaudeThreads:
     @property
     def complete(self) -> bool:
         """Whether every subagent whose result is on record has calls on record too."""
-        return all((thread := self._threads.get(agent)) is not None and thread.call for agent in self.tasks.agents)
+        return not self._absent()
+
+    def lacking(self) -> Skipped | None:
+        """Which subagents' files are not where they were looked for; None where none is missing."""
+        absent = self._absent()
+        if not absent:
+            return None
+        named = [
+            f"{task.description} (agent-{agent})" if task.description else f"agent-{agent}"
+            for agent, task in absent.items()
+        ]
+        few = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+        what = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
+        return Skipped(
+            1, f"{what} in files that are not here: {few}; they belong into SESSION/subagents beside this file"
+        )
+
+    def _absent(self) -> dict[str, Task]:
+        threads = self._threads
+        return {a: task for a, task in self.tasks.agents.items() if a not in threads or not threads[a].call}
 
     def main(self) -> ClaudeThread:
         """The main thread."""

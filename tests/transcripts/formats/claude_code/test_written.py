@@ -224,6 +224,16 @@ def test_a_folder_by_itself_is_one_session_with_its_threads(index: bool) -> None
     assert session.calls["msg_09"].epoch.start == EpochStart.COMPACTION
 
 
+def test_a_folder_by_itself_says_that_thinking_is_not_in_it() -> None:
+    data = as_stream(body_case())
+    form = detect(data, "raw-api-bodies")
+    assert form is not None
+    session = Session()
+    reader = form.open(session.tree)
+    session.fold(reader.feed(data)).fold(reader.settle())
+    assert reader.tail is not None and "<REDACTED>" in reader.tail.reason
+
+
 def test_without_a_transcript_a_context_runs_through_the_answer_before_it() -> None:
     session, _ = read_stream(as_stream(body_case()))
     before, call = session.calls["msg_03"], session.calls["msg_04"]
@@ -296,3 +306,15 @@ def test_any_value_in_any_place_of_a_body_or_the_index_stops_no_reader() -> None
             index = b"".join(json.dumps(line).encode() + b"\n" for line in odd)
             session, _ = joined(BodyCase(case.transcript, case.agent, {**case.bodies, "index.jsonl": index}))
             assert ids <= session.calls.keys()
+
+
+def test_a_subagent_whose_file_is_elsewhere_is_named() -> None:
+    case = body_case()
+    session = Session()
+    reader = ClaudeCodeReader(session.tree)
+    session.fold(reader.feed(case.transcript)).fold(reader.settle())
+    assert reader.tail is not None
+    assert f"Find the port (agent-{AGENT})" in reader.tail.reason
+    part = reader.part(AGENT_FILE)
+    session.fold(part.feed(case.agent)).fold(part.settle())
+    assert reader.tail is None

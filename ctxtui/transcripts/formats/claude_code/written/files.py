@@ -161,7 +161,7 @@ class BodyFolderReader:
     @property
     def tail(self) -> Skipped | None:
         """What is incomplete at the end, or missing."""
-        return self._stream.tail or self._join.lacking()
+        return self._stream.tail or self._join.lacking() or self._join.unseen()
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the lines that `data` completes; calls are told by `settle`."""

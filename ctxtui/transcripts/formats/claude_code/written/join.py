@@ -17,7 +17,13 @@ from ctxtui.transcripts.formats.claude_code.message_chain import append
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, aside
 from ctxtui.transcripts.formats.claude_code.written.bodies import IndexLine, WrittenBodies
 from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls, attempt, extra_of
-from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, ending, thoughts_in, upwards
+from ctxtui.transcripts.formats.claude_code.written.request import (
+    REDACTED,
+    WrittenRequest,
+    ending,
+    thoughts_in,
+    upwards,
+)
 
 _LISTED: Final = 3
 _FAR: Final = 2000
@@ -90,6 +96,14 @@ class BodyJoin:
         said = [_counted(missing, "named by the index and not there")] if missing else []
         said += [_counted(open_, "without an answer on record")] if open_ else []
         return Skipped(1, "bodies of requests: " + "; ".join(said)) if said else None
+
+    def unseen(self) -> Skipped | None:
+        """How much thinking is not in bodies that no transcript was found for; None where all is."""
+        requests = sum("redacted_thinking" in call.extra for call in self.calls.values())
+        if not requests:
+            return None
+        words = f"the thinking in {requests} requests reads {REDACTED}: the session's transcript was not found"
+        return Skipped(1, words)
 
     def through(self, events: list[Event]) -> list[Event]:
         """The transcript's events, with what the bodies know of their calls."""

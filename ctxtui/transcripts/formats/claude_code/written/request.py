@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from ctxtui.core import block, block_content, canonical
-from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
@@ -123,9 +124,7 @@ class WrittenRequest:
             known = thoughts.get(name)
             out += known is None
             if known is not None:
-                value = items[n].block.value()
-                member = "data" if "data" in value else "thinking"
-                items[n] = Item(block.make(items[n].block.kind, {**value, member: known}), items[n].place)
+                items[n] = Item(_filled(items[n].block, known), items[n].place)
         return tuple(items), out
 
     @property
@@ -172,13 +171,25 @@ def hidden(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
 
 
 def _named(said: Sequence[Item]) -> Iterator[tuple[str, Item]]:
-    name, number = answer_name(said), 0
+    number = 0
     for item in said:
         if item.block.kind == "thinking":
-            yield word(obj(item.block.value()).get("signature")), item
+            yield _signature(item.block), item
         elif item.block.kind == _SEALED:
             number += 1
-            yield f"{name}\0{number}", item
+            yield f"{answer_name(said)}\0{number}", item
+
+
+# The same thinking stands in every later request.
+@lru_cache(maxsize=4096)
+def _signature(thinking: Block) -> str:
+    return word(obj(thinking.value()).get("signature"))
+
+
+@lru_cache(maxsize=4096)
+def _filled(thinking: Block, words: str) -> Block:
+    value = thinking.value()
+    return block.make(thinking.kind, {**value, "data" if "data" in value else "thinking": words})
 
 
 def _is_hidden(item: Item) -> bool:
