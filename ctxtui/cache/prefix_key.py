@@ -128,7 +128,7 @@ class PrefixKeys:
         return PrefixEnd(digest, before, node.id, before.number + counts, section, role, opens, served)
 
     def _told(self, section: str, role: str) -> bytes:
-        found = self._places[section, role] = f"{section}\0{role}\0".encode()
+        found = self._places[section, role] = f"{section}\0{role}\0".encode("utf-8", "surrogatepass")
         return found
 
     def _alone(self, node: Node) -> bool:

@@ -49,8 +49,8 @@ def seed(
     """
     lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
     for path, since, value in effective(rules, dialect, params or {}):
-        lost[since].append(path.encode() + b"=" + canonical.dumps(value))
-    base = [provider.encode(), scope.encode(), model.encode()]
+        lost[since].append(path.encode("utf-8", "surrogatepass") + b"=" + canonical.dumps(value))
+    base = [name.encode("utf-8", "surrogatepass") for name in (provider, scope, model)]
     if SPEED_IS_MODEL:
         base.append(canonical.dumps((params or {}).get("speed")))
     return Seed(dialect, mixed(b"tools", *base, *lost["tools"]), mixed(*lost["system"]), mixed(*lost["messages"]))

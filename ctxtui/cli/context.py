@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _LEAST: Final = 4
 
 NAME_HELP: Final = (
-    "a file, a folder (its newest recording), a session's id or the beginning of one, or - for standard input"
+    "a file, a folder or database (its newest session; DATABASE#ID names one), a session's id or the beginning of one, "
+    "or - for standard input"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from ctxtui.cli.exit_codes import ExitCode
+from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
 
 SCHEMA_VERSION: Final = 1
@@ -21,8 +23,17 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
     ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was.
     """
-    json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=1 if sys.stdout.isatty() else None)
+    indent = 1 if sys.stdout.isatty() else None
+    json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=indent, default=_spelled)
     sys.stdout.write("\n")
+
+
+def _spelled(value: object) -> float | str:
+    """A number that a recording spells in its own way, as a number; as its text where no number can hold it."""
+    if not isinstance(value, Number):
+        raise TypeError(f"{type(value).__name__} is no JSON value")
+    found = float(value)
+    return found if math.isfinite(found) else value.text
 
 
 def write(text: str) -> None:

@@ -15,7 +15,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, Target
 from ctxtui.core.tree import Tree
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import source_of
 
@@ -135,7 +135,7 @@ class Context:
         """The context that the agent had at `call`, with what its request says beyond; or one that continues it, up to
         `head`."""
         end = call.raw_head if head is None else head
-        if call.skeleton is None:
+        if call.skeleton is None or call.skeleton.dialect not in GRAMMARS:
             return cls(tree, end)
         request = Request((), call.skeleton)
         known = lifetimes(request) if tree.holds(end, call.sent_head) else {}

@@ -113,7 +113,11 @@ def _on_terms(standard: Rates, terms: Terms, *, known: bool, fast: float) -> Rat
 
 
 def _day(at: float | None) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
+    try:
+        return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
+    except (ValueError, OverflowError, OSError):
+        # A recording may name a time that no calendar has; then today's price is as good as any.
+        return ""
 
 
 def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable) -> Rates | None:

@@ -35,7 +35,7 @@ def terms_of(extra: Mapping[str, Json]) -> Terms:
     tier = said.get("service_tier")
     return Terms(
         batch=tier == "batch" or said.get("processing") == "batch",
-        tier=str(tier) if tier in _TIERS else "",
+        tier=tier if isinstance(tier, str) and tier in _TIERS else "",
         fast=said.get("speed") == "fast",
         us=said.get("inference_geo") == "us",
     )

@@ -77,7 +77,7 @@ def _packed(
 
 def _row(packer: Packer, block: Block) -> BlockRow:
     words = preview(block) if len(block.body) >= SMALLEST else ""
-    codec, stored = packer.pack(block.body, beside=len(words.encode()))
+    codec, stored = packer.pack(block.body, beside=len(words.encode("utf-8", "replace")))
     shown = words if isinstance(stored, bytes) else None
     return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, shown, stored)
 
@@ -116,7 +116,7 @@ def put_blocks(
 def _payload(row: BlockRow) -> int:
     """Bytes of the row in the file, to within a few."""
     texts = (row.kind, row.preview or "", row.body)
-    return 32 + sum(len(text.encode() if isinstance(text, str) else text) for text in texts)
+    return 32 + sum(len(text.encode("utf-8", "replace") if isinstance(text, str) else text) for text in texts)
 
 
 def _put_runs(

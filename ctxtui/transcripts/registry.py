@@ -136,6 +136,11 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
     _format("llm", "llm_logs"),
     _format("opentelemetry", "opentelemetry", bare="an OpenTelemetry trace without any call of a model"),
+    _format(
+        "opentelemetry protobuf",
+        "opentelemetry.protobuf",
+        bare="an OpenTelemetry trace in protobuf without any call of a model",
+    ),
 )
 
 

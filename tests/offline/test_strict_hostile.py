@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,17 +12,28 @@ from hypothesis import strategies as st
 
 from ctxtui.offline.anthropic import validate
 from ctxtui.offline.anthropic.signature import signed
-from ctxtui.offline.exchange import Refusal, Reply
+from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
 from ctxtui.offline.http.routes import DESKS, serve
 from ctxtui.offline.json_body import NotJson, parse
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.offline.provider import Provider, SetClock
-from tests.offline.talks import anthropic, chat, responses
+from tests.offline.talks import Body, anthropic, chat, claude_code_compacted, codex, codex_compacted, responses
 from tests.wire.hostile import JSONS, spelled
 
 HEADERS = {"authorization": "Bearer x", "anthropic-version": "2026-10-21", "anthropic-beta": "compact-2026-01-12"}
 PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai_chat", "/v1/responses": "openai_responses"}
-LEGAL = {"/v1/messages": anthropic, "/v1/chat/completions": chat, "/v1/responses": responses}
+LEGAL = [
+    ("/v1/messages", anthropic),
+    ("/v1/messages", claude_code_compacted),
+    ("/v1/chat/completions", chat),
+    ("/v1/responses", responses),
+    ("/v1/responses", codex),
+    ("/v1/responses", codex_compacted),
+]
+THREADS = {
+    **HEADERS,
+    "anthropic-beta": "message-threads-2026-08-12,dangerous-tool-use-2026-09-03,context-management-2025-06-27",
+}
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -37,10 +49,10 @@ def test_any_body(path: str, data: st.DataObject) -> None:
     assert isinstance(got, Refusal) or got.status == 200
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("path", "legal"), LEGAL)
 @given(data=st.data())
-def test_a_legal_body_with_something_odd_in_it(path: str, data: st.DataObject) -> None:
-    body = LEGAL[path](model="offline")
+def test_a_legal_body_with_something_odd_in_it(path: str, legal: Callable[..., Body], data: st.DataObject) -> None:
+    body = legal(model="offline")
     inner: Any = body
     # Down to a random place.
     for _ in range(data.draw(st.integers(0, 5))):
@@ -95,6 +107,37 @@ def test_what_it_answers_it_takes_back(tasks: list[str], results: list[str], mod
             ]
             body["messages"].append({"role": "user", "content": told})
     assert validate.refusals(signed(body | {"messages": body["messages"][:-1]})) == []
+
+
+@given(data=st.data())
+def test_a_frame_with_something_odd_in_it(data: st.DataObject) -> None:
+    frame = {"type": "response.create", **codex(model="offline")}
+    frame[data.draw(st.sampled_from([*frame, "generate", "stream_id", "previous_response_id"]))] = data.draw(JSONS)
+    held: dict[str, KeptResponse] = {}
+    raw = json.dumps(frame, default=str).encode()
+    got = serve(DESKS["/v1/responses"], Provider(clock=SetClock()), raw, HEADERS, held)
+    assert isinstance(got, (Refusal, Reply))
+
+
+@given(thread=JSONS, messages=JSONS)
+def test_any_thread(thread: Any, messages: Any) -> None:
+    provider = Provider(clock=SetClock())
+    begun = serve(DESKS["/v1/messages"], provider, json.dumps(anthropic(thread={"type": "create"})).encode(), THREADS)
+    assert isinstance(begun, Reply)
+    going = {"type": "continue", "previous_message_id": begun.body["id"]}
+    for odd in ({"thread": thread}, {"thread": going, "messages": messages}, {"safeguards": messages}):
+        body = json.dumps(anthropic(**odd), default=str).encode()
+        assert isinstance(serve(DESKS["/v1/messages"], provider, body, THREADS), (Refusal, Reply))
+
+
+@given(description=st.text(), members=st.lists(st.text(max_size=20), max_size=5))
+def test_any_description_of_a_tool_that_takes_code(description: str, members: list[str]) -> None:
+    declared = "declare const tools: { a(args: {\n" + "\n".join(members) + "\n}): Promise<unknown>; };"
+    told = f"{description}\n```ts\n{declared}\n```\n{description}"
+    tools = [{"type": "custom", "name": "exec", "description": told}]
+    body = codex("run `ls` then call a", model="offline", tools=tools)
+    got = serve(DESKS["/v1/responses"], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
+    assert isinstance(got, Reply), got
 
 
 @given(schema=JSONS, inner=JSONS)

@@ -53,10 +53,6 @@ def test_a_first_record_longer_than_the_head() -> None:
         (b"\x89PNG\r\n\x1a\n", "a PNG image"),
         (b"SQLite format 3\0" + b"\0" * 100, "a SQLite database"),
         (b"\x00\x01\x02\xff\xfe", "binary data at byte 0"),
-        (
-            b"\x0a\xc3\x18\x0a\x9a\x01\x0a \x0a\x16telemetry.sdk.language\x12\x06\x0a\x04python",
-            "an OpenTelemetry trace in protobuf: let the exporter or collector write OTLP as JSON",
-        ),
         (b"hello \x00 world", "binary data at byte 6"),
         (b"hello\nworld\n", "text without any JSON record"),
         (json.dumps({"log": {"version": "1.2", "entries": []}}).encode(), "a HAR file"),

@@ -84,7 +84,7 @@ def turns_of(book: Book, thread: str) -> list[TurnGrowth]:
     grown = [None, *(None if _breaks(a, b[0]) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
     return [
         TurnGrowth(n, len(group), growth, sum(call.usage.output for call in group if call.usage))
-        for n, (group, growth) in enumerate(zip(groups, grown, strict=True), 1)
+        for n, (group, growth) in enumerate(zip(groups, grown[: len(groups)], strict=True), 1)
     ]
 
 

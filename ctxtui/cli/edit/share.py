@@ -69,7 +69,7 @@ def share(
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
     masker = Masker(mask_rules(), Level(mask))
-    data = page(shared(book, chosen, masker, loaded.name, loaded.source)).encode()
+    data = page(shared(book, chosen, masker, loaded.name, loaded.source)).encode("utf-8", "replace")
     if output is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -15,6 +15,7 @@ from ctxtui.cli.context import Meter, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.services.config.clients import client_of
+from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.database_address import MARK, parted
 from ctxtui.views.home.columns import HomeColumn, home_columns
@@ -60,7 +61,8 @@ def sessions(
     else:
         found, left = shelf.looked_into(found, HEADS_SECONDS)
         if left:
-            note(f"{left:,} sessions have no title yet: the next run reads on, --figures reads all")
+            on = "the next run reads on, " if database(settings.data_dir).exists() else ""
+            note(f"{left:,} sessions have no title yet: {on}--figures reads all")
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
     if as_json:
         write_json({"sessions": _rows(found, ids)})

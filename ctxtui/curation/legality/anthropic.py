@@ -73,7 +73,7 @@ def _turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Thinking: signed, and never the end of a message; compaction: the first thing of all."""
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
-            kind = part.get("type")
+            kind = str(part.get("type"))
             if kind in _THINKING and run.role != "assistant":
                 yield Violation(path, "only the assistant thinks", THINKING)
             elif kind == "thinking" and not isinstance(part.get("signature"), str):

@@ -62,7 +62,10 @@ def check(dialect: str, body: bytes | Json, *, prefill: bool = True) -> list[Vio
     nothing is wrong. `prefill` says that the model takes a conversation that ends with the assistant's message.
     Raises `KeyError` for an unknown dialect."""
     find = _CHECKS[dialect]
-    value = canonical.loads(body) if isinstance(body, bytes) else body
+    try:
+        value = canonical.loads(body) if isinstance(body, bytes) else body
+    except UnicodeDecodeError as error:
+        return [Violation("$", f"the body is not UTF-8: byte {error.start}")]
     if not isinstance(value, dict):
         return [Violation("$", "the body must be an object")]
     found = [violation for one in find for violation in one(value)]

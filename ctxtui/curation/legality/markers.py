@@ -29,7 +29,7 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
         elif ttl == "1h" and short:
             yield Violation(f"{path}.{_KEY}", f"a marker of 1h must not stand behind one of 5m ({short})", MARKERS)
         short = short or (path if ttl == "5m" else "")
-        if block.get("type") in _UNMARKED:
+        if str(block.get("type")) in _UNMARKED:
             yield Violation(f"{path}.{_KEY}", f"{block['type']} takes no marker", MARKERS)
         elif block.get("type") == "text" and not str(block.get("text") or "").strip():
             yield Violation(f"{path}.{_KEY}", "an empty text takes no marker", MARKERS)

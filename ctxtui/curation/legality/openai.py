@@ -70,9 +70,9 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
         if not isinstance(item, dict):
             yield Violation(path, "an item must be an object")
             continue
-        kind, id_ = item.get("type", "message"), str(item.get("call_id") or item.get("id"))
+        kind, id_ = str(item.get("type", "message")), str(item.get("call_id") or item.get("id"))
         follower = given[n + 1] if n + 1 < len(given) else None
-        if kind == "reasoning" and whole and (not isinstance(follower, dict) or follower.get("type") in _OUTPUTS):
+        if kind == "reasoning" and whole and (not isinstance(follower, dict) or str(follower.get("type")) in _OUTPUTS):
             yield Violation(path, "reasoning without the item that followed it", REASONING)
         if kind == "compaction_trigger" and follower is not None:
             yield Violation(path, "a compaction trigger must be the last item")
@@ -97,7 +97,7 @@ def _twice(items: Sequence[Json]) -> Iterator[Violation]:
 
 
 def _message(item: dict[str, Json], path: str) -> Iterator[Violation]:
-    if item.get("role") not in _ROLES:
+    if str(item.get("role")) not in _ROLES:
         yield Violation(f"{path}.role", f"no such role: {item.get('role')!r}")
     if not item.get("content"):
         yield Violation(f"{path}.content", "content is required", EMPTY)

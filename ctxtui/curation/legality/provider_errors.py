@@ -70,11 +70,12 @@ def _path(text: str) -> str:
 
 def _position(context: Context, text: str) -> int:
     ids = set(_ID.findall(text))
+    quoted = [f'"{one}"'.encode("utf-8", "replace") for one in ids]
     if ids:
         for position, item in enumerate(context.items):
             if item.block.kind != HEADER and context.reading(position).call_id in ids:
                 return position
-            if item.block.kind in THINKING and any(f'"{one}"'.encode() in item.block.body for one in ids):
+            if item.block.kind in THINKING and any(one in item.block.body for one in quoted):
                 return position
     spot = _SPOT.search(text)
     if spot is None or int(spot[1]) >= len(context.messages):

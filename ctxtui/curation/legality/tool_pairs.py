@@ -64,7 +64,7 @@ def _served(run: RoleRun, after: RoleRun) -> Iterator[Violation]:
             id_ = str(part.get("tool_use_id"))
             if open_.pop(id_, None) is None:
                 yield Violation(path, f"no call {id_!r} before it in its message", PAIR)
-    kinds = {part.get("type") for _, part in after.parts}
+    kinds = {str(part.get("type")) for _, part in after.parts}
     if after.role == "user" and kinds != {"tool_result"}:
         for id_, path in open_.items():
             yield Violation(path, f"the provider's call {id_!r} has no result in its message", PAIR)

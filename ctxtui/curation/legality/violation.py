@@ -54,5 +54,5 @@ def roles(body: dict[str, Json], key: str, known: frozenset[str]) -> Iterator[Vi
     for n, message in enumerate(messages):
         if not isinstance(message, dict):
             yield Violation(f"$.{key}[{n}]", "a message must be an object")
-        elif message.get("role") not in known:
+        elif str(message.get("role")) not in known:
             yield Violation(f"$.{key}[{n}].role", f"no such role: {message.get('role')!r}")

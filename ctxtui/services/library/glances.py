@@ -16,7 +16,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.format_registry import detect, format_called
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.summarize import first_user_text
+from ctxtui.services.library.first_words import first_user_text
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.store.rows import Glance, sql_text
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES

@@ -26,7 +26,7 @@ def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: st
     masked = [masker.block(row.block) for row in rows]
     said_in_blocks = dict(masker.report)
     made = exported(session, own_form(chosen), chosen)
-    body = masker.value(canonical.loads(made.data))
+    body = masker.value(canonical.loads(made.data.decode("utf-8", "replace")))
     # The body says the blocks once more, and what else was sent; labels and title repeat the blocks.
     again = {kind: n - said_in_blocks.get(kind, 0) for kind, n in masker.report.items()}
     report = {kind: max(said_in_blocks.get(kind, 0), n) for kind, n in again.items()}

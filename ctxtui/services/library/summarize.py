@@ -21,13 +21,11 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.services.config.clients import whole_requests_by
+from ctxtui.services.library.first_words import WORDS, first_user_text
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
 Price = Callable[[Call], Cost | None]
-
-WORDS: Final = 400
-"""Characters of the first user text and the last answer that are kept."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
 
@@ -163,15 +161,6 @@ def _growth(calls: list[Call], totals: list[int], happened: list[CallEvent]) -> 
         else:
             columns.append(GrowthColumn(total, 0, 0, own))
     return tuple(columns)
-
-
-def first_user_text(session: Session, head: int) -> str:
-    """The text that opened the first turn."""
-    tree = session.tree
-    for node in tree.path(head):
-        if tree[node].opens_turn and (text := read(tree[node].block).text):
-            return text[:WORDS]
-    return ""
 
 
 def _last_answer(session: Session, head: int) -> str:

@@ -24,7 +24,7 @@ LLM: Final = "llm"
 _LISTED: Final = 6
 _CHAIN: Final = (
     "WITH RECURSIVE chain(hash) AS ("
-    "SELECT tip_message_hash FROM turns WHERE thread_id IN (SELECT value FROM json_each(?1)) "
+    "SELECT tip_message_hash FROM turns WHERE thread_id IN (SELECT value FROM json_each(?1)) {threads}"
     "UNION SELECT m.parent_hash FROM messages m JOIN chain c ON m.hash = c.hash WHERE m.parent_hash IS NOT NULL"
     ") SELECT hash FROM chain"
 )
@@ -116,7 +116,8 @@ def rows_of(database: Path, id_: str) -> Wanted:
     def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Sequence[object]]:
         import json
 
-        condition = (_OPENCODE_ROWS if opencode else _llm_rows(set(tables_of(connection)))).get(table, "1")
+        known = _OPENCODE_ROWS if opencode else _llm_rows(set(tables_of(connection)), _has_tips(connection))
+        condition = known.get(table, "1")
         return condition, (json.dumps(family),) if "?1" in condition else ()
 
     return wanted
@@ -130,27 +131,42 @@ _OPENCODE_ROWS: Final = {
 }
 
 
-def _llm_rows(there: set[str]) -> dict[str, str]:
-    """The conditions for llm's tables, of both generations, that are `there`."""
+def _has_tips(connection: sqlite3.Connection) -> bool:
+    return any(row[1] == "tip_message_hash" for row in connection.execute('PRAGMA table_info("threads")'))
+
+
+def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
+    """The conditions for llm's tables, of both generations, that are `there`; `tips` says that threads name the
+    message that they end with."""
     made: dict[str, str] = {}
     if "turns" in there:
         turns = f"turn_id IN (SELECT id FROM turns WHERE thread_id {_ONE_OF})"
         made |= {"threads": f"id {_ONE_OF}", "turns": f"thread_id {_ONE_OF}", "turn_tools": turns}
         if "messages" in there:
-            made |= {"messages": f"hash IN ({_CHAIN})", "parts": f"message_hash IN ({_CHAIN})"}
+            # A fork that nothing was asked in yet ends at a message all the same.
+            also = f"UNION SELECT tip_message_hash FROM threads WHERE id {_ONE_OF} " if tips else ""
+            chain = _CHAIN.format(threads=also)
+            made |= {"messages": f"hash IN ({chain})", "parts": f"message_hash IN ({chain})"}
             if "parts" in there:
-                made["part_attachments"] = f"part_id IN (SELECT id FROM parts WHERE message_hash IN ({_CHAIN}))"
+                inside = f"part_id IN (SELECT id FROM parts WHERE message_hash IN ({chain}))"
+                made |= {"part_attachments": inside, "part_fragments": inside}
     if "responses" in there:
         mine = f"SELECT id FROM responses WHERE coalesce(conversation_id, id) {_ONE_OF}"
         made |= {"conversations": f"id {_ONE_OF}", "responses": f"id IN ({mine})"}
         beside = ("tool_calls", "tool_results", "tool_responses", "prompt_attachments", "prompt_fragments")
         made |= dict.fromkeys((*beside, "system_fragments"), f"response_id IN ({mine})")
-    for held, table, key in (("attachments", "attachment_id", ("part_attachments", "prompt_attachments")),
-                             ("fragments", "fragment_id", ("prompt_fragments", "system_fragments"))):  # fmt: skip
-        parts = [f"SELECT {table} FROM {name} WHERE {made[name]}" for name in key if name in there and name in made]
+    for held, column, tables in _SHARED:
+        parts = [f"SELECT {column} FROM {name} WHERE {made[name]}" for name in tables if name in there and name in made]
         if parts:
             made[held] = f"id IN ({' UNION '.join(parts)})"
     return made
+
+
+_SHARED: Final = (
+    ("attachments", "attachment_id", ("part_attachments", "prompt_attachments")),
+    ("fragments", "fragment_id", ("part_fragments", "prompt_fragments", "system_fragments")),
+)
+"""Tables whose rows several sessions may share: the column that names one, and the tables that have it."""
 
 
 def _asked(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Json]]:

@@ -11,7 +11,8 @@ from typing import Final
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, is_inside
 
-_HEAD: Final = 1 << 16
+_HEADS: Final = (1 << 13, 1 << 16)
+"""Bytes that are read; the second only where the first name no directory."""
 _CWD: Final = re.compile(rb'"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -21,11 +22,17 @@ def ran_in(path: Path) -> str:
 
 
 def _head(path: Path) -> bytes:
+    head = b""
     try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
+        with path.open("rb", buffering=0) as file:
+            for room in _HEADS:
+                more = file.read(room - len(head))
+                head += more
+                if not more or _CWD.search(head):
+                    break
     except OSError:
-        return b""
+        return head
+    return head
 
 
 def _cwd(head: bytes) -> str:

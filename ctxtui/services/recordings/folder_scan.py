@@ -13,6 +13,7 @@ from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder
 from ctxtui.services.recordings.body_sessions import recordings_of
+from ctxtui.services.recordings.companion_files import folders_of
 from ctxtui.services.recordings.database_address import address_of, is_database
 from ctxtui.services.recordings.database_sessions import roots
 from ctxtui.services.recordings.directories import placed
@@ -20,6 +21,7 @@ from ctxtui.services.recordings.discover import HERE, find
 from ctxtui.services.recordings.file_tail import unreadable
 from ctxtui.services.recordings.multi_file import gathered, is_gathered
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+from ctxtui.transcripts.registry import Format
 
 _HEADS: Final = 400
 """Files that are looked into at most: the likeliest names first, then the newest."""
@@ -37,7 +39,7 @@ def recordings_in(folder: Path, clients: Mapping[str, bool] | None = None) -> li
     if is_database(folder):
         return [address_of(folder, one.id) for one in roots(folder)] or [folder]
     _may_list(folder)
-    readable = [one for path in _files(folder) for one in _recordings(path)]
+    readable = _without_companions([one for path in _files(folder) for one in _recordings(path)])
     if not readable and is_body_folder(folder):
         readable = recordings_of(folder, near=False)
     if not readable:
@@ -49,12 +51,12 @@ def recordings_in(folder: Path, clients: Mapping[str, bool] | None = None) -> li
 
 
 def expanded(names: Iterable[str], clients: Mapping[str, bool] | None = None) -> list[str]:
-    """`names` with every recording in a folder, by name, instead of the folder. Takes and raises what `recordings_in`
-    does."""
+    """`names` with every recording in a folder or database, by name, instead of it. Takes and raises what
+    `recordings_in` does."""
     found: list[str] = []
     for name in names:
         path = Path(name).expanduser()
-        found += sorted(map(str, recordings_in(path, clients))) if path.is_dir() else [name]
+        found += sorted(map(str, recordings_in(path, clients))) if path.is_dir() or is_database(path) else [name]
     return found
 
 
@@ -106,24 +108,35 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
             yield entry.path
 
 
-def _recordings(path: Path) -> list[Path]:
-    """What can be opened of the file or folder `path`: itself, or the sessions of a database."""
+def _recordings(path: Path) -> list[tuple[Path, Format | None]]:
+    """What can be opened of the file or folder `path`: itself with its format, or the sessions of a database."""
     try:
         if is_database(path):
-            return [address_of(path, one.id) for one in roots(path)]
+            return [(address_of(path, one.id), None) for one in roots(path)]
         if is_body_folder(path):
-            return recordings_of(path)
+            return [(one, None) for one in recordings_of(path)]
     except Unreadable:
         return []
-    return [path] if _is_recording(path) else []
+    form = _form(path)
+    return [(path, form)] if form is not None else []
 
 
-def _is_recording(path: Path) -> bool:
+def _form(path: Path) -> Format | None:
     try:
         pieces = gathered(path) if path.is_dir() else None
         if pieces is not None:
-            return detect(b"".join(islice(pieces, 2))[:HEAD_BYTES], path.name) is not None
+            return detect(b"".join(islice(pieces, 2))[:HEAD_BYTES], path.name)
         with path.open("rb") as file:
-            return detect(file.read(HEAD_BYTES), path.name) is not None
+            return detect(file.read(HEAD_BYTES), path.name)
     except (OSError, Unreadable):
-        return False
+        return None
+
+
+def _without_companions(found: list[tuple[Path, Format | None]]) -> list[Path]:
+    """`found` less the files that are read with another one: what they tell would count twice. Of two that are read
+    with each other the one whose format's name comes first stays."""
+    beside: set[Path] = set()
+    for path, form in sorted(found, key=lambda one: one[1].name if one[1] else ""):
+        if form is not None and form.companions and path not in beside and path.is_file():
+            beside.update(one for one in folders_of(path, form).files() if one != path)
+    return [path for path, _ in found if path not in beside]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TABLES: Final = (
     "session", "message", "part", "conversations", "responses", "tool_calls", "tool_results", "threads", "turns",
     "messages", "parts", "tools", "turn_tools", "tool_responses", "attachments", "part_attachments",
-    "prompt_attachments", "fragments", "prompt_fragments", "system_fragments",
+    "prompt_attachments", "fragments", "part_fragments", "prompt_fragments", "system_fragments",
 )  # fmt: skip
 """The tables that some reader knows; others are not read."""
 

@@ -64,7 +64,7 @@ def _exchange(log: dict[str, Json]) -> Exchange:
     body |= {key: asked.pop(key) for key in _CONTEXT[1:] if key in asked}
     body |= {key: item for key, item in asked.items() if key != "model"}
     ended, latency = moment(log.get("timestamp")), money(log.get("latency_sec"))
-    started = ended - latency if ended is not None and latency is not None else moment(answer.get("created"))
+    started = max(0.0, ended - latency) if ended is not None and latency is not None else moment(answer.get("created"))
     return Exchange(canonical.dumps(body), canonical.dumps(answer) if answer else b"", started=started, ended=ended)
 
 

@@ -35,17 +35,6 @@ _JSON_KINDS: Final[tuple[tuple[frozenset[str], str], ...]] = (
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-_OTLP: Final = (b"telemetry.sdk", b"service.name", b"gen_ai.", b"llm.")
-_OTLP_HEAD: Final = 4096
-
-
-def _is_protobuf_trace(head: bytes) -> bool:
-    """Whether `head` looks like OTLP's messages in protobuf: their first field, with or without a length before it,
-    and names of attributes."""
-    begins = head[:1] == b"\n" or (head[:2] == b"\0\0" and head[4:5] == b"\n")
-    return begins and _CONTROL.search(head) is not None and any(mark in head[:_OTLP_HEAD] for mark in _OTLP)
-
-
 def what_is(head: bytes, name: str = "") -> str:
     """What the bytes at a file's beginning are; `name` (the file's) is not needed to tell."""
     if not head:
@@ -55,8 +44,6 @@ def what_is(head: bytes, name: str = "") -> str:
     for magic, words in _MAGIC:
         if head.startswith(magic):
             return words
-    if _is_protobuf_trace(head):
-        return "an OpenTelemetry trace in protobuf: let the exporter or collector write OTLP as JSON"
     found = file_head.values(head, limit=20)
     # A bare word or number parses as JSON too, and tells nothing.
     found = [value for value in found if isinstance(value, dict | list)]

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Final
 
 from ctxtui.core.call import Epoch
 
+LAST: Final = 253_370_764_800.0
+"""Unix seconds of the year 9999."""
+
 
 def seconds(timestamp: str | float | None) -> float | None:
-    """A record's timestamp in Unix seconds: ISO text, or a number of seconds or milliseconds; None if it is neither."""
+    """A record's timestamp in Unix seconds: ISO text, or a number of seconds or milliseconds; None if it is neither, or
+    before 1970 or after 9998, which no calendar here can show in every time zone."""
+    found = _read(timestamp)
+    return found if found is not None and 0 <= found < LAST else None
+
+
+def _read(timestamp: str | float | None) -> float | None:
     if isinstance(timestamp, str):
         try:
             moment = datetime.fromisoformat(timestamp)

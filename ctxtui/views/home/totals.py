@@ -56,7 +56,7 @@ class CallOwners:
         self.drop(key)
         own, sums, waits = set[int](), _NOTHING, list[int]()
         for call in calls:
-            name = int.from_bytes(blake2b(call.id.encode(), digest_size=8).digest(), "big")
+            name = int.from_bytes(blake2b(call.id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
             if self._owner.setdefault(name, key) != key:
                 self._waiting.setdefault(name, {})[key] = call
                 waits.append(name)

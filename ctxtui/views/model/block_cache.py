@@ -139,7 +139,7 @@ class Readings:
         at, steps = node.parent, 0
         while at != ROOT and steps < _BACK:
             here = tree[at]
-            if here.category == _CALL and wanted.encode() in here.block.body and self.ready(at):
+            if here.category == _CALL and wanted.encode("utf-8", "replace") in here.block.body and self.ready(at):
                 call = self.reading(at)
                 if call.call_id == wanted:
                     return call

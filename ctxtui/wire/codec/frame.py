@@ -81,9 +81,19 @@ class Frame:
 
     @staticmethod
     def from_json(value: Json) -> Frame:
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`. Raises `ValueError` or `TypeError` for what that never gave."""
         *entries, after = value
-        return Frame(tuple(MemberText(*entry) for entry in entries), after)
+        if not isinstance(after, str):
+            raise ValueError("a frame must end in a text")
+        return Frame(tuple(_entry(*entry) for entry in entries), after)
+
+
+def _entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
+    if not (isinstance(before, str) and isinstance(key, str) and isinstance(colon, str)):
+        raise ValueError("a member of a frame must be of texts")
+    if raw is not None and not isinstance(raw, str):
+        raise ValueError("a member of a frame must have its value's text or null")
+    return MemberText(before, key, colon, raw)
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:

@@ -146,7 +146,7 @@ def turns(items: Sequence[Item]) -> list[Turn]:
         whole = []
         if block.kind == HEADER:
             head = block.value()
-            if head.get("type") in _WHOLE:
+            if str(head.get("type")) in _WHOLE:
                 whole = [(HEADER, head)]
                 found.append(Turn(place.role, [_whole(whole)]))
                 continue

@@ -19,6 +19,7 @@ from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.registry import FORMATS
 from tests.cases import client_homes
 from tests.cases.client_homes import AT, CLIENTS, UUIDS, home_of_all, opencode, opencode_files, tables, write
+from tests.corpus import need_corpus
 
 
 @pytest.fixture
@@ -224,3 +225,31 @@ def test_the_setting_names_clients_only(home: Path) -> None:
     for wrong in ("{cursor=false}", "{pi=3}", "3"):
         with pytest.raises(BadConfig, match="clients must be"):
             load_config([f"clients={wrong}"], env=env, cwd=home, user=home / "none")
+
+
+REAL = {
+    "claude-code": ("claude-code-2.1.*/*/*-*-*-*.jsonl", ".claude/projects/-home-dev-shop"),
+    "codex": ("codex-0.169.0/*/rollout-*.jsonl", ".codex/sessions/2026/11/22"),
+    "opencode": ("opencode-*/opencode.db", ".local/share/opencode"),
+    "pi": ("pi-*/*.jsonl", ".pi/agent/sessions/--home-dev-shop--"),
+    "llm": ("llm-*/logs.db", ".config/io.datasette.llm"),
+    "mini-swe-agent": ("mini-swe-agent-*/*.traj.json", ".config/mini-swe-agent"),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_what_real_clients_wrote_is_found_and_told_of(home: Path, shop: Path, name: str) -> None:
+    from ctxtui.services.library.glances import glance
+
+    pattern, folder = REAL[name]
+    originals = need_corpus("clients", pattern)
+    for original in originals:
+        write(home / folder / original.name, original.read_bytes())
+    found = by_client(found_in(home, shop))
+    assert found.keys() == {name} and len(found[name]) >= len(originals)
+    for one in placed(found[name], (Path("/home/dev/shop"),)):
+        told = glance(one.path, one.source)
+        assert one.title or told.title, one.file
+        assert (one.version or told.version) or name in ("pi", "llm"), one.file
+        assert (one.cwd or told.cwd) or name in ("llm", "mini-swe-agent"), one.file
+        assert load(one.path).source == one.source

@@ -179,20 +179,30 @@ def rich_llm() -> dict[str, list[dict[str, Any]]]:
         {"id": "a1", "type": "image/png", "path": None, "url": None, "content": b"png"},
         {"id": "a2", "type": "application/pdf", "path": "/x.pdf", "url": None, "content": None},
     ]
+    # As they stand beside each other in a real database: those of older versions are for other responses.
+    tables["part_fragments"] = [{"part_id": 21, "fragment_id": 7, "order": 0}]
+    tables["part_attachments"] = [
+        {"part_id": 22, "attachment_id": "a1", "order": 0},
+        {"part_id": 23, "attachment_id": "a2", "order": 0},
+    ]
+    tables["prompt_fragments"] = tables["system_fragments"] = [{"response_id": "r9", "fragment_id": 9, "order": 0}]
+    tables["prompt_attachments"] = [{"response_id": "r9", "attachment_id": "a9", "order": 0}]
     pieces = [{"fragment": 7}, {"literal": " Sum it up."}]
     payload = {"message_hash": "h1", "tool_name": None, "text": None}
     tables["parts"] += [
-        {**payload, "position": 1, "type": "text", "payload": {"text_ref": pieces}},
-        {**payload, "position": 2, "type": "attachment", "payload": {"attachment": {"id": "a1"}}},
-        {**payload, "position": 3, "type": "attachment", "payload": {"attachment": {"id": "a2"}}},
+        {**payload, "id": 21, "position": 1, "type": "text", "payload": {"text_ref": pieces}},
+        {**payload, "id": 22, "position": 2, "type": "attachment", "payload": {"attachment": {"id": "a1"}}},
+        {**payload, "id": 23, "position": 3, "type": "attachment", "payload": {"attachment": {"id": "a2"}}},
     ]
     tables["parts"][2] |= {"text": "", "payload": {"redacted": True}}
     tables["tools"] = [{"id": 1, "name": "add", "description": "Adds", "input_schema": {"type": "object"}}]
     tables["turn_tools"] = [{"turn_id": "u1", "tool_id": 1}]
     tables["threads"] = [
         {"id": "th", "name": "New", "tip_message_hash": "h4", "forked_from": None},
-        {"id": "f", "name": "Fork", "tip_message_hash": "h3", "forked_from": "th"},
+        {"id": "f", "name": "Fork", "tip_message_hash": "h5", "forked_from": "th"},
     ]
+    tables["messages"].append({"hash": "h5", "parent_hash": "h3", "role": "user"})
+    tables["parts"].append({**payload, "message_hash": "h5", "id": 24, "position": 0, "type": "text", "text": "Or so?"})
     for turn, parent in zip(tables["turns"], ("h1", "h3"), strict=True):
         turn |= {
             "parent_message_hash": parent,
@@ -211,7 +221,7 @@ def test_llms_fragments_attachments_tools_and_forks(tmp_path: Path) -> None:
     assert first.usage and first.usage.reasoning == 1 and first.stop_reason == "stop"
     assert [k for *_, k in shown(session, first.response_head, first.raw_head)] == ["header", "reasoning", "tool_use"]
     assert session.threads["f"].parent == "main"
-    assert [k for *_, k in shown(session, session.threads["f"].tip)][-1] == "tool_result"
+    assert [k for *_, k in shown(session, session.threads["f"].tip)][-3:] == ["tool_result", "header", "text"]
 
 
 def test_older_llms_fragments_and_tools(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.recordings.database_address import address_of, file_of, parted
 from ctxtui.services.recordings.database_sessions import found_in, sessions_in
-from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.folder_scan import expanded, recordings_in
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import locate
@@ -62,6 +62,7 @@ def test_a_database_without_a_choice_is_its_newest_session_with_the_others_behin
     named = locate(str(path), path.parent)
     assert (named.path, named.others) == (address_of(path, "ses_9"), (address_of(path, "ses_1"),))
     assert recordings_in(path) == recordings_in(path.parent) == [named.path, *named.others]
+    assert expanded([str(path)]) == [str(address_of(path, "ses_1")), str(address_of(path, "ses_9"))]
 
 
 def test_a_name_that_fits_none_or_several_says_what_there_is(path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +16,7 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.aider.resume import resume
 from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder
+from tests.corpus import corpus_params
 from tests.transcripts.driving import read
 
 NAME = ".aider.chat.history.md"
@@ -126,36 +129,6 @@ def test_lines_that_aider_would_pass_over_are_kept_and_named() -> None:
     assert len(made.lost) == 1 and "(3 times)" in made.lost[0]
 
 
-def test_the_rules_that_aider_puts_behind_the_newest_prompt_take_no_prompt_along() -> None:
-    path = path_of(read(CHAT.encode(), name=NAME).session)
-    rules = "\n\nTo suggest changes you MUST return a *file listing*.\n\nReply in English.\n"
-    path = [
-        Item(block.text(item.block.value()["text"] + rules), item.place)
-        if item.block.value().get("text") == "Which port?"
-        else item
-        for item in path
-    ]
-    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
-    made = resume(ResumeOrder(source=CHAT.encode(), path=path, sent=kept, ids=ids(), now=NOW))
-    assert restored(made.data) == SAID and len(made.lost) == 1 and "anew" in made.lost[0]
-    edited = [
-        KeptBlock(Item(block.text("Which one?" + rules), one.item.place), one.at)
-        if "Which port?" in str(one.item.block.value())
-        else one
-        for one in kept
-    ]
-    made = resume(ResumeOrder(source=CHAT.encode(), path=path, sent=edited, ids=ids(), now=NOW))
-    assert restored(made.data) == [*SAID[:2], ("user", "Which one?"), SAID[3]]
-
-
-def test_of_a_recording_that_is_no_chat_history_nothing_said_is_left_out() -> None:
-    path = path_of(read(CHAT.encode(), name=NAME).session)
-    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
-    source = b"TO LLM 2026-11-22T21:10:02\n-------\nUSER What does the file do?\n"
-    made = resume(ResumeOrder(source=source, path=path, sent=kept, ids=ids(), now=NOW))
-    assert restored(made.data) == SAID and "all are kept" in made.lost[0]
-
-
 def test_what_aider_writes_itself_is_named_once() -> None:
     path = [
         Item(block.text("Act as an expert."), Place("messages", "system")),
@@ -181,3 +154,37 @@ def test_whatever_goes_and_comes_is_what_aider_restores(drop: set[int], notes: l
 
 def _plain(words: str) -> str:
     return "\n".join(line.rstrip() for line in words.strip().splitlines())
+
+
+def test_the_record_of_messages_gives_the_conversation_and_not_what_aider_puts_round_it() -> None:
+    sent = [
+        ("system", "Act as an expert."),
+        ("user", "Change the greeting"),
+        ("assistant", "Ok, I will."),
+        ("user", "I switched to a new code base. Please don't consider the above files"),
+        ("assistant", "Ok."),
+        ("user", "I am not sharing any files that you can edit yet."),
+        ("assistant", "Ok."),
+        ("user", "Which port?"),
+        ("assistant", "Ok, it is 8080."),
+        ("user", "And why?\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block"),
+        ("assistant", "It is free."),
+    ]
+    path = [Item(block.text(words), Place("messages", role)) for role, words in sent]
+    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    made = resume(ResumeOrder(source=b"TO LLM 2026-11-22T09:38:43\n", path=path, sent=kept, ids=ids(), now=NOW))
+    assert restored(made.data) == [
+        ("user", "Which port?"),
+        ("assistant", "Ok, it is 8080."),
+        ("user", "And why?"),
+        ("assistant", "It is free."),
+    ]
+
+
+@pytest.mark.parametrize("file", corpus_params("clients", "aider-*/aider.llm.history"))
+def test_both_records_of_a_chat_are_written_back_alike(file: Path) -> None:
+    data = file.read_bytes()
+    path = path_of(read(data, name=file.name).session)
+    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    made = resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=NOW))
+    assert restored(made.data) == restored(file.with_name("aider.chat.history.md").read_bytes())

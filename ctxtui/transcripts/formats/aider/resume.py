@@ -19,7 +19,21 @@ _TYPED: Final = "#### "
 _OWN: Final = "aider puts its system prompt, its examples, files and the map of the repository together anew"
 _INDENTED: Final = "a line of an answer that begins with # or > is indented by a blank: aider would pass over it"
 _OTHER: Final = "aider restores words alone: no"
-_UNTOLD: Final = "the recording is no chat history: it does not tell aider's own messages from the others, all are kept"
+_CHAT: Final = "# aider chat started at 2"
+_EXAMPLES_END: Final = "I switched to a new code base"
+_OWN_TEXTS: Final = (
+    _EXAMPLES_END,
+    "I have *added these files to the chat*",
+    "I am not sharing any files that you can edit yet.",
+    "I am not sharing the full contents of any files with you yet.",
+    "Don't try and edit any existing code without asking me to add the files to the chat!",
+    "Here are summaries of some files present in my git repo",
+    "Here are some READ ONLY files, provided for your reference.",
+    "Here are the image files:",
+)
+_REMINDER: Final = re.compile(
+    r"\n\n(?=To suggest changes to a file you MUST|# \*SEARCH/REPLACE block\* Rules|# File editing rules:)"
+)
 _MARK: Final = re.compile(r"# |> |#### ")
 _APART: Final = "> And:  "
 """Stands between two messages of one side, which would else be taken for one."""
@@ -27,22 +41,19 @@ _APART: Final = "> And:  "
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """A chat history, so that aider, when it restores it, has the context that is asked for."""
-    history = order.source.decode("utf-8", "replace")
-    known = set(_told(history)) if f"\n{_TYPED.strip()}" in f"\n{history}" else set()
-    lost: list[str] = [] if known else [_UNTOLD]
+    spoken = _spoken(order)
+    lost: list[str] = []
     said: list[tuple[bool, str]] = []
     for item, at in order.sent:
         beyond = order.end is not None and at is not None and at >= order.end
         if beyond or item.block.kind in (HEADER, NOT_RECORDED):
             continue
-        reading = block_content.read(item.block)
-        was = reading.text if at is None else block_content.read(order.path[at].block).text
-        added = _behind(was, known) if at is not None else ""
-        if item.place.section != "messages" or item.place.role == "system" or added is None:
+        words = block_content.read(item.block).text
+        if at is not None and at not in spoken:
             lost.append(_OWN)
-        elif reading.text.strip():
-            lost += [_OWN] if added else []
-            said.append((item.place.role != "assistant", reading.text.removesuffix(added)))
+        elif words.strip():
+            as_it_was = at is not None and item.block.digest == order.path[at].block.digest
+            said.append((item.place.role != "assistant", spoken[at] if as_it_was and at is not None else words))
         else:
             lost.append(f"{_OTHER} {item.block.kind}")
     if order.end is not None and len(order.path) > order.end:
@@ -61,18 +72,6 @@ def resume(order: ResumeOrder) -> ResumedFile:
     return ResumedFile(data, losses(lost), "", f"curated.{stamp}.aider.chat.history.md")
 
 
-def _behind(text: str, known: set[str]) -> str | None:
-    """What aider put behind a message that the history holds: to the newest prompt it adds the rules of its format.
-    "" where it is as it was said, or nothing is known; None where no message of the history is in it."""
-    if not known or _plain(text) in known:
-        return ""
-    lines = text.splitlines(keepends=True)
-    for n in range(len(lines) - 1, 0, -1):
-        if not lines[n].strip() and _plain("".join(lines[:n])) in known:
-            return "".join(lines[n - 1 :])[len(lines[n - 1].rstrip()) :]
-    return None
-
-
 def _asked(words: str) -> Iterator[str]:
     for line in words.strip("\n").splitlines():
         yield f"{_TYPED}{line.rstrip()}  "
@@ -85,6 +84,38 @@ def _answer(words: str, lost: list[str]) -> Iterator[str]:
             yield f" {line}"
         else:
             yield line
+
+
+def _spoken(order: ResumeOrder) -> dict[int, str]:
+    """What a person and the model said, by its place on the path; the rest aider puts in by itself.
+
+    The chat history holds nothing else. In the record of messages aider's own are told by their words (0.86).
+    """
+    texts = {
+        at: block_content.read(item.block).text
+        for at, item in enumerate(order.path)
+        if item.block.kind != HEADER and item.place.section == "messages" and item.place.role != "system"
+    }
+    source = order.source.decode("utf-8", "replace")
+    if _CHAT in source:
+        known = sorted(set(_told(source)), key=len, reverse=True)
+        return {at: found for at, words in texts.items() if (found := _known(words, known))}
+    spoken: dict[int, str] = {}
+    own = False
+    for at, words in texts.items():
+        asks = order.path[at].place.role != "assistant"
+        if asks and words.startswith(_EXAMPLES_END):
+            spoken = {}
+        own = words.startswith(_OWN_TEXTS) if asks else own and words.startswith("Ok")
+        if not own:
+            spoken[at] = _REMINDER.split(words, maxsplit=1)[0].rstrip() if asks else words
+    return spoken
+
+
+def _known(words: str, known: list[str]) -> str:
+    """The longest known text that `words` are, or begin with: aider's reminder may follow what was typed."""
+    plain = _plain(words)
+    return next((one for one in known if one and (plain == one or plain.startswith(f"{one}\n"))), "")
 
 
 def _told(history: str) -> Iterator[str]:

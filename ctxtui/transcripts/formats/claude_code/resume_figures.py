@@ -43,7 +43,7 @@ def settle(records: list[SourceRecord], first: int, order: ResumeOrder) -> None:
     begins = {r.answer_id: n for n, r in reversed(list(enumerate(records)))}
     for number, record in enumerate(records):
         kind, answer = record.value.get("type"), record.answer_id
-        if kind == _SPENT or (number > first and kind in _REQUESTS):
+        if kind == _SPENT or (number > first and str(kind) in _REQUESTS):
             record.removed = True
         elif kind == "content-replacement":
             _replacements(record, records)

@@ -8,6 +8,9 @@ from typing import Final
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.timestamps import LAST
+from ctxtui.wire.codec.skeleton import check
+from ctxtui.wire.grammars import GRAMMARS
 
 NAME: Final = "ctxtui"
 MAJOR: Final = 1
@@ -76,26 +79,44 @@ def call_of(line: dict[str, Json], heads: tuple[int, int, int]) -> Call:
         *heads,
         provider=str(line.get("provider", "")),
         model=str(line.get("model", "")),
-        started=real(line.get("started")),
-        first_byte=real(line.get("first_byte")),
-        ended=real(line.get("ended")),
+        started=time_of(line.get("started")),
+        first_byte=time_of(line.get("first_byte")),
+        ended=time_of(line.get("ended")),
         stop_reason=str(line.get("stop", "")),
         error=str(line.get("error", "")),
         fidelity=Fidelity(line.get("fidelity", Fidelity.TRANSCRIPT)),
         epoch=Epoch(int(number), EpochStart(start), str(detail)),
         usage=None if usage is None else _usage(usage),
-        skeleton=None if skeleton is None else Skeleton(str(skeleton["dialect"]), skeleton["parts"]),
+        skeleton=None if skeleton is None else _skeleton(skeleton),
         line=int(line.get("line", 0)),
         bytes_=(int(first), int(last)),
         extra=extra,
     )
 
 
+def _skeleton(told: dict[str, Json]) -> Skeleton:
+    dialect = str(told["dialect"])
+    if dialect in GRAMMARS:  # one that is not known here travels on as it is
+        check(told["parts"])
+    return Skeleton(dialect, told["parts"])
+
+
 def _usage(told: dict[str, Json]) -> Usage:
     known = {key: value for key, value in told.items() if key in _USAGE}
     if "cost" in known:
         known["cost"] = real(known["cost"])
+    for key, value in known.items():
+        if key != "cost" and not isinstance(value, int):
+            raise ValueError(f"usage.{key} must be a whole number")
     return Usage(**known)
+
+
+def time_of(value: Json) -> float | None:
+    """A time in Unix seconds. Raises `TypeError` for what is no number, `ValueError` for one beyond the calendar."""
+    found = real(value)
+    if found is not None and not 0 <= found < LAST:
+        raise ValueError(f"no time: {found:g}")
+    return found
 
 
 def real(value: Json) -> float | None:

@@ -10,18 +10,21 @@ import msgspec
 
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
-from ctxtui.core.block import Block, Place
+from ctxtui.core.block import HEADER, TOOL, Block, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Unreadable
 from ctxtui.core.session import CallSeen, Described, Event, Happened, Outcome, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, real
+from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, time_of
 from ctxtui.transcripts.formats.ctxtui.write import name_of
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 
 _BOM: Final = b"\xef\xbb\xbf"
+_SECTIONS: Final = ("tools", "system", "messages")
+_OBJECTS: Final = (HEADER, TOOL)
+"""Kinds of blocks whose members are asked for."""
 
 
 class _BlockLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -130,6 +133,9 @@ class CtxtuiReader:
                 way_out="open it with a newer ctxtui",
             )
         known = {key: value for key, value in line["session"].items() if key in Described.__slots__}
+        for key, value in known.items():
+            if not isinstance(value, int if key == "window" else str):
+                raise ValueError(f"session.{key} must be a {'number' if key == 'window' else 'text'}")
         yield Described(**known)
         news = {key: value for key, value in line["session"].items() if key not in Described.__slots__}
         if news:
@@ -141,6 +147,8 @@ class CtxtuiReader:
             yield Happened(BEYOND, canonical.text_of(told))
 
     def _place(self, line: dict[str, Json]) -> Iterator[Event]:
+        if line["section"] not in _SECTIONS:
+            raise ValueError(f"no section {line['section']!r}")
         self._places[line["place"]] = Place(str(line["section"]), str(line["role"]), str(line["mark"]))
         yield from ()
 
@@ -148,9 +156,11 @@ class CtxtuiReader:
         """Takes a block's line as it stands, if its body is what its digest says."""
         try:
             line = _decode_block(data)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False
         body = bytes(line.body)
+        if line.kind in _OBJECTS and body[:1] != b"{":
+            return False
         kinds = (b"", line.kind.encode("utf-8", "replace") + b"\0")
         if not any(canonical.digest(kind + body) == line.digest for kind in kinds):
             return False
@@ -158,6 +168,8 @@ class CtxtuiReader:
         return True
 
     def _block(self, line: dict[str, Json]) -> Iterator[Event]:
+        if line["kind"] in _OBJECTS and not isinstance(line["body"], dict):
+            raise ValueError(f"a {line['kind']} must be an object")
         made = blocks.make(str(line["kind"]), line["body"])
         self._blocks[line["block"]] = made
         if made.digest != line["digest"]:
@@ -184,7 +196,7 @@ class CtxtuiReader:
 
     def _happened(self, line: dict[str, Json]) -> Iterator[Event]:
         words = {key: str(line[key]) for key in ("thread", "after") if key in line}
-        yield Happened(str(line["happened"]), str(line.get("text", "")), at=real(line.get("at")), **words)
+        yield Happened(str(line["happened"]), str(line.get("text", "")), at=time_of(line.get("at")), **words)
 
 
 def _beyond(of: str, number: int, members: dict[str, Json]) -> Happened:

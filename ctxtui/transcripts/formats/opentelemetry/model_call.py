@@ -20,6 +20,7 @@ from ctxtui.transcripts.kit.http_exchange.decode import decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.rows import decoded
 
+_IN_SUM: Final = "gen_ai.aggregated_usage."
 _CALLS: Final = ("chat", "text_completion", "generate_content", "completion", "message", "responses")
 _OTHER: Final = (
     "embeddings", "retrieval", "create_agent", "invoke_agent", "execute_tool", "invoke_workflow", "rerank", "embedding",
@@ -107,7 +108,8 @@ def told_by(span: Span) -> Told:
     if raw is not None:
         return raw
     held = span.attributes
-    asked = messages.conventional(first(held, "gen_ai.input.messages", "langfuse.observation.input", "gen_ai.prompt"))
+    asked = messages.conventional(first(held, "gen_ai.input.messages", "langfuse.observation.input", "gen_ai.prompt",
+                                         "pydantic_ai.all_messages"))  # fmt: skip
     answered = messages.conventional(
         first(held, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
     )
@@ -187,7 +189,7 @@ def call_of(call: ModelCall) -> Call:
         "",
         provider=_PROVIDERS.get(provider, provider),
         model=text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model",
-                   "llm.request.model_name"),
+                   "llm.request.model_name", "model_name"),
         started=began,
         first_byte=began + waited if began is not None and waited and waited < 1e6 else None,
         ended=max((one.ended for one in call.spans if one.ended is not None), default=None),
@@ -223,7 +225,11 @@ def usage(held: Attributes) -> Usage | None:
     output = tokens(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
                     "llm.usage.completion_tokens")  # fmt: skip
     if given is None and output is None:
-        return None
+        # Of an agent: what its calls used in all, as Pydantic AI names it.
+        in_sum = {name: value for name, value in held.items() if name.startswith(_IN_SUM)}
+        return (
+            usage({name.replace(_IN_SUM, "gen_ai.usage."): value for name, value in in_sum.items()}) if in_sum else None
+        )
     read = tokens(held, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
                   "gen_ai.usage.details.cache_read_tokens", "gen_ai.usage.details.cache_read_input_tokens",
                   "llm.token_count.prompt_details.cache_read", "gen_ai.usage.input_tokens.cached",
@@ -233,7 +239,7 @@ def usage(held: Attributes) -> Usage | None:
                      "gen_ai.usage.details.cache_creation_input_tokens",
                      "llm.token_count.prompt_details.cache_write")  # fmt: skip
     thought = tokens(held, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
-                     "gen_ai.usage.details.reasoning_tokens",
+                     "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.details.thinking_tokens",
                      "llm.token_count.completion_details.reasoning")  # fmt: skip
     long = min(tokens(held, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
     inside = (read or 0) + (written or 0)

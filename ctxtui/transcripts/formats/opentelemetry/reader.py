@@ -32,7 +32,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.95 if any(mark.encode() in head for mark in _OURS) else 0.6
 
 
-class _Spans:
+class SpanTaker:
     """Gathers spans and log records; what they come to is told when no more come for now."""
 
     def __init__(self, tree: Tree) -> None:
@@ -41,6 +41,7 @@ class _Spans:
         self._logs: list[LogEvent] = []
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        """Gathers what an object holds; tells nothing yet."""
         for one in spans_in(value, found.line):
             if isinstance(one, LogEvent):
                 self._logs.append(one)
@@ -50,6 +51,7 @@ class _Spans:
         return iter(())
 
     def standing(self) -> Iterator[Event]:
+        """The session that all spans so far tell of."""
         yield Described(source=NAME)
         yield from Traces(self._whole()).events(self._tree)
 
@@ -74,4 +76,4 @@ class _Spans:
         return list(held.values())
 
 
-reader = lines_reader(_Spans)
+reader = lines_reader(SpanTaker)

@@ -234,6 +234,22 @@ def test_a_folder_by_itself_says_that_thinking_is_not_in_it() -> None:
     assert reader.tail is not None and "<REDACTED>" in reader.tail.reason
 
 
+@pytest.mark.parametrize("index", [True, False])
+def test_answers_that_a_gateway_gave_one_id_are_calls_of_their_own(index: bool) -> None:
+    case = body_case(index=index)
+    for name, data in case.bodies.items():
+        if name.endswith(".response.json"):
+            case.bodies[name] = json.dumps({**json.loads(data), "id": "msg_same"}).encode()
+    lines = [json.loads(line) for line in case.bodies.get("index.jsonl", b"").splitlines()]
+    if lines:
+        same = [json.dumps({**line, "message_id": "msg_same"}).encode() + b"\n" for line in lines]
+        case.bodies["index.jsonl"] = b"".join(same)
+    session, _ = read_stream(as_stream(case))
+    assert len(answered(session)) == len(case.sent) - 1
+    usages = [call.usage for call in answered(session).values()]
+    assert all(usages) and len(usages) == 8
+
+
 def test_without_a_transcript_a_context_runs_through_the_answer_before_it() -> None:
     session, _ = read_stream(as_stream(body_case()))
     before, call = session.calls["msg_03"], session.calls["msg_04"]

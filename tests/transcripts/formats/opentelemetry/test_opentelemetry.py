@@ -202,6 +202,10 @@ def test_conversations_and_agents_are_threads() -> None:
 def test_an_agent_whose_calls_nobody_recorded_is_a_sum() -> None:
     (call,) = calls(read(lines_of(agent(0, "remote")), NAME))
     assert call.fidelity is Fidelity.TOTALS and call.usage and call.usage.input == 999
+    used = {"input_tokens": 77, "output_tokens": 9, "details.thinking_tokens": 3}
+    summed = {"gen_ai.usage.input_tokens": None, **{f"gen_ai.aggregated_usage.{k}": v for k, v in used.items()}}
+    (call,) = calls(read(lines_of(agent(0, "remote", **summed)), NAME))
+    assert call.usage and (call.usage.input, call.usage.output, call.usage.reasoning) == (77, 9, 3)
 
 
 def test_what_is_no_call_is_told_or_left_out() -> None:

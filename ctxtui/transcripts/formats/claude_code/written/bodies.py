@@ -187,11 +187,14 @@ class WrittenBodies:
         """The answers that the index does not name, with the request of each, as far as one fits; in order of
         writing."""
         pairs = self._paired()
-        found = []
+        found: list[WrittenExchange] = []
         for name, value in self.responses.items():
             if name not in self._answers and name not in self._foreign:
                 request = self.requests.get(pairs.get(name, ""))
-                id_ = word(value.get("id")) or name.removesuffix(RESPONSE)
+                stem = name.removesuffix(RESPONSE)
+                id_ = word(value.get("id")) or stem
+                # Gateways give many answers one id.
+                id_ = f"{id_}+{stem}" if any(id_ == other.id for other in found) else id_
                 found.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
         return found
 

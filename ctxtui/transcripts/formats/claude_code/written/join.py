@@ -63,6 +63,8 @@ class BodyJoin:
         """Calls whose request still lacks thinking."""
         self._shown: dict[str, int] = {}
         self._by_request: dict[str, str] = {}
+        self._named: dict[str, str] = {}
+        """Message id -> the request id that it was first seen with."""
         self._thoughts: dict[str, str] = {}
         self._ends: dict[int, int] = {}
         """Where an answer ends in the transcript's context -> where it ends in what was sent."""
@@ -171,7 +173,13 @@ class BodyJoin:
 
     def _call_of(self, line: IndexLine) -> str:
         found = self._call_at(line.uuid) if line.uuid else ""
-        return found or self._by_request.get(line.request_id) or line.message_id or line.request_id or line.response
+        if found or line.request_id in self._by_request:
+            return found or self._by_request[line.request_id]
+        if not line.message_id:
+            return line.request_id or line.response
+        first = self._named.setdefault(line.message_id, line.request_id)
+        # Gateways that give many answers one id: told apart as the transcript's reader does.
+        return line.message_id if first == line.request_id else f"{line.message_id}+{line.request_id}"
 
     def _known(self, call: Call) -> Call:
         """`call` as its body has it; where there is none, going on from what earlier ones sent."""

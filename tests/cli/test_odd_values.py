@@ -1,0 +1,123 @@
+"""Values of types and in places that nobody expects: each once ended a command with "please report it"."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cases.claude_code import generate
+from tests.cases.claude_code_script import Script, text
+from tests.cli.conftest import Run
+
+
+def claude(path: Path, change: Any) -> Path:
+    """A Claude Code session of a few messages, after `change` was made to its records."""
+    records = [json.loads(line) for line in generate(n_messages=8, seed=2).splitlines()]
+    for record in records:
+        change(record)
+    path.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records))
+    return path
+
+
+def usage_of(record: dict[str, Any]) -> dict[str, Any]:
+    found = record.get("message", {}).get("usage")
+    return found if isinstance(found, dict) else {}
+
+
+def odd_tier(record: dict[str, Any]) -> None:
+    if usage_of(record):
+        usage_of(record)["service_tier"] = {"a": [1]}
+
+
+def far_away(record: dict[str, Any]) -> None:
+    record["timestamp"] = 9e15
+
+
+def no_answer(record: dict[str, Any]) -> None:
+    if record["type"] == "assistant":
+        record["type"] = "progress"
+
+
+def odd_model(record: dict[str, Any]) -> None:
+    if record["type"] == "assistant":
+        record["message"]["model"] = "\ud800x"
+
+
+@pytest.mark.parametrize("change", [odd_tier, far_away, no_answer, odd_model], ids=lambda change: change.__name__)
+def test_odd_members_of_records_stop_no_command(ctxtui: Run, tmp_path: Path, change: Any) -> None:
+    path = claude(tmp_path / "a.jsonl", change)
+    for command in ("show", "cost", "why", "cache", "audit", "preflight"):
+        ran = ctxtui(command, path, "--json")
+        assert ran.code in (0, 3), (command, ran.err)
+        assert "please report" not in ran.err and json.loads(ran.out)
+
+
+@pytest.mark.parametrize("odd", [["user"], {"a": 1}, 7, None])
+@pytest.mark.parametrize("member", ["role", "type"])
+def test_odd_roles_and_types_are_violations_and_no_faults(ctxtui: Run, tmp_path: Path, member: str, odd: Any) -> None:
+    bodies: dict[str, Any] = {
+        "chat": {"model": "m", "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]},
+        "responses": {"model": "m", "input": [{"type": "message", "role": "user", "content": "a"}, {"id": [1]}]},
+        "anthropic": {"model": "claude-opus-5", "max_tokens": 1, "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "a"}]}, {"role": "assistant", "content": "b"}]},
+    }  # fmt: skip
+    for name, body in bodies.items():
+        listed = body.get("messages") or body["input"]
+        (listed[0]["content"][0] if member == "type" and name == "anthropic" else listed[0])[member] = odd
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(body))
+        for command in (["repair"], ["curate", "--policy", "budget"], ["share", "-o", str(tmp_path / f"{name}.html")]):
+            ran = ctxtui(command[0], path, *command[1:])
+            assert "please report" not in ran.err, (name, command, ran.err)
+
+
+def own(ctxtui: Run, tmp_path: Path) -> list[str]:
+    script = Script()
+    script.user("hello there")
+    script.assistant(text("Hello."), id="msg_1", stop="end_turn")
+    path, out = tmp_path / "a.jsonl", tmp_path / "own.jsonl"
+    path.write_bytes(script.dump())
+    assert ctxtui("export", path, "--to", "ctxtui", "-o", out).code == 0
+    return out.read_text().splitlines()
+
+
+def skeleton(dialect: str, frame: list[Any]) -> dict[str, Any]:
+    return {"skeleton": {"dialect": dialect, "parts": {"frame": frame}}}
+
+
+@pytest.mark.parametrize(
+    ("start", "change"),
+    [
+        ('{"block":', lambda line: line | {"body": [1]}),
+        ('{"call":', lambda line: line | {"usage": {"fresh": [1]}}),
+        ('{"call":', lambda line: line | {"started": 1e300}),
+        ('{"call":', lambda line: line | skeleton("anthropic", [["a", "b"], "c"])),
+        ('{"call":', lambda line: line | skeleton("anthropic", [[{}, {}, {}, "x"], ""])),
+        ('{"call":', lambda line: line | skeleton("x", [""])),
+    ],
+    ids=["header", "usage", "time", "short entry", "entry of objects", "dialect"],
+)  # fmt: skip
+def test_a_damaged_line_of_our_own_format_is_passed_over_and_named(
+    ctxtui: Run, tmp_path: Path, start: str, change: Any
+) -> None:
+    lines = own(ctxtui, tmp_path)
+    at = next(n for n, line in enumerate(lines) if line.startswith(start))
+    lines[at] = json.dumps(change(json.loads(lines[at])))
+    path = tmp_path / "damaged.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    for command in (["show", "--json"], ["cache", "--json"], ["preflight", "--json"], ["repair"]):
+        ran = ctxtui(command[0], path, *command[1:])
+        assert ran.code in (0, 3) and "please report" not in ran.err, (command, ran.err)
+
+
+def test_a_flipped_bit_in_our_own_format_costs_one_line(ctxtui: Run, tmp_path: Path) -> None:
+    lines = own(ctxtui, tmp_path)
+    at = next(n for n, line in enumerate(lines) if line.startswith('{"block":'))
+    data = "\n".join(lines).encode().replace(b'"digest":"', b'"digest":"\xe1', at + 1)
+    path = tmp_path / "flipped.jsonl"
+    path.write_bytes(data + b"\n")
+    ran = ctxtui("show", path)
+    assert ran.code in (0, 3) and "please report" not in ran.err

@@ -1,0 +1,320 @@
+"""Mutated recordings through every command: ``python -m tests.faults.fuzzing --runs 20000 --seed 3``.
+
+A recording is damaged as files are (bits, cuts, lines lost, doubled or swapped) or written as a program of another mind
+would (any value in any place); then a command is run on it in this process. It must end with a known exit code, say
+nothing of a fault of ours, print no character that a terminal would obey, print JSON that is JSON, and leave the
+recording as it was. What failed is kept in the folder ``--keep`` and printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import hashlib
+import io
+import json
+import os
+import random
+import re
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui.cli.run import run
+from tests.cases import (
+    agents,
+    claude_code,
+    claude_code_requests,
+    client_homes,
+    codex,
+    codex_current,
+    otel,
+    wire_traffic,
+)
+from tests.transcripts.reading import ODD, as_bytes, as_lines
+
+REPO: Final = Path(__file__).parents[2]
+COMMANDS: Final = (
+    ("show",),
+    ("show", "--json"),
+    ("show", "--blocks"),
+    ("show", "--tools"),
+    ("show", "--by", "label", "--json"),
+    ("cost", "--json"),
+    ("why", "--json"),
+    ("cache", "--json"),
+    ("cache", "--markers"),
+    ("audit", "--json"),
+    ("preflight", "--json"),
+    ("repair",),
+    ("check", "--max-context", "1M"),
+    ("share", "-o", "OUT", "--force"),
+    ("export", "--to", "ctxtui", "-o", "OUT", "--force"),
+    ("export", "--to", "anthropic", "-o", "OUT", "--force"),
+    ("export", "--to", "openai-responses", "-o", "OUT", "--force"),
+    ("curate", "--policy", "budget", "--json"),
+    ("curate", "--to", "anthropic", "-o", "OUT"),
+    ("curate", "--to", "claude-code", "-o", "OUT"),
+    ("diff",),
+    ("import",),
+)
+FAULTS: Final = {1: "unexpected", 70: "fault"}
+_NEGATIVE: Final = frozenset({"diff"})
+"""Commands whose 1 is an answer."""
+_DATA: Final = frozenset({"repair"})
+"""Commands that print a recording as it is, for a pipe."""
+_OBEYED: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_STRANGE: Final = ("\ud800", "\x1b[31m", "\u202e", "\x00", "9" * 400, "1e999", "-0", "\U000e0041", "a" * 70_000)
+CODES: Final = "exit codes: "
+_LONGEST: Final = 40.0
+"""Seconds after which a command counts as hanging."""
+
+
+@dataclass(frozen=True)
+class Seedling:
+    """A recording to be mutated: its file's name and its bytes."""
+
+    name: str
+    data: bytes
+
+
+def seedlings() -> list[Seedling]:
+    """One small recording of every kind that a script of the tests can write."""
+    cwd = Path("/home/dev/shop")
+    found = {
+        "claude.jsonl": claude_code.generate(n_messages=12, seed=1),
+        "requests.jsonl": claude_code_requests.parallel().dump(),
+        "compacted.jsonl": claude_code_requests.compacted().dump(),
+        "rollout-2026-01-01T00-00-00-0199.jsonl": codex.generate(12, 1),
+        "rollout-2026-01-02T00-00-00-0200.jsonl": as_lines(codex_current.parent().records),
+        "a.traj.json": as_bytes(agents.mini_swe_agent()),
+        "pi.jsonl": as_lines(agents.pi()),
+        "openhands.json": as_bytes(agents.openhands_log()),
+        "events.json": as_bytes(agents.openhands_v0_events()),
+        "session-gemini.json": client_homes.gemini_cli(),
+        "copilot.jsonl": client_homes.copilot_cli(cwd),
+        ".aider.chat.history.md": client_homes.aider(),
+        "traces.jsonl": as_lines([otel.otlp([otel.span(n, otel.semconv(n))]) for n in range(3)]),
+    }
+    for path in sorted((REPO / "tests/cases/bodies").glob("*.json")):
+        for number, case in enumerate(json.loads(path.read_bytes())[:4]):
+            found[f"{path.stem}-{number}.json"] = "".join(case["file"]).encode("utf-8", "surrogatepass")
+    pairs = [
+        {"request": asked, "response": said} for _, asked, _, said in wire_traffic.every() if isinstance(said, dict)
+    ]
+    found["pairs.jsonl"] = as_lines(list(pairs))
+    return [Seedling(name, data) for name, data in found.items()]
+
+
+def own_format(seedling: Seedling, folder: Path) -> Seedling:
+    """The same session in ctxtui's own format."""
+    path = folder / seedling.name
+    path.write_bytes(seedling.data)
+    out = folder / "own.jsonl"
+    ran(["export", str(path), "--to", "ctxtui", "-o", str(out), "--force"])
+    return Seedling(f"own-{seedling.name}.jsonl", out.read_bytes() if out.exists() else seedling.data)
+
+
+def mutated(data: bytes, dice: random.Random) -> bytes:
+    """`data` with one to three injuries."""
+    for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        data = dice.choice(_INJURIES)(data, dice)
+    return data
+
+
+def _bits(data: bytes, dice: random.Random) -> bytes:
+    made = bytearray(data)
+    for _ in range(dice.choice((1, 1, 4, 30))):
+        if made:
+            made[dice.randrange(len(made))] ^= 1 << dice.randrange(8)
+    return bytes(made)
+
+
+def _cut(data: bytes, dice: random.Random) -> bytes:
+    at = dice.randrange(len(data) + 1)
+    return data[:at] if dice.random() < 0.7 else data[at:]
+
+
+def _gap(data: bytes, dice: random.Random) -> bytes:
+    at, length = dice.randrange(len(data) + 1), dice.choice((1, 10, 500))
+    return data[:at] + data[at + length :]
+
+
+def _lines(data: bytes, dice: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    if len(lines) < 2:
+        return _cut(data, dice)
+    one, other = dice.randrange(len(lines)), dice.randrange(len(lines))
+    match dice.randrange(4):
+        case 0:
+            del lines[one]
+        case 1:
+            lines.insert(other, lines[one])
+        case 2:
+            lines[one], lines[other] = lines[other], lines[one]
+        case _:
+            lines[one] = lines[one].rstrip(b"\r\n")
+    return b"".join(lines)
+
+
+def _value(data: bytes, dice: random.Random) -> bytes:
+    """A value of another type, or a strange text, somewhere in one of the JSON values."""
+    lines = data.splitlines(keepends=True)
+    for n in dice.sample(range(len(lines)), min(3, len(lines))):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(lines[n])
+            lines[n] = _written(_changed(value, dice)) + b"\n"
+            return b"".join(lines)
+    with contextlib.suppress(ValueError, RecursionError):
+        return _written(_changed(json.loads(data), dice))
+    return _bits(data, dice)
+
+
+def _written(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _changed(value: Any, dice: random.Random) -> Any:
+    inner = value
+    while isinstance(inner, dict | list) and inner:
+        key = dice.choice(list(inner) if isinstance(inner, dict) else list(range(len(inner))))
+        if not isinstance(inner[key], dict | list) or not inner[key] or dice.random() < 0.15:
+            match dice.randrange(5):
+                case 0:
+                    del inner[key]
+                case 1:
+                    inner[key] = dice.choice(_STRANGE)
+                case 2 if isinstance(inner, dict):
+                    inner[dice.choice(_STRANGE[:4])] = inner.pop(key)
+                case _:
+                    inner[key] = dice.choice(ODD)
+            return value
+        inner = inner[key]
+    return dice.choice(ODD)
+
+
+_INJURIES: Final[tuple[Callable[[bytes, random.Random], bytes], ...]] = (
+    _bits,
+    _cut,
+    _gap,
+    _lines,
+    _value,
+    _value,
+    _value,
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: exit code, what it printed, and how long it took (seconds)."""
+
+    code: int
+    out: str
+    err: str
+    took: float
+
+
+def ran(arguments: list[str]) -> Ended:
+    """One command in this process."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    begun = time.perf_counter()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = run(arguments)
+    took = time.perf_counter() - begun
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        texts.append(stream.buffer.getvalue().decode("utf-8", "replace"))  # type: ignore[attr-defined]
+    return Ended(code, texts[0], texts[1], took)
+
+
+def wrong(command: tuple[str, ...], ended: Ended, *, changed: bool) -> str:
+    """What an oracle has against the run; "" where all are content."""
+    if ended.code in FAULTS and not (
+        ended.code == 1 and command[0] in _NEGATIVE and "please report it" not in ended.err
+    ):
+        return f"exit code {ended.code}: {ended.err[-300:]}"
+    if "Traceback" in ended.err or "please report it" in ended.err:
+        return f"a fault of ours: {ended.err[-300:]}"
+    if changed:
+        return "the recording was changed"
+    shown = "" if command[0] in _DATA else ended.out.replace("\r\n", "\n")
+    if found := _OBEYED.search(shown) or _OBEYED.search(ended.err):
+        return f"a terminal would obey {found.group()!r}"
+    if "--json" in command and ended.out:
+        try:
+            json.loads(ended.out, parse_constant=_no_constant)
+        except ValueError as error:
+            return f"no JSON: {error}"
+    return f"{ended.took:.0f} s" if ended.took > _LONGEST else ""
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
+
+
+def fuzz(runs: int, seed: int, folder: Path, keep: Path | None = None) -> Iterator[str]:
+    """What was wrong, a line each; nothing where nothing was. Files are written below `folder`. The last line says
+    what the exit codes were."""
+    dice = random.Random(seed)
+    made = seedlings()
+    made += [own_format(one, folder) for one in made[: len(made) // 2]]
+    codes: Counter[int] = Counter()
+    for number in range(runs):
+        one, command = made[dice.randrange(len(made))], COMMANDS[number % len(COMMANDS)]
+        data = mutated(one.data, dice)
+        path = folder / f"{number}" / one.name
+        path.parent.mkdir()
+        path.write_bytes(data)
+        before = hashlib.sha256(data).digest()
+        paths = [str(path)] * 2 if command[0] == "diff" else [str(path)]
+        rest = [str(path.parent / "out") if word == "OUT" else word for word in command[1:]]
+        arguments = [command[0], *paths, *rest]
+        faulthandler.dump_traceback_later(3 * _LONGEST, exit=True)
+        ended = ran(arguments)
+        faulthandler.cancel_dump_traceback_later()
+        codes[ended.code] += 1
+        trouble = wrong(command, ended, changed=hashlib.sha256(path.read_bytes()).digest() != before)
+        if trouble:
+            kept = (keep or folder) / f"{seed}-{number}-{one.name}"
+            kept.write_bytes(data)
+            yield f"{' '.join(command)} {kept}: {trouble}"
+        for left in path.parent.iterdir():
+            left.unlink()
+        path.parent.rmdir()
+    told = ", ".join(f"{count:,} x {code}" for code, count in sorted(codes.items()))
+    yield f"{CODES}{told}"
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        os.environ.update(
+            HOME=name, CTXTUI_HOME=f"{name}/ctxtui", CLAUDE_CONFIG_DIR=f"{name}/.claude", CODEX_HOME=f"{name}/.codex"
+        )
+        os.chdir(name)
+        if asked.keep is not None:
+            asked.keep.mkdir(parents=True, exist_ok=True)
+        found = 0
+        for trouble in fuzz(asked.runs, asked.seed, Path(name), asked.keep):
+            found += not trouble.startswith(CODES)
+            print(trouble, flush=True)
+    print(f"{asked.runs:,} runs, {found:,} wrong")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
