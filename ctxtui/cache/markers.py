@@ -43,17 +43,22 @@ class Markers(NamedTuple):
 
 def markers(request: Request, rules: CacheRules) -> Markers:
     """The markers of `request`, the automatic one included (facts §2, §4)."""
+    return markers_on(request.items, request, rules)
+
+
+def markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
+    """As `markers`, of a request whose items are `items`: it need not hold them itself."""
     if request.skeleton.dialect == ANTHROPIC:
-        return _anthropic(request, rules)
-    return _openai(request, rules)
+        return _anthropic(items, request, rules)
+    return _openai(items, request, rules)
 
 
-def _anthropic(request: Request, rules: CacheRules) -> Markers:
+def _anthropic(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
     found: list[BlockMarker] = []
     refusals: list[MarkerRefusal] = []
     every = [marker for marker in request.markers if marker.key == "cache_control"]
     for marker in every:
-        problem = _refused(request.items, marker, rules)
+        problem = _refused(items, marker, rules)
         if problem:
             refusals.append(MarkerRefusal(problem, marker.item))
         else:
@@ -61,7 +66,7 @@ def _anthropic(request: Request, rules: CacheRules) -> Markers:
     count = len(every)
     control = request.params.get("cache_control")
     if control is not None:
-        count = _automatic(request.items, control, rules, found, refusals, count)
+        count = _automatic(items, control, rules, found, refusals, count)
     if count > rules.markers > 0:
         refusals.append(
             MarkerRefusal(f"A maximum of {rules.markers} blocks with cache_control may be provided. Found {count}.")
@@ -139,7 +144,7 @@ def _life(control: Json) -> str:
     return life if isinstance(life, str) else ""
 
 
-def _openai(request: Request, rules: CacheRules) -> Markers:
+def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
     if not rules.mechanism.takes_breakpoints:
         return Markers((), ())
     options = request.params.get("prompt_cache_options")
@@ -150,7 +155,7 @@ def _openai(request: Request, rules: CacheRules) -> Markers:
     for marker in request.markers:
         if marker.key != "prompt_cache_breakpoint":
             continue
-        item = request.items[marker.item]
+        item = items[marker.item]
         if item.place.role == "assistant" or item.block.kind in _ANSWERS:
             refusals.append(MarkerRefusal("prompt_cache_breakpoint is not allowed on assistant output", marker.item))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, overload
 
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import INDEX, category_of
@@ -136,6 +136,50 @@ class Tree:
             head = self._nodes[head].parent
         return head == node
 
+    def running(self) -> RunningPath:
+        """Paths to one context after another; for one thread that only reads."""
+        return RunningPath(self)
+
     def nodes(self, start: int = 0) -> Sequence[Node]:
         """Nodes in order of creation, from index `start` on (the root is index 0)."""
         return self._nodes[start:]
+
+
+class RunningPath:
+    """The path to one context after another, found in the time that what differs between the two takes."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._path: list[int] = []
+
+    def to(self, head: int) -> list[int]:
+        """The nodes of the path to `head`, in prompt order: good until the next one is asked for, and not to be
+        changed."""
+        tree, path = self._tree, self._path
+        shared = tree.common(path[-1], head) if path else ROOT
+        del path[tree[shared].depth :]
+        path.extend(tree.path(head, shared))
+        return path
+
+
+class PathItems(Sequence[Item]):
+    """The items of the context whose nodes are `path`, each made where it is asked for."""
+
+    def __init__(self, tree: Tree, path: Sequence[int]) -> None:
+        self._tree = tree
+        self._path = path
+
+    def __len__(self) -> int:
+        return len(self._path)
+
+    @overload
+    def __getitem__(self, at: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Item]: ...
+
+    def __getitem__(self, at: int | slice) -> Item | list[Item]:
+        if isinstance(at, slice):
+            return [self[n] for n in range(*at.indices(len(self)))]
+        node = self._tree[self._path[at]]
+        return Item(node.block, node.place)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.tree import ROOT, PathItems, Tree
 
 USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
 
@@ -67,3 +67,15 @@ def test_a_system_text_and_a_user_text_of_the_same_words_are_one_block_at_two_pl
     a = tree.child(ROOT, words, Place("system"))
     b = tree.child(a, words, USER)
     assert tree[a].category != tree[b].category and len(tree.blocks) == 1
+
+
+@given(st.lists(items, min_size=1, max_size=6))
+def test_a_running_path_is_the_path_to_each_context_in_turn(contexts: list[list[Item]]) -> None:
+    tree = Tree()
+    running = tree.running()
+    for one in contexts:
+        head = tree.extend(ROOT, one)
+        path = running.to(head)
+        assert path == tree.path(head)
+        items = PathItems(tree, path)
+        assert list(items) == one and items[-2:] == one[-2:] and len(items) == len(one)

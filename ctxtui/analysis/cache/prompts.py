@@ -9,13 +9,14 @@ from typing import Final
 from ctxtui.analysis.cache.prefix_lengths import Lengths
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.explain import SentRequest
-from ctxtui.cache.markers import Markers, markers
+from ctxtui.cache.markers import Markers, markers_on
 from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
 from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.canonical import Json
+from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
@@ -39,6 +40,8 @@ class CachePrompts:
         self._rules = rules
         self._counts = counts
         self._inputs = inputs
+        self._path = tree.running()
+        self._params: dict[str, tuple[str, dict[str, Json]]] = {}
         self._prefixes = Prefixes(tree)
         self._seeds: dict[tuple[str, str], Seed] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
@@ -75,7 +78,7 @@ class CachePrompts:
         if marks is None and own is None:
             marks = self._likely.get(call.id)
         if marks is None and own is not None:
-            path = self._tree.path(head)
+            path = self._path.to(head)
             marks = [(path[mark.item], mark.life, mark.ends) for mark in own.marks]
         if marks is None:
             marked = rules.mechanism.writes_at_markers
@@ -102,7 +105,7 @@ class CachePrompts:
         own, rules = self._markers(after, self._rules(after)), self._rules(coming)
         if own is None or coming.skeleton is not None or not rules.mechanism.writes_at_markers:
             return
-        tree, head, path = self._tree, coming.sent_head, self._tree.path(after.sent_head)
+        tree, head, path = self._tree, coming.sent_head, self._path.to(after.sent_head)
         found: list[tuple[int, float, int]] = []
         for mark in own.marks:
             node = path[mark.item]
@@ -124,20 +127,16 @@ class CachePrompts:
     def sent(self, call: Call, made: CachedPrompt) -> SentRequest:
         """A call whose request is on record, as it was sent; `made` is its prompt."""
         assert call.skeleton is not None
-        params = Request((), call.skeleton).params
-        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, params)
+        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, _params(call))
 
     def _markers(self, call: Call, rules: CacheRules) -> Markers | None:
         if call.skeleton is None:
             return None
         found = self._marked.get(call.id)
         if found is None:
-            found = self._marked[call.id] = markers(self._request(call), rules)
+            items = PathItems(self._tree, self._path.to(call.sent_head))
+            found = self._marked[call.id] = markers_on(items, Request((), call.skeleton), rules)
         return found
-
-    def _request(self, call: Call) -> Request:
-        assert call.skeleton is not None
-        return Request(tuple(self._tree.items(call.sent_head)), call.skeleton)
 
     def reported(self, call: Call, first: bool) -> bool:
         """Take in the lengths that the report of `call` tells (`first`: of its thread); whether it cached anything."""
@@ -156,7 +155,7 @@ class CachePrompts:
         if own is not None and own.marks and marked:
             # What was cached ends at the last marker.
             lengths.pin(call.sent_head, usage.input)
-            lengths.pin(self._tree.path(call.sent_head)[own.marks[-1].item], whole)
+            lengths.pin(self._path.to(call.sent_head)[own.marks[-1].item], whole)
         else:
             lengths.pin(call.sent_head, whole)
         if rules.answers and usage.output_final and call.response_head != call.sent_head:
@@ -165,8 +164,12 @@ class CachePrompts:
 
     def _seed(self, call: Call, rules: CacheRules) -> Seed:
         if call.skeleton is not None:
-            params = Request((), call.skeleton).params
-            return seed(rules, call.skeleton.dialect, provider=call.provider, model=call.model, params=params)
+            self._params[call.thread] = dialect, params = call.skeleton.dialect, _params(call)
+            return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
+        if call.thread in self._params:
+            # A client goes on with what it asked for before, also in a request that is not on record or not made yet.
+            dialect, params = self._params[call.thread]
+            return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
         key = (call.provider, call.model)
         found = self._seeds.get(key)
         if found is None:
@@ -187,6 +190,13 @@ class CachePrompts:
         if found is None:
             found = self._lengths[key] = Lengths(self._tree)
         return found
+
+
+def _params(call: Call) -> dict[str, Json]:
+    """The parameters of a recorded request, with the betas that its record names."""
+    params = Request((), call.skeleton).params if call.skeleton is not None else {}
+    betas = call.extra.get("betas")
+    return {**params, "betas": betas} if isinstance(betas, list) else params
 
 
 def message_before(tree: Tree, head: int) -> int:

@@ -34,6 +34,12 @@ def _bytes(cipher: str) -> bytes | None:
         return None
 
 
+def changed(cipher: Json) -> bool:
+    """Whether `cipher` is one of ours that is no longer as it was given; of others that is not known."""
+    raw = _bytes(cipher) if isinstance(cipher, str) else None
+    return raw is not None and raw.startswith(_MARK) and not readable(cipher)
+
+
 def readable(cipher: Json) -> bool:
     """Whether `cipher` can be taken back: unchanged if it is ours, plausible (base64 of some length) if it is not."""
     raw = _bytes(cipher) if isinstance(cipher, str) else None

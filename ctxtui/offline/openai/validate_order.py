@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.openai.cipher import readable
+from ctxtui.offline.openai.cipher import changed, readable
 from ctxtui.offline.openai.validate_items import kind_of
 
 _PAIRS: Final = {
@@ -15,7 +15,6 @@ _PAIRS: Final = {
     for name in ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call")
 }
 _NOUNS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
-_SEALED: Final = ("reasoning", "compaction")
 _FOLLOWING: Final = ("_call", "reasoning", "program")
 
 _NOT_KEPT: Final = (
@@ -52,8 +51,9 @@ def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool
     seen: set[str] = set()
     for item in items:
         id_, kind = item.get("id"), kind_of(item)
-        if kind in _SEALED and item.get("encrypted_content") and not readable(item["encrypted_content"]):
-            told = f"The encrypted content {str(item['encrypted_content'])[:8]}... could not be verified."
+        cipher = item.get("encrypted_content")
+        if (kind == "reasoning" and cipher and not readable(cipher)) or (kind == "compaction" and changed(cipher)):
+            told = f"The encrypted content {str(cipher)[:8]}... could not be verified."
             code = "invalid_encrypted_content"
             yield Refusal(told, param="input", code=code, rule="encrypted content")
         if not isinstance(id_, str):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases.claude_code import Script, text, usage
+from tests.cases.claude_code_requests import opening
 from tests.cli.conftest import Run
 
 
@@ -51,3 +52,18 @@ def test_other_markers_and_what_they_would_have_cost(ctxtui: Run, recording: Pat
     assert any(mark["paid"] for mark in one["markers"])
     out = ctxtui("cache", recording, "--markers").out
     assert "least, pauses known" in out and "anchored *" in out and "as recorded" in out
+
+
+def test_the_next_call_goes_on_with_the_parameters_of_the_recorded_requests(ctxtui: Run, tmp_path: Path) -> None:
+    client = opening()
+    size = 20_000
+    for n in range(4):
+        client.asked(f"msg_{n}", text("answer " * 60), use=usage(fresh=0, read=size if n else 0, write=100, output=50))
+        client.say(f"question {n}")
+        size += 100
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(client.dump())
+    told = ctxtui("cache", path, "--json").json
+    coming = told["next_call"]
+    assert told["misses"] == [] and not coming["inferred"]
+    assert coming["read_tokens"] > 20_000

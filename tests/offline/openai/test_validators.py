@@ -375,6 +375,7 @@ RESPONSES_TAKEN: list[tuple[str, Edit]] = [
     ("tools as an item", both(without("tools"), put(0, MORE_TOOLS), at("tool_choice", "required"))),
     ("one of them chosen", both(put(0, MORE_TOOLS), at("tool_choice", {"type": "custom", "name": "exec"}))),
     ("namespaces among the tools", at("tools", MORE_TOOLS["tools"])),
+    ("compacted by others", put(0, {"type": "compaction", "id": "cmp_1", "encrypted_content": "abcde"})),
     ("compacted before", put(0, {"type": "compaction", "id": "cmp_1", "encrypted_content": close("earlier")})),
     ("a reference", put(1, {"type": "item_reference", "id": "msg_1"})),
 ]

@@ -37,12 +37,15 @@ class RequestShape(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Records that one side wrote one after another: their first `length` blocks. `string`: these are one string."""
+    """Records that one side wrote one after another: their first `length` blocks, the last record's from `start` on
+    (`string`: they are one string), and the id of the `answer` that they are part of."""
 
     role: str
     blocks: list[Item]
     length: int
     string: bool
+    start: int = 0
+    answer: str = ""
 
 
 class RequestStore:
@@ -58,6 +61,8 @@ class RequestStore:
         self._blocks: list[Item] = []
         self._hash = RunHash("")
         self._hashed: list[Item] | None = None
+        self._untried: list[_Run] = []
+        self._answers: dict[str, list[Item]] = {}
         self._summaries: set[str] = set()
 
     @property
@@ -121,17 +126,19 @@ class RequestStore:
         if not goes_on:
             self._side, self._blocks = side, []
         self._blocks.extend(items)
-        string = said.string and len(self._blocks) == 1
-        self._waiting.append(_Run(said.role, self._blocks, len(self._blocks), string))
+        start = len(self._blocks) - len(items)
+        self._waiting.append(_Run(said.role, self._blocks, len(self._blocks), said.string, start, self._side[1]))
 
     def message(self, hash_: str) -> tuple[Item, ...] | None:
         """The items of the message of this hash; None where the file does not hold it."""
         found = self._messages.get(hash_)
         if found is None:
             self._hash_waiting()
+            if hash_ not in self._runs:
+                self._hash_otherwise()
             run = self._runs.get(hash_)
             if run is not None:
-                header = Item(_header(run.role, run.string), Place(MESSAGES, run.role))
+                header = Item(_header(run.role, run.string and run.length == 1), Place(MESSAGES, run.role))
                 found = self._messages[hash_] = (header, *run.blocks[: run.length])
         return found
 
@@ -139,10 +146,33 @@ class RequestStore:
         for run in self._waiting:
             if run.blocks is not self._hashed:
                 self._hash, self._hashed = RunHash(run.role), run.blocks
-            for item in run.blocks[self._hash.count : run.length]:
-                self._hash.add(item.block.value())
-            self._runs.setdefault(self._hash.digest(), run)
+            if _add(self._hash, run.blocks[self._hash.count : run.length]):
+                self._runs.setdefault(self._hash.digest(), run)
+        self._untried += self._waiting
         self._waiting.clear()
+
+    def _hash_otherwise(self) -> None:
+        """A message that is none of the above: a record by itself, or all of one answer's, wherever they stand."""
+        for run in self._untried:
+            alone = run.blocks[run.start : run.length]
+            if run.start and _add(one := RunHash(run.role), alone):
+                self._runs.setdefault(one.digest(), _Run(run.role, alone, len(alone), run.string))
+            if run.answer:
+                whole = self._answers.setdefault(run.answer, [])
+                whole += alone
+                if len(whole) > len(alone) and _add(one := RunHash(run.role), whole):
+                    self._runs.setdefault(one.digest(), _Run(run.role, list(whole), len(whole), False))
+        self._untried.clear()
+
+
+def _add(to: RunHash, items: Sequence[Item]) -> bool:
+    """Whether `items` could be added: what is nested too deeply has no hash."""
+    try:
+        for item in items:
+            to.add(item.block.value())
+    except RecursionError:
+        return False
+    return True
 
 
 def _header(role: str, string: bool) -> Block:

@@ -114,6 +114,9 @@ class ClaudeRequests:
         return None, []
 
     def _request(self, record: RequestRecord, found: FoundObject) -> ClaudeRequest:
+        for raw in (record.params, record.cache_control, record.withheld, record.cut):
+            # What is nested too deeply is found out here.
+            canonical.loads(bytes(raw))
         last: SentMessage | None = self._roots.setdefault(record.shape_hash, SentMessage(None, _ROOT, 0))
         base = self._known.get(record.base) if record.base else None
         if record.keep:

@@ -200,6 +200,32 @@ def test_what_the_client_cut_out_of_its_record_is_not_called_whole() -> None:
     assert first.extra[FRONT_RECORDED] and first.extra["cut"] and second.extra["withheld"] == ["top_k"]
 
 
+@pytest.mark.parametrize("depth", [400, 900, 20_000])
+@pytest.mark.parametrize("kind", ["api-request", "api-request-blob", "api-request-shape", "user"])
+def test_what_is_nested_too_deeply_stops_no_reader(kind: str, depth: int) -> None:
+    where = {"api-request": "params", "api-request-blob": "message", "api-request-shape": "shape", "user": "message"}
+    client = cases.parallel()
+    record = [one for one in client.script.records if one["type"] == kind][-1 if kind == "user" else 0]
+    record[where[kind]] = {**record[where[kind]], "tools": ["DEEP"], "more": "DEEP"}
+    if kind == "user":
+        record["message"]["content"] = [{"type": "text", "text": "x", "more": "DEEP"}]
+    session = read(client.dump().replace(b'"DEEP"', b"[" * depth + b"]" * depth), NAME)
+    assert {"m1", "m2", "m3"} <= session.calls.keys()
+
+
+def test_a_record_by_itself_may_be_a_message_too() -> None:
+    client = cases.parallel()
+    client.script.user("Not this.")
+    prompt = "But this."
+    client.script.tip = None
+    client.say(prompt)
+    client._notice()
+    client.on_file.add(cases.digest({"role": "user", "content": [text(prompt)]}))
+    client.asked("m4", text("Fine."))
+    session = read(client.dump(), NAME)
+    assert session.skipped == [] and body(session, session.calls["m4"]) == client.sent[-1]
+
+
 def test_a_broken_record_of_a_request_is_no_message() -> None:
     client = cases.parallel()
     lines = client.dump().splitlines(keepends=True)
