@@ -45,11 +45,20 @@ NAMED = {
     "analysis/content/tool_definitions.py": {"claude code", "codex"},
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.
-    "services/recordings/discover.py": {"claude code", "codex"},
     "services/recordings/database_sessions.py": {"opencode"},
-    "services/doctor.py": {"claude code", "codex"},
-    "services/editing/edited_context.py": {"claude_code", "codex", "ctxtui"},
-    "services/editing/exporting.py": {"codex", "ctxtui"},
+    "services/config/clients.py": {
+        "aider",
+        "claude code",
+        "codex",
+        "copilot cli",
+        "gemini cli",
+        "mini-swe-agent",
+        "opencode",
+        "pi",
+    },
+    "services/editing/edited_context.py": {"ctxtui"},
+    "services/editing/exporting.py": {"ctxtui"},
+    "transcripts/targets.py": {"aider", "claude code", "codex", "opencode", "pi"},
     # A name of models, not of files.
     "offline/openai/models.py": {"codex"},
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,48 @@ def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.Monke
     assert changed.live
     running.clear()
     assert not shelf.touched([changed])[0].live
+
+
+def test_any_known_client_owns_the_newest_session_of_its_directory(
+    proc: Path,
+    home: Path,  # noqa: F811
+) -> None:
+    from tests.cases.client_homes import home_of_all
+
+    shop = home / "shop"
+    shop.mkdir()
+    home_of_all(home, shop)
+    for number, words in enumerate(
+        (["opencode"], ["node", "/usr/lib/node_modules/@google/gemini-cli/x.js"], ["pi"]), 20
+    ):
+        process(proc, number, words, shop, 60)
+    process(proc, 30, ["/venv/bin/python", "/venv/bin/aider"], shop / "..", 60)
+    running = [replace(one, since=0.0) for one in clients(proc)]
+    assert {one.known.name for one in running if one.known} == {"opencode", "gemini-cli", "pi", "aider"}
+    mine = owned(find(shop, {"HOME": str(home)}), running)
+    assert sorted(Path(file).name for file in mine) == sorted(
+        [
+            "opencode.db#ses_one",
+            "session-2026-11-22T09-00-gemini01.jsonl",
+            next((home / ".pi").rglob("*.jsonl")).name,
+        ]
+    )
+
+
+def test_a_new_session_in_a_database_is_noticed(home: Path, tmp_path: Path) -> None:  # noqa: F811
+    import sqlite3
+
+    from tests.cases.client_homes import opencode, tables
+
+    path = tables(home / ".local/share/opencode/opencode.db", opencode(home))
+    shelf = SessionLibrary(Settings(), home)
+    before = shelf.glimpses()
+    assert not shelf.folders_changed()
+    with sqlite3.connect(path) as connection:
+        connection.execute("INSERT INTO session (id, title, time_updated) VALUES ('ses_new', 'new', 1)")
+        connection.execute("INSERT INTO message (id, session_id) VALUES ('m', 'ses_new')")
+    connection.close()
+    assert shelf.folders_changed()
+    assert {one.id for one in shelf.glimpses()} - {one.id for one in before} == {"ses_new"}
+    off = SessionLibrary(Settings(clients={"opencode": False}), home)
+    assert not [one for one in off.glimpses() if one.source == "opencode"]
