@@ -21,6 +21,16 @@ def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
     return [_asked(lab, "--restore-chat-history", "--message", prompt)]
 
 
+_EXAMPLES = ("Change the greeting", "Ok, I will:\n\n1. Switch the greeting", "I switched to a new code base", "Ok.")
+_FILES = "I am not sharing any files"
+_RULES = "\n\nTo suggest changes to a file"
+
+
+def _spoken(text: str) -> str:
+    """Without the examples and what is said of files; the rules of its format stand behind the newest prompt."""
+    return "" if text.startswith((*_EXAMPLES, _FILES)) else text.partition(_RULES)[0]
+
+
 AIDER = Client(
     name="aider",
     env={
@@ -31,12 +41,14 @@ AIDER = Client(
     },
     ask=lambda lab, prompt: _asked(lab, "--message", prompt),
     again=lambda lab, prompt: _asked(lab, "--restore-chat-history"),
-    recordings="work/.aider.llm.history",
+    recordings="work/.aider.chat.history.md",
     first="say what cerulean is",
     second="say where Rotterdam is",
     third="say what is near Rotterdam",
     last="say what a harbour is",
+    rounds=1,
     talks=True,
     curate_to="aider",
     resume=_resume,
+    spoken=_spoken,
 )

@@ -32,6 +32,12 @@ def nothing(_: Exchange) -> bool:
     return False
 
 
+def words(text: str) -> str:
+    """What person, model or tool said in `text`: nothing where it is the client's own, which it adds to each session
+    anew."""
+    return "" if text.startswith(("<system-reminder>", "<environment_context>", "# AGENTS.md")) else text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """A client of `scripts/clients.txt`.
@@ -40,11 +46,12 @@ class Client:
     a session with the prompt `first`; `again` goes on with it by the client's own means and the prompt `second` (None
     where it has none). One that `talks` takes `second` and `third` from its input instead, one a line. `recordings` is
     a glob below the lab's folder for what it writes. `resume` are the commands that take a curated file and go on with
-    the prompt `last`; `curate_to` names its format.
+    the prompt `last`, which takes so many `rounds` of requests; `curate_to` names its format.
 
     An `exact` one records whole requests, `spent` is what a recording says of USD, `meter` what the client itself says
     of the tokens in a curated session that it was given. `aside` tells requests that the client itself records
-    nowhere. `lacks` gives the reason for each cell of the table that does not apply.
+    nowhere, `spoken` what of a text is not the client's own. `lacks` gives the reason for each cell of the table that
+    does not apply.
     """
 
     name: str
@@ -56,6 +63,7 @@ class Client:
     second: str = "read b.txt then run `sh gate.sh 2`"
     third: str = ""
     last: str = "run `ls`"
+    rounds: int = 2
     files: Mapping[str, str] = field(default_factory=dict)
     talks: bool = False
     curate_to: str = ""
@@ -63,6 +71,7 @@ class Client:
     exact: bool = False
     spent: Callable[[Path], float] | None = None
     meter: Callable[[Lab, Path], int] | None = None
+    spoken: Callable[[str], str] = words
     aside: Callable[[Exchange], bool] = nothing
     lacks: Mapping[str, str] = field(default_factory=dict)
 

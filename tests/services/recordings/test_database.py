@@ -158,6 +158,19 @@ def test_newer_llm(tmp_path: Path) -> None:
     assert set(session.threads) == {"main"}
 
 
+@pytest.mark.parametrize("name", ["prompt_tokens_details", "input_tokens_details"])
+def test_what_llm_notes_of_the_cache_adds_up(tmp_path: Path, name: str) -> None:
+    """OpenAI's figures lie within the input, and zeros are left out."""
+    tables = new_llm()
+    details = [{name: {"cache_write_tokens": 1500}}, {name: {"cache_write_tokens": 40, "cached_tokens": 1500}}]
+    for turn, told, given in zip(tables["turns"], details, (1600, 1545), strict=True):
+        turn |= {"token_details": told, "input_tokens": given}
+    first, second = (call.usage for call in calls(opened(database(tmp_path / "logs.db", tables))))
+    assert first and (first.fresh, first.cache_read, first.write_30m, first.input) == (100, 0, 1500, 1600)
+    assert second and (second.fresh, second.cache_read, second.write_30m, second.input) == (5, 1500, 40, 1545)
+    assert first.has_cache and second.has_cache
+
+
 def rich_llm() -> dict[str, list[dict[str, Any]]]:
     """Texts put together of fragments, attachments, tools, and a fork that nothing was asked in yet."""
     tables = new_llm()

@@ -73,16 +73,18 @@ def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
         return None
     details = obj(decoded(row.get("token_details")))
     given, output = count(row.get("input_tokens")), count(row.get("output_tokens"))
-    inside = count(at(details, "prompt_tokens_details", "cached_tokens"))
-    inside = inside or count(at(details, "input_tokens_details", "cached_tokens"))
+    inputs = [obj(details.get(name)) for name in ("prompt_tokens_details", "input_tokens_details")]
+    inside = max(count(told.get("cached_tokens")) for told in inputs)
+    written = max(count(told.get("cache_write_tokens")) for told in inputs)
     beside = count(details.get("cache_read_input_tokens"))
     outputs = [obj(details.get(name)) for name in ("completion_tokens_details", "output_tokens_details")]
     thought = sum(count(told.get(key)) for told in outputs for key in ("reasoning_tokens", "thinking_tokens"))
     told = {**obj(answer.get("usage")), **details}
     return Usage(
-        fresh=max(0, given - inside),
+        fresh=max(0, given - inside - written),
         cache_read=inside or beside,
         write_5m=count(details.get("cache_creation_input_tokens")),
+        write_30m=written,
         output=output,
         reasoning=min(output, thought),
         has_cache=any("cache" in key or key in ("prompt_tokens_details", "input_tokens_details") for key in told),
