@@ -11,17 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.config.format_registry import detect, format_called
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.first_words import first_user_text
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.store.rows import Glance, sql_text
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
+WORDS: Final = 400
+"""Characters of the first user text and the last answer that are kept."""
 HEADS: Final = (1 << 16, 1 << 20)
 """Bytes of a file that are read; the second only where the first hold no title."""
 
@@ -130,3 +132,12 @@ class Glances:
                 store.keep_glances(new)
         except CtxtuiError:
             return
+
+
+def first_user_text(session: Session, head: int) -> str:
+    """The text that opened the first turn: a session's title where it has no other."""
+    tree = session.tree
+    for node in tree.path(head):
+        if tree[node].opens_turn and (text := read(tree[node].block).text):
+            return text[:WORDS]
+    return ""

@@ -21,7 +21,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.services.config.clients import whole_requests_by
-from ctxtui.services.library.first_words import WORDS, first_user_text
+from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.opencode.talk import CLIENT, Said, Talk
+from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, Talk
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, listed, moment, obj, word
@@ -34,12 +34,12 @@ def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
     yield from told(sessions, messages_of(tables), tree)
 
 
-def messages_of(tables: Tables) -> dict[str, list[Said]]:
+def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
     """The messages of each session in order, by the session's id."""
     parts = _by(tables.get("part", []), "message_id", timed=False)
     return {
         id_: [
-            Said({"id": word(row.get("id")), **obj(decoded(row.get("data")))},
+            OpenCodeMessage({"id": word(row.get("id")), **obj(decoded(row.get("data")))},
                  [obj(decoded(part.get("data"))) for part in parts.get(word(row.get("id")), [])])
             for row in rows
         ]
@@ -47,7 +47,7 @@ def messages_of(tables: Tables) -> dict[str, list[Said]]:
     }  # fmt: skip
 
 
-def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[Said]], tree: Tree) -> Iterator[Event]:
+def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[OpenCodeMessage]], tree: Tree) -> Iterator[Event]:
     """The events of sessions, rows by their ids, with the messages of each in order."""
     roots = [id_ for id_ in messages if word(sessions.get(id_, {}).get("parent_id")) not in sessions] or list(messages)
     newest = max(roots, key=lambda id_: _time(sessions.get(id_, {}), "time_updated"), default="")

@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.database import NAME, told
-from ctxtui.transcripts.formats.opencode.talk import Said
+from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import at, listed, obj, objects, word
 from ctxtui.transcripts.kit.rows import Row
@@ -50,7 +50,7 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
         if odd:
             yield Skipped(1, f"{odd} part{'s that are no objects' if odd > 1 else ' that is no object'} "
                              f"@ $.messages[{n}].parts")  # fmt: skip
-        messages.append(Said(obj(message.get("info")), objects(message.get("parts"))))
+        messages.append(OpenCodeMessage(obj(message.get("info")), objects(message.get("parts"))))
     first = next((one.info for one in messages if one.info.get("sessionID")), {})
     id_ = word(info.get("id")) or word(first.get("sessionID"))
     # Beside the ids of the other rows, an export's own parent is another file.
@@ -58,9 +58,9 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
     yield from told({id_: row}, {id_: messages}, tree)
 
 
-def said_in(whole: dict[str, Json]) -> list[Said]:
+def said_in(whole: dict[str, Json]) -> list[OpenCodeMessage]:
     """The messages of an export, in its order."""
-    return [Said(obj(one.get("info")), objects(one.get("parts"))) for one in objects(whole.get("messages"))]
+    return [OpenCodeMessage(obj(one.get("info")), objects(one.get("parts"))) for one in objects(whole.get("messages"))]
 
 
 def put_together(records: list[Json]) -> dict[str, Json]:

@@ -15,7 +15,7 @@ from ctxtui.core.block import Item
 from ctxtui.transcripts.formats.opencode import resume_messages
 from ctxtui.transcripts.formats.opencode.resume_messages import ImportMessage, held
 from ctxtui.transcripts.formats.opencode.resume_source import source_of
-from ctxtui.transcripts.formats.opencode.talk import Said
+from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
 from ctxtui.transcripts.kit.fields import at as member
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.resume import (
@@ -126,7 +126,7 @@ class _Draft:
         for count, (place, message) in enumerate(new):
             self._messages.insert(place + count, message)
 
-    def _near(self, place: int, role: str) -> Said | None:
+    def _near(self, place: int, role: str) -> OpenCodeMessage | None:
         """A message of `role` near the place, after which a new one is made."""
         same = [n for n, one in enumerate(self._messages) if one.said.answers == (role == "assistant")]
         return self._messages[min(same, key=lambda n: abs(n - place))].said if same else None

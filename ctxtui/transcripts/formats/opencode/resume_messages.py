@@ -11,7 +11,7 @@ from ctxtui.core import block_content
 from ctxtui.core.block import Block
 from ctxtui.transcripts.formats.opencode import parts as spelled
 from ctxtui.transcripts.formats.opencode.parts import Part
-from ctxtui.transcripts.formats.opencode.talk import Said
+from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
 from ctxtui.transcripts.kit.chat_messages import more
 from ctxtui.transcripts.kit.fields import count, obj, word
 
@@ -25,7 +25,7 @@ _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
 _IMAGES: Final = "an image in a changed result"
 
 
-def held(said: Said, part: Part) -> list[tuple[str, str]]:
+def held(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
     """The digests of the blocks that a part makes, each with whether it is `SAID` or the `RESULT` of a call."""
     value = spelled.answered(part) if said.answers else spelled.asked(part)
     found = [(item.block.digest, SAID) for item in (more("assistant", value) if value is not None else ())]
@@ -37,7 +37,7 @@ class ImportMessage:
     """A message on its way into the new session. `gone` says that it is left out, `new` that an edit made it,
     `estimated` that its tokens are no report."""
 
-    def __init__(self, said: Said, *, new: bool = False) -> None:
+    def __init__(self, said: OpenCodeMessage, *, new: bool = False) -> None:
         self.said, self.new = said, new
         self.value: dict[str, Any] = {"info": deepcopy(said.info), "parts": deepcopy(said.parts)}
         self._parts: list[Part | None] = list(self.value["parts"])
@@ -46,7 +46,7 @@ class ImportMessage:
 
     @classmethod
     def made(
-        cls, near: Said, behind: ImportMessage | None, every: Sequence[ImportMessage], blocks: list[Block]
+        cls, near: OpenCodeMessage, behind: ImportMessage | None, every: Sequence[ImportMessage], blocks: list[Block]
     ) -> ImportMessage:
         """A message with the words of `blocks`, like the message `near`, just before `behind` (None: at the end)."""
         told = behind or every[-1]
@@ -59,7 +59,7 @@ class ImportMessage:
         info |= {"id": id_, "time": {"created": created}}
         if near.answers:
             info["time"]["completed"] = created
-        return cls(Said(info, [{"type": "text", "text": _words(one)} for one in blocks]), new=True)
+        return cls(OpenCodeMessage(info, [{"type": "text", "text": _words(one)} for one in blocks]), new=True)
 
     @property
     def parts(self) -> list[Part]:

@@ -8,7 +8,7 @@ from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.opencode.database import messages_of
 from ctxtui.transcripts.formats.opencode.export import put_together, said_in
-from ctxtui.transcripts.formats.opencode.talk import Said
+from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.rows import Tables, decoded
 
@@ -17,7 +17,7 @@ _AS_THEY_ARE: Final = ("id", "slug", "directory", "path", "title", "version", "a
 _DECODED: Final = ("model", "permission", "metadata")
 
 
-def source_of(source: bytes, session: str) -> tuple[dict[str, Any], list[Said]]:
+def source_of(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
     """What the `session` (its id) in `source` says of itself, and its messages. Raises `CtxtuiError` where it is not
     there."""
     try:

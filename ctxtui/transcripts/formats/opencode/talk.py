@@ -26,7 +26,7 @@ _LATER: Final = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class OpenCodeMessage:
     """A message of the record: `info` is what stands beside its `parts`."""
 
     info: dict[str, Json]
@@ -74,11 +74,11 @@ class Talk:
     def __init__(self, dialogue: Dialogue, estimated: frozenset[str] = frozenset()) -> None:
         self._dialogue = dialogue
         self._estimated = estimated
-        self._said: list[Said] = []
+        self._said: list[OpenCodeMessage] = []
         self._pruned = 0.0
-        self._last: Said | None = None
+        self._last: OpenCodeMessage | None = None
 
-    def write(self, messages: Sequence[Said]) -> Iterator[Event]:
+    def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
         """The events of all messages, in the order of the record."""
         moments = [found for one in messages for part in one.parts if (found := spelled.compacted(part)) is not None]
         self._last = messages[-1] if messages else None
@@ -97,7 +97,7 @@ class Talk:
         self._prune(moments)
         yield self._dialogue.tip()
 
-    def _odd(self, part: Part, message: Said) -> Iterator[Event]:
+    def _odd(self, part: Part, message: OpenCodeMessage) -> Iterator[Event]:
         if part.get("type") == "retry":
             told = one_line(word(at(part, "error", "data", "message")) or word(at(part, "error", "name")))
             yield Happened("retry", told, self._dialogue.thread, moment(at(part, "time", "created")))
@@ -119,7 +119,7 @@ class Talk:
         for message in kept(self._said):
             self._say(message, self._pruned)
 
-    def _say(self, message: Said, when: float) -> None:
+    def _say(self, message: OpenCodeMessage, when: float) -> None:
         if message.left_out:
             return
         if not message.answers:
@@ -131,7 +131,7 @@ class Talk:
             self._dialogue.say(spoken("assistant", *said, mark="summary" if message.is_summary else ""))
         self._dialogue.say(self._results(message, message.parts, when))
 
-    def _answered(self, message: Said) -> Iterator[Event]:
+    def _answered(self, message: OpenCodeMessage) -> Iterator[Event]:
         """The requests behind an answer: one, or in older versions one for each of its steps."""
         if not message.info.get("error") and _by_hand(message):
             self._say(message, self._pruned)
@@ -151,7 +151,7 @@ class Talk:
         if message.left_out:
             self._dialogue.head = before
 
-    def _step(self, message: Said, step: list[Part], figures: dict[str, Json]) -> Iterator[Event]:
+    def _step(self, message: OpenCodeMessage, step: list[Part], figures: dict[str, Json]) -> Iterator[Event]:
         """One request of the model: what it said, then what its tools gave back."""
         info = message.info
         usage = spelled.usage(figures)
@@ -174,23 +174,23 @@ class Talk:
         yield self._dialogue.answer(spoken("assistant", *said) if said else [], known)
         self._dialogue.say(self._results(message, step, self._pruned))
 
-    def _results(self, message: Said, parts: list[Part], when: float) -> list[Item]:
+    def _results(self, message: OpenCodeMessage, parts: list[Part], when: float) -> list[Item]:
         found = [made for part in parts if (made := self._result(message, part, when)) is not None]
         return spoken("user", *found) if found else []
 
-    def _result(self, message: Said, part: Part, when: float) -> Json:
+    def _result(self, message: OpenCodeMessage, part: Part, when: float) -> Json:
         made = spelled.result(part, when)
         # A call without an end that something follows was cut off; the last one may still run.
         return spelled.unended(part) if made is None and message is not self._last else made
 
 
-def _by_hand(message: Said) -> bool:
+def _by_hand(message: OpenCodeMessage) -> bool:
     """Whether no model wrote an answer: a command that the user ran, or a task that the user began."""
     kinds = [part.get("type") for part in message.parts]
     return bool(kinds) and all(kind == "tool" for kind in kinds) and spelled.usage(message.info) is None
 
 
-def kept(messages: Sequence[Said]) -> list[Said]:
+def kept(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     """What of `messages` the next request holds: from the last compaction on its question, its summary, the messages
     that it spared, and what came since; everything where there was none."""
     summary = next((n for n in reversed(range(len(messages))) if messages[n].is_summary), None)

@@ -63,7 +63,7 @@ def is_call(span: Span) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SpanContent:
     """What was asked and answered, as far as attributes and events tell. `follows` is the answer that the request names
     as the one before it."""
 
@@ -78,7 +78,7 @@ class ModelCall:
     """The spans that tell of one call, the one that tells most first."""
 
     spans: list[Span]
-    told: Told = field(default_factory=Told)
+    told: SpanContent = field(default_factory=SpanContent)
 
     @property
     def span(self) -> Span:
@@ -102,7 +102,7 @@ def detailed(span: Span) -> None:
             span.attributes |= {**{k: v for k, v in event.body.items() if k not in span.attributes}, **said}
 
 
-def told_by(span: Span) -> Told:
+def told_by(span: Span) -> SpanContent:
     """The content that a span holds, from whatever convention holds most of it."""
     raw = _as_sent(span.attributes)
     if raw is not None:
@@ -122,10 +122,10 @@ def told_by(span: Span) -> Told:
     tools = tools or messages.functions(held) or messages.schemas(held) or messages.offered(_parameters(held))
     system = messages.instructions(held.get("gen_ai.system_instructions"))
     # Their order is told by nobody: as the providers render them.
-    return Told((*tools, *system, *asked), tuple(answered))
+    return SpanContent((*tools, *system, *asked), tuple(answered))
 
 
-def _as_sent(held: Attributes) -> Told | None:
+def _as_sent(held: Attributes) -> SpanContent | None:
     """Request and answer as OpenInference keeps the provider's own JSON; None where it is no such, or was cut."""
     body, answer = decoded(held.get("input.value")), decoded(held.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
@@ -142,7 +142,7 @@ def _as_sent(held: Attributes) -> Told | None:
         return None
     answered = found.response.items or tuple(messages.of_openinference(held, "llm.output_messages"))
     follows = word(found.params.get("previous_response_id"))
-    return Told(found.items, answered, follows, found.response.id)
+    return SpanContent(found.items, answered, follows, found.response.id)
 
 
 def _is_request(body: dict[str, Json]) -> bool:
@@ -293,5 +293,5 @@ def _around(found: Sequence[ModelCall], span: Span, response: str) -> ModelCall 
     return None
 
 
-def _weight(told: Told) -> int:
+def _weight(told: SpanContent) -> int:
     return 2 * len(told.asked) + len(told.answered)

@@ -56,7 +56,7 @@ class WrittenExchange:
 
 
 @dataclass(slots=True)
-class Asked:
+class TranscriptCall:
     """A call of the transcript: where its context ends (texts of the client's left out), and in which order it came."""
 
     id: str
@@ -83,7 +83,7 @@ class WrittenBodies:
         """Files that are there and could not be read: empty, cut, none of either."""
         self.lines: list[tuple[IndexLine, str]] = []
         """Each line of the index with the id of the call that it is about."""
-        self.calls: dict[str, Asked] = {}
+        self.calls: dict[str, TranscriptCall] = {}
         self._order: dict[str, int] = {}
         self._foreign: set[str] = set()
         self._claims: dict[str, str] = {}
@@ -136,7 +136,7 @@ class WrittenBodies:
         old = self.calls.get(id_)
         if old is not None and old.ending == ending:
             return
-        self.calls[id_] = Asked(id_, ending, old.order if old is not None else len(self.calls))
+        self.calls[id_] = TranscriptCall(id_, ending, old.order if old is not None else len(self.calls))
         if old is not None:
             self._stands(old.ending).calls.remove(id_)
             self._assign(old.ending)
