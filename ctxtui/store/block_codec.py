@@ -122,4 +122,4 @@ def preview(block: Block) -> str:
         got = read(block)
         media = " ".join(one.media_type or one.url for one in got.media)
         words = " ".join(part[: 3 * LENGTH] for part in (got.name, got.text, got.arguments, media) if part)
-    return _UNSHOWABLE.sub(" ", words).strip()[:LENGTH]
+    return _UNSHOWABLE.sub(" ", words).strip()[:LENGTH].rstrip()

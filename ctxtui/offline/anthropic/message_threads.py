@@ -92,7 +92,7 @@ def _shape(thread: Json) -> Refusal | None:
     if not isinstance(thread, dict):
         return Refusal("thread: Input should be a valid dictionary", rule="wrong type")
     kind = thread.get("type")
-    if kind not in _FIELDS:
+    if not isinstance(kind, str) or kind not in _FIELDS:
         told = "Field required" if kind is None else f"Input should be {listed(tuple(_FIELDS))}"
         return Refusal(f"thread.type: {told}", rule="wrong value")
     found = next(iter(faults(thread, _FIELDS[kind], ("thread", kind))), None)

@@ -101,7 +101,7 @@ async def test_the_answer_comes_through_the_sdk(dialect: str, tmp_path: Path) ->
 async def test_an_answer_that_was_cut_is_no_summary(tmp_path: Path) -> None:
     with offline() as running:
         whom = partner(CHAT, running.openai_url)
-        body = request(whom, config(tmp_path, answer_tokens=300), part(long_talk().context))
+        body = request(whom, config(tmp_path, answer_tokens=20), part(long_talk().context))
         with pytest.raises(ProviderError, match="limit of its answer"):
             await written(whom, body)
 

@@ -77,7 +77,7 @@ def items_of(attachment: Json) -> list[Item]:
     if not isinstance(attachment, dict):
         return []
     kind = str(attachment.get("type", ""))
-    if kind in _NOT_SENT and not (kind == "hook_success" and attachment.get("hookEvent") in _SENT_HOOKS):
+    if kind in _NOT_SENT and not (kind == "hook_success" and str(attachment.get("hookEvent")) in _SENT_HOOKS):
         return []
     typed = attachment.get("commandMode") in (None, "prompt") and not attachment.get("isMeta")
     person = kind == "queued_command" and typed
