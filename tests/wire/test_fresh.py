@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
@@ -31,6 +31,8 @@ def built(items: Any, target: str) -> tuple[dict[str, Any], list[str]]:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
+@example(events=[("thinking", "hello"), ("system", "hello")])
+@example(events=[("user", "a"), ("thinking", "hello"), ("system", "b"), ("user", "c")])
 @given(events=EVENTS)
 def test_what_is_built_is_legal_and_keeps_every_word(source: str, target: str, events: list[tuple[str, ...]]) -> None:
     request = request_of(events, source)

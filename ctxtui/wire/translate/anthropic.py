@@ -47,7 +47,29 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
         losses.note("the first message is the assistant's: a user message was put in front")
         messages.insert(0, {"role": USER, "content": [{"type": "text", "text": OPENING}]})
     texts = [block for part in system for block in _blocks(part, "system", same, losses)]
-    return {**({"system": texts} if texts else {}), "messages": messages}
+    return {**({"system": texts} if texts else {}), "messages": _in_order(messages, losses)}
+
+
+def _in_order(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
+    """`messages` with system messages only where they may stand: behind the user, before the assistant or last
+    (facts §1). Elsewhere they are the user's."""
+    found: list[dict[str, Json]] = []
+    for n, message in enumerate(messages):
+        if message["role"] == "system" and not _may_stand(found[-1:], messages[n + 1 : n + 2]):
+            losses.note("system messages where the provider takes none became user messages")
+            message = {**message, "role": USER}
+        if found and found[-1]["role"] == message["role"]:
+            found[-1] = {**found[-1], "content": [*found[-1]["content"], *message["content"]]}
+        else:
+            found.append(message)
+    return found
+
+
+def _may_stand(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
+    """Whether a system message may stand between two messages, of which there may be none."""
+    served = any(str(m["content"][-1].get("type")).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
+    behind = served or any(m["role"] == USER for m in before)
+    return behind and all(m["role"] == ASSISTANT for m in after)
 
 
 def _role(turn: Turn, same: bool, losses: Losses) -> str:
