@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +14,8 @@ HEAD_BYTES: Final = 65536
 """How much of a file a sniffer looks at."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
+_HALF: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9A-Fa-f]{0,3})?$")
+"""An escape that is cut."""
 _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
@@ -45,7 +48,7 @@ def _found(head: bytes, limit: int) -> list[Json]:
             value, at = canonical.raw_decode(text, at)
         except (ValueError, RecursionError):
             if _cut(text, at):
-                mended = mend(text[at:])
+                mended = mend(text[at:], begun=True)
                 return [*found, mended] if mended is not None else found
             at = _line_end(text, at)
         else:
@@ -60,15 +63,24 @@ def records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
     return [item for item in flat[:limit] if isinstance(item, dict)]
 
 
-def mend(text: str) -> Json:
-    """The value that the cut JSON `text` begins, less what is incomplete at its end; None if nothing is whole."""
-    end = 0
+def mend(text: str, *, begun: bool = False) -> Json:
+    """The value that the cut JSON `text` begins, less what is incomplete at its end; None if nothing is whole.
+
+    With `begun` a text that the cut ends stays as far as it goes: a request may begin with a system prompt that is
+    longer than the head.
+    """
+    end, before = 0, ""
     for match in _TOKEN.finditer(text):
         token = match.group()
         if token[0] == '"' and not match.group(1):
+            if begun and before.endswith(":"):
+                closed = text[: match.start()] + _HALF.sub(r"\1", token) + '"'
+                with suppress(ValueError, RecursionError):
+                    return canonical.loads(closed + _closers(closed))
             break
         if token in ",[]{}":
             end = match.start() if token == "," else match.end()
+        before = token
     try:
         return canonical.loads(text[:end] + _closers(text[:end]))
     except (ValueError, RecursionError):

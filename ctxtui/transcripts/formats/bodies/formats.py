@@ -16,6 +16,7 @@ from ctxtui.transcripts.formats.bodies.shapes import BodyShape, answer_dialect, 
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit import file_head
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.translate.turns import tool_home
 
 NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses"}
 """The format's name of each dialect."""
@@ -27,6 +28,11 @@ _PAIR: Final = 0.8
 _LOG: Final = 0.7
 _OTHERS: Final = frozenset({"kwargs", "backing_model"})
 _LOOKED_AT: Final = 8
+_SURE_OF_TOOLS: Final = 0.5
+_TALK: Final = frozenset({"messages", "input", "contents", "prompt"})
+"""Members under which a request's conversation stands."""
+_DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"})
+"""Members of which a tool's definition has one."""
 
 
 def sniff_as(name: str) -> Callable[[bytes, str], float]:
@@ -50,7 +56,7 @@ def _told(head: bytes) -> tuple[str, float]:
     found = file_head.values(head)[:_LOOKED_AT]
     lists = [value for value in found if isinstance(value, list) and sort_of(value) == BodyShape.OTHER]
     found += [item for value in lists for item in value[:_LOOKED_AT]]
-    best = ("", 0.0)
+    best = _begun(found[-1]) if found and len(head) >= file_head.HEAD_BYTES else ("", 0.0)
     lines = [value for value in found if sort_of(value) == BodyShape.MESSAGE]
     for value in found:
         try:
@@ -60,6 +66,20 @@ def _told(head: bytes) -> tuple[str, float]:
         if sure > best[1]:
             best = spoken, sure
     return best
+
+
+def _begun(value: Json) -> tuple[str, float]:
+    """What a request that is longer than the head says before its messages: a long system prompt, many tools."""
+    if not isinstance(value, dict) or value.keys() & _TALK:
+        return "", 0.0
+    tools = value.get("tools")
+    defined = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    # The last one may be cut.
+    if defined and all(tool.keys() & _DEFINES for tool in defined[:-1] or defined):
+        return tool_home(defined[0]), _SURE_OF_TOOLS
+    if isinstance(value.get("system"), str | list) and "model" in value:
+        return ANTHROPIC, _SURE_OF_TOOLS
+    return (RESPONSES, _SURE_OF_TOOLS) if isinstance(value.get("instructions"), str) and "model" in value else ("", 0.0)
 
 
 def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
