@@ -78,7 +78,7 @@ KINDS: Final = tuple(
         ("Stripe restricted", "secrets", "rk_live_{24}"),
         ("Stripe webhook", "secrets", "whsec_{32}"),
         ("npm", "secrets", "npm_{36}"),
-        ("npmrc", "secrets", "//registry.npmjs.org/:_authToken={36}"),
+        ("npmrc", "secrets", "//registry.example.org/:_authToken={36}"),
         ("PyPI", "secrets", "pypi-AgEIcHlwaS5vcmc{100}"),
         ("Hugging Face", "secrets", "hf_{34}"),
         ("SendGrid", "secrets", "SG.{22}.{43}"),
