@@ -108,11 +108,12 @@ def test_people_stay_where_only_secrets_go(kind: SecretKind) -> None:
     assert masker().text(words) == words
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k.level == "secrets"], ids=lambda kind: kind.name)
+LONG_KINDS = [k for k in KINDS if k.level == "secrets" and k.template.isascii() and len(k.made(1)[0]) >= 30]
+
+
+@pytest.mark.parametrize("kind", LONG_KINDS, ids=lambda kind: kind.name)
 def test_a_secret_in_base64_goes_too(kind: SecretKind) -> None:
     words, _ = kind.made(1)
-    if not words.isascii() or len(words) < 30:
-        return
     coded = base64.b64encode(words.encode()).decode()
     assert coded[:40] not in masker().text(f"data: {coded} end")
 
