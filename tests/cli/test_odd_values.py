@@ -94,11 +94,12 @@ def skeleton(dialect: str, frame: list[Any]) -> dict[str, Any]:
         ('{"block":', lambda line: line | {"body": [1]}),
         ('{"call":', lambda line: line | {"usage": {"fresh": [1]}}),
         ('{"call":', lambda line: line | {"started": 1e300}),
+        ('{"call":', lambda line: line | {"started": 10**400}),
         ('{"call":', lambda line: line | skeleton("anthropic", [["a", "b"], "c"])),
         ('{"call":', lambda line: line | skeleton("anthropic", [[{}, {}, {}, "x"], ""])),
         ('{"call":', lambda line: line | skeleton("x", [""])),
     ],
-    ids=["header", "usage", "time", "short entry", "entry of objects", "dialect"],
+    ids=["header", "usage", "time", "endless time", "short entry", "entry of objects", "dialect"],
 )  # fmt: skip
 def test_a_damaged_line_of_our_own_format_is_passed_over_and_named(
     ctxtui: Run, tmp_path: Path, start: str, change: Any

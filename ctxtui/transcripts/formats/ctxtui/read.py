@@ -108,7 +108,7 @@ class CtxtuiReader:
             yield from list(self._value(value))
         except _Altered as error:
             yield Skipped(line.number, str(error))
-        except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
             words = f"no {error}" if isinstance(error, LookupError) else str(error)
             yield Skipped(line.number, f"not a line of ctxtui's format: {words}")
 
