@@ -118,7 +118,7 @@ class TalkController(ChatController):
 
     def _leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
-        if not self.prompt.asking or (self.talking and not self.prompt.edit.text):
+        if not self.prompt.asking or (self.talking and not self.prompt.edit.buffer.size):
             self._ask_leave()
 
     def _ask_leave(self) -> None:
@@ -235,12 +235,11 @@ class TalkController(ChatController):
             self._draft_timer = None
         self.host.keep_draft(text)
 
-    def _typed(self, text: str) -> None:
-        """What is being typed is kept when the keys rest."""
-        self._draft = text
+    def _typed(self) -> None:
+        """What is being typed is kept when the keys rest: not before, it may be long."""
         if self._draft_timer is not None:
             self._draft_timer.stop()
-        self._draft_timer = self.access.timer(_DRAFT, lambda: self._keep_now(self._draft))
+        self._draft_timer = self.access.timer(_DRAFT, self._keep_draft)
 
     # The turn
 

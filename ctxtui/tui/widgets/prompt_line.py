@@ -17,7 +17,7 @@ class Question:
 
     `on_submit` gets the answer, after the line is closed; it is not closed for it where the question `stays`.
     `on_cancel` is called where there is no answer, while the text still stands: after esc, or when another question
-    takes the line. `on_change` gets the text at each key. A question with `resume` is not cancelled by another one but
+    takes the line. `on_change` is called at each key. A question with `resume` is not cancelled by another one but
     waits for it: `on_pause` is called in place of `on_cancel`, and `resume` as soon as nothing else is asked.
     """
 
@@ -31,7 +31,7 @@ class Question:
         keys: tuple[str, ...] = (),
         right: Spans = (),
         on_cancel: Callable[[], object] = _nothing,
-        on_change: Callable[[str], object] | None = None,
+        on_change: Callable[[], object] = _nothing,
         stays: bool = False,
         resume: Callable[[], object] | None = None,
         on_pause: Callable[[], object] = _nothing,
@@ -87,10 +87,10 @@ class PromptLine:
         self._close()
         self._go_on()
 
-    def change(self, text: str) -> None:
+    def change(self) -> None:
         """The text is another one."""
-        if self.question is not None and self.question.on_change is not None:
-            self.question.on_change(text)
+        if self.question is not None:
+            self.question.on_change()
 
     def _close(self) -> None:
         self.question = None

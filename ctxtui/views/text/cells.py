@@ -102,6 +102,17 @@ def cut(text: str, room: int) -> str:
     return head + " " * (room - width(head)) if room > 0 else ""
 
 
+def tail(text: str, room: int) -> str:
+    """The last `room` cells of `text`; a wide character that is cut in half is left out. Reads no more than it needs."""
+    last = text[-room:] if room > 0 else ""
+    if not last or last.isascii():
+        return last
+    at = len(text)
+    while at and (room := room - _WIDTHS[text[at - 1]]) >= 0:
+        at -= 1
+    return text[at:]
+
+
 def fit(text: str, room: int) -> str:
     """`text` if it fits in `room` cells, else its beginning and ``…``. Reads no more than it needs."""
     if room <= 0:
