@@ -160,4 +160,3 @@ class TextBuffer:
 
 def _pieces(text: str) -> Iterator[str]:
     return (text[at : at + PIECE] for at in range(0, len(text), PIECE))
-
