@@ -103,7 +103,7 @@ def cut(text: str, room: int) -> str:
 
 
 def tail(text: str, room: int) -> str:
-    """The last `room` cells of `text`; a wide character that is cut in half is left out. Reads no more than it needs."""
+    """The last `room` cells of `text`; a wide character cut in half is left out. Reads no more than it needs."""
     last = text[-room:] if room > 0 else ""
     if not last or last.isascii():
         return last
