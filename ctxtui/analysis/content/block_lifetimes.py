@@ -168,7 +168,10 @@ class Stays:
         first, said = every[0].start, self._prefix[every[0].node]
         end = bisect_right(self._epochs, self._epochs[first], lo=first)
         further = end - first - 1
-        held = sum(min(stop, end) - start for start, stop, there in every if self._prefix[there] == said and start < end) - 1
+        held = (
+            sum(min(stop, end) - start for start, stop, there in every if self._prefix[there] == said and start < end)
+            - 1
+        )
         if further < 2:
             return "", held, further
         share = held / further

@@ -34,7 +34,9 @@ def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data
         stays.advance(calls, data.draw(st.integers(1, 3)))
     for node in range(1, len(tree)):
         nth = number_of(tree, node)
-        there = [next((one for one in tree.path(call.sent_head) if number_of(tree, one) == nth), None) for call in calls]
+        there = [
+            next((one for one in tree.path(call.sent_head) if number_of(tree, one) == nth), None) for call in calls
+        ]
         held = [one is not None for one in there]
         assert stays.first(node) == (held.index(True) if any(held) else None)
         for upto in range(len(calls) + 1):
