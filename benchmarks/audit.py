@@ -45,7 +45,7 @@ def measured(corpus: Path) -> dict[str, Any]:
 
 
 def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """What was foretold of some calls, and what the naive rule says, held against reports; in percent, but for counts."""
+    """What was foretold of some calls, and what the naive rule says, held against reports: in percent, or counts."""
     reads = [(pair, pair.read) for pair in pairs if pair.read is not None]
     naive_reads = [replace(read, predicted=pair.naive_read) for pair, read in reads]
     return {
