@@ -95,6 +95,7 @@ class CtxtuiApp(App[None]):
         self._make_first = first
         self._make_background = background
         self._background: Background | None = None
+        self._left = False
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
         self.refused: CtxtuiError | None = None
@@ -129,12 +130,14 @@ class CtxtuiApp(App[None]):
         self.set_timer(_IDLE, self._begin_background)
 
     def _begin_background(self) -> None:
-        if self._make_background is not None:
+        # The timer may still fire while the app ends: nobody would end then what it begins.
+        if self._make_background is not None and not self._left:
             self._background = self._make_background()
             self.run_worker(self._background.run, thread=True, group="background")
 
     def on_unmount(self) -> None:
         """The background ends with the app, and signals do again what they did."""
+        self._left = True
         if self._background is not None:
             self._background.close()
         loop = asyncio.get_running_loop()
