@@ -8,11 +8,14 @@ from typing import Any, Final
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.client_habit import USUAL, Leanings
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
+from ctxtui.analysis.cache.miss_cause import AGAIN
 from ctxtui.analysis.cache.miss_evidence import Evidence
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.tokens.models import ModelCard
 
 SHARE: Final = 0.02
 LEAST: Final = 300
@@ -60,14 +63,20 @@ class CacheAudited:
         return self.predicted * 2 <= self.previous
 
 
-def cache_audited(book: Book, rules: Callable[[Call], CacheRules]) -> list[CacheAudited]:
+def cache_audited(
+    book: Book,
+    rules: Callable[[Call], CacheRules],
+    card: Callable[[str], ModelCard] | None = None,
+    leanings: Leanings = USUAL,
+) -> list[CacheAudited]:
     """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
 
     Each is foretold by what came before it and taught to the rest only then; everything in `book` must be counted.
+    `card` gives other facts about a model than the book's, counted in the same way; `leanings` as in `CacheForecaster`.
     """
     session = book.session
-    inputs = Forecaster(session, book.cumulated, book.card)
-    reads = CacheForecaster(session, rules, book.cumulated, inputs)
+    inputs = Forecaster(session, book.cumulated, card or book.card)
+    reads = CacheForecaster(session, rules, book.cumulated, inputs, leanings)
     numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
     past = Evidence(session, numbers)
     found: list[CacheAudited] = []
@@ -87,7 +96,7 @@ def _audited(forecast: CacheForecast, call: Call, number: int, provider: str, pa
     usage = call.usage
     assert usage is not None
     missed = usage.cache_read * 2 <= forecast.held
-    known, cause = forecast.alarm and forecast.cause.name, forecast.cause.name
+    known, cause = forecast.alarm and forecast.cause.name != AGAIN, forecast.cause.name
     return CacheAudited(
         thread=call.thread,
         call=number,
