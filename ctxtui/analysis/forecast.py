@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.reported_thinking import Carried
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.conformal import Errors
@@ -75,6 +76,7 @@ class Forecaster:
         self._cumulated = cumulated
         self._card = card
         self._calibrations: dict[str, Calibration] = {}
+        self._wholes: dict[str, Calibration] = {}
         self._errors: dict[str, Errors] = {}
         self._lineages: dict[str, Lineage] = {}
         self._rhythms: dict[str, Rhythm] = {}
@@ -90,7 +92,7 @@ class Forecaster:
     @property
     def learnt(self) -> int:
         """How many reports taught something, all models together."""
-        return sum(one.learnt for one in self._calibrations.values())
+        return sum(one.learnt for one in (*self._calibrations.values(), *self._wholes.values()))
 
     @property
     def carrying(self) -> dict[str, bool]:
@@ -102,11 +104,17 @@ class Forecaster:
         return self._carried.setdefault(model, Carried())
 
     def weights(self) -> dict[str, Weights]:
-        """The weights by model, as they are now."""
-        return {model: self._weights(model) for model in self._calibrations}
+        """The weights of whole contexts by model, as they are now."""
+        return {model: self._weights(model) for model in [*self._calibrations, *self._wholes]}
+
+    def _whole(self, model: str) -> Calibration:
+        found = self._wholes.get(model)
+        if found is None:
+            found = self._wholes[model] = Calibration(self._card(model), whole=True)
+        return found
 
     def _weights(self, model: str) -> Weights:
-        found = self.calibration(model).weights
+        found = self._whole(model).weights
         if self.carried(model).holds:
             return found
         return replace(found, factors=found.factors._replace(reported=0.0))
@@ -145,7 +153,10 @@ class Forecaster:
         if call.usage is None:
             return
         self._lineage(call).add(call, forecast.step if forecast else None)
-        if forecast is None or self._card(call.model).plain:
+        if self._card(call.model).plain:
+            return
+        if forecast is None:
+            self._learn_whole(call)
             return
         error = call.usage.input - forecast.predicted
         self._learn_carried(call, forecast, error)
@@ -157,6 +168,20 @@ class Forecaster:
         given = forecast.added if abs(error) < abs(more) else 0.0
         tokens = call.usage.input - forecast.known - given
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
+        # Blocks alone: here what an answer's report says teaches what its blocks come to.
+        features, _, known = self._parts(call, forecast.step, by_blocks=True)
+        self._whole(call.model).learn(features, call.usage.input - known - given)
+
+    def _learn_whole(self, call: Call) -> None:
+        """Where a request is on record as it left, its blocks cannot come to more than was reported; to less they may:
+        providers add text of their own."""
+        if call.usage is None or call.fidelity != Fidelity.WIRE:
+            return
+        found = self._cumulated(call.model).at(call.sent_head)
+        features = reduce(plus, found, NOTHING)
+        whole = self._whole(call.model)
+        if whole.tokens(features) > call.usage.input > 0:
+            whole.learn(features, call.usage.input)
 
     def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
         step, carried = forecast.step, self.carried(call.model)
@@ -164,14 +189,15 @@ class Forecaster:
             reasoning = step.usage.reasoning
             carried.learn(reasoning, error if carried.holds else error - reasoning)
 
-    def _parts(self, call: Call, step: LineageStep) -> tuple[Features, int, float]:
-        """What the weights apply to, whether the answer is taken from its report, and what is known without weights."""
+    def _parts(self, call: Call, step: LineageStep, *, by_blocks: bool = False) -> tuple[Features, int, float]:
+        """What the weights apply to, whether the answer is taken from its report, and what is known without weights;
+        `by_blocks` takes every answer by its blocks."""
         card, stripped = self._card(call.model), self._stripped(call, step)
         base = self._card(step.base.model)
         scale = card.factors.text / base.factors.text if card.factors.text and base.factors.text else 1.0
         known = step.usage.input * (scale if card.encoding == base.encoding else 1.0)
         features, answers = step.net, 0
-        if self._given(call, step, stripped):
+        if not by_blocks and self._given(call, step, stripped):
             # Reasoning that is no part of the recorded answer is not sent back.
             gone = stripped or not step.thought or not self.carried(call.model).holds
             known += step.usage.output - (step.usage.reasoning if gone else 0)

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.tokens.features import Features
 
-_SPREAD: Final = frozenset({"text", "result", "json", "tools", "symbols"})
+_SPREAD: Final = frozenset({"text", "result", "json", "tools", "symbols", "letters"})
 """Features that grow with the text; every other one (an image, the fact that it is a call) belongs to one segment."""
 
 
