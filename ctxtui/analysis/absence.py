@@ -21,6 +21,8 @@ RESULTS_CLEARED: Final = "old results cleared"
 MEDIA_LEFT_OUT: Final = "old images left out"
 MESSAGES_LEFT_OUT: Final = "old messages left out"
 CUT: Final = "cut by the server"
+COMPACTED: Final = "compacted by the provider"
+EDITED: Final = "results cleared by the provider"
 
 _SAYS: Final = {
     NOT_SENT: "the client did not send it back as it is recorded",
@@ -29,6 +31,8 @@ _SAYS: Final = {
     MEDIA_LEFT_OUT: "the client left out its oldest images",
     MESSAGES_LEFT_OUT: "the client left out its oldest messages",
     CUT: "the server cut the oldest messages to fit its window",
+    COMPACTED: "the provider put a summary in its place before the model answered",
+    EDITED: "the provider cleared the oldest results, as the request asked",
 }
 
 _THINKING: Final = INDEX["thinking"]
@@ -188,7 +192,7 @@ class Absences:
 
     def and_(self, found: Found, left: int, since: int) -> Absences:
         """These and `found`, of which `left` tokens each stand in their place where results were cleared."""
-        rest = left if found.why == RESULTS_CLEARED else 0
+        rest = left if found.why in (RESULTS_CLEARED, EDITED) else 0
         return Absences(self.of | {n: Absence(n, rest, since, found.why) for n in found.nodes})
 
     def less(self, since: int) -> Absences:

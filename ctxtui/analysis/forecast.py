@@ -30,6 +30,10 @@ _FLOOR: Final = 0.9
 """... and one that may be partial (Claude Code notes it before the end of the stream) above this one."""
 _LEAST: Final = 20
 """Output tokens up to which a count that may be partial is taken for partial."""
+_MOST_LEFT: Final = 0.75
+"""Share of a request's texts below which a report shows that a part of it was taken out ..."""
+_LEAST_LEFT: Final = 256
+"""... where it is at least this many tokens: the texts of smaller ones are only counted wrongly."""
 TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
 """Errors in deviations of sessions seen before: what intervals rest on until a session has its own."""
 
@@ -155,9 +159,12 @@ class Forecaster:
         self._lineage(call).add(call, forecast.step if forecast else None)
         if self._card(call.model).plain:
             return
-        if forecast is None:
-            self._learn_whole(call)
-            return
+        if forecast is not None:
+            self._learn_step(call, forecast)
+        self._learn_whole(call)
+
+    def _learn_step(self, call: Call, forecast: Forecast) -> None:
+        assert call.usage is not None
         error = call.usage.input - forecast.predicted
         self._learn_carried(call, forecast, error)
         self._error(call).learn(error / forecast.deviation)
@@ -179,9 +186,11 @@ class Forecaster:
             return
         found = self._cumulated(call.model).at(call.sent_head)
         features = reduce(plus, found, NOTHING)
-        whole = self._whole(call.model)
-        if whole.tokens(features) > call.usage.input > 0:
-            whole.learn(features, call.usage.input)
+        whole, report = self._whole(call.model), call.usage.input
+        if whole.tokens(features._replace(image=0.0)) * _MOST_LEFT > report >= _LEAST_LEFT:
+            return  # much of it was never read: that says nothing of weights
+        if whole.tokens(features) > report > 0:
+            whole.learn(features, call.usage.input, at_most=True)
 
     def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
         step, carried = forecast.step, self.carried(call.model)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import CUT, NONE_GONE, NOT_SENT, Absences, Found, Missing, explain
-from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
+from ctxtui.analysis.absence import NONE_GONE, NOT_SENT, Absences, Missing, explain
+from ctxtui.analysis.provider_edits import by_provider
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
@@ -39,8 +39,6 @@ _READ_AGAIN: Final = 0.9
 """Share of what the call before left in the cache from which on its context was read again."""
 _LIFE: Final = 300.0
 """Seconds that every cache entry lives: a shorter pause explains no miss."""
-_SMALLEST_WINDOW: Final = 256
-"""Tokens below which no server's window is: such a request was not cut, its texts are counted wrongly."""
 _BACK: Final = 0.25
 """Share by which a rise may differ from what was gone, to be taken for its return."""
 
@@ -175,7 +173,7 @@ class ReadContexts:
             # Nothing of this request is recorded: the whole report is what the recording lacks.
             return ReadContext(number=number, front=_input(call) if call.fidelity == Fidelity.TRANSCRIPT else None)
         if call.fidelity != Fidelity.TRANSCRIPT:
-            gone = self._cut(call, number)
+            gone = by_provider(self._book, call, self._notice(call), number)
         front, attached, held, step = self._lacking(line, step, gone, same)
         before = (front or 0) + attached + held
         rest = _input(call) - self._visible(call, gone) - before
@@ -195,23 +193,9 @@ class ReadContexts:
             step=moved,
         )
 
-    def _cut(self, call: Call, number: int) -> Absences:
-        """What a server left out of a request to make it fit: each request is cut anew."""
-        book, read = self._book, _input(call)
-        card = book.card(call.model)
-        if call.fidelity != Fidelity.WIRE or card.provider or read < _SMALLEST_WINDOW:
-            return NONE_GONE
-        sums = self._book.read_sums(call.model, call.sent_head, NONE_GONE)
-        # How a model counts a picture is often not known: a cut shows in the texts alone.
-        texts = sum(sums) - sums[INDEX["image"]] - sums[INDEX["document"]]
-        slack = book.whole_slack(call.model, call.sent_head) or 0.0
-        if not is_cut(texts, slack, read, book.session.about.window or card.window or 0):
-            return NONE_GONE
-        nodes = unseen(self._tree, call.sent_head, lambda node: self._own(call.model, node), sum(sums), read)
-        return NONE_GONE.and_(Found(nodes, CUT), 0, number)
-
-    def _own(self, model: str, node: int) -> int:
-        return self._book.own(model, node) if self._counts(node) else 0
+    def _notice(self, call: Call) -> int:
+        """Tokens of what stands in the place of a cleared result."""
+        return round(tokens(_CLEARED, self._book.weights(call.model)))
 
     def _lacking(self, line: _Line, step: _Step, gone: Absences, same: bool) -> tuple[int | None, int, int, _Step]:
         """What the recording lacks of a context: system prompt and tools, what was attached again, what searches
@@ -302,7 +286,7 @@ class ReadContexts:
             path=path,
             kept=frozenset(kept),
             size=lambda node: book.own(call.model, node),
-            left=round(tokens(_CLEARED, book.weights(call.model))),
+            left=self._notice(call),
             prefix_stays=again,
             prefix_broke=left > 0 and not again and pause is not None and pause < _LIFE,
             whole=call.fidelity == Fidelity.WIRE,

@@ -37,8 +37,12 @@ _ABSURD: Final = 4.0
 """... and beyond this many not at all: something entered or left that the recording does not show."""
 _DRIFT: Final = 0.02
 """Share of its doubt by which a factor may change from one call to the next: the kind of content changes."""
+_IMAGE_DOUBT: Final = 0.3
+"""Least standard deviation of what an image counts by: at which detail a provider reads it is seldom in the request."""
 _PIECE: Final = 300.0
 """Tokens of a piece of text whose density is independent of that of the next one."""
+_ROUNDING: Final = 1.0
+"""Tokens by which a report of a whole request is off."""
 _NINETY: Final = 1.645
 """Standard deviations in half of a 90 % interval."""
 
@@ -67,7 +71,8 @@ class Calibration:
         self.prior = prior(card)
         self._means: list[float] = [*self.prior.factors, 0.0]
         letters = _LETTERS_DOUBT if whole and card.doubt.text else 0.0
-        self._doubts: list[float] = [*card.doubt._replace(letters=letters), _ANSWER_DOUBT]
+        image = max(card.doubt.image, _IMAGE_DOUBT) if whole else card.doubt.image
+        self._doubts: list[float] = [*card.doubt._replace(letters=letters, image=image), _ANSWER_DOUBT]
         self._cov: list[list[float]] = [
             [one * other * _together(i, j) for j, other in enumerate(self._doubts)]
             for i, one in enumerate(self._doubts)
@@ -118,8 +123,9 @@ class Calibration:
                 gains = [gain + v * c for gain, c in zip(gains, row, strict=True)]
         return float(sum(map(mul, gains, x))), gains
 
-    def learn(self, features: Sequence[float], tokens: float, answers: int = 0) -> bool:
-        """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything."""
+    def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
+        """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything. `at_most` says that
+        there is nothing else in these tokens, so that only rounding makes them less sure."""
         x = _told(features, answers)
         explained, gains = self._of_weights(x)
         noise = self._of_blocks(features)
@@ -127,7 +133,9 @@ class Calibration:
         far = abs(error) / math.sqrt(explained + noise) / _CLIP
         if far >= _ABSURD:
             return False
-        if self._whole:
+        if at_most:
+            noise, far = _ROUNDING**2, 1.0
+        elif self._whole:
             # Text that no record holds adds tokens, nothing takes any away: only what is too much is doubted.
             noise, far = self._of_pieces(features), far if error > 0 else 1.0
         spread = explained + noise * max(1.0, far) ** 2

@@ -57,7 +57,7 @@ def book_of(script: Script, *, labelled: bool = True) -> Book:
 def told(texts: list[str], results: list[str]) -> Script:
     script = Script(MODEL)
     for number, text in enumerate(texts):
-        script.hear(block.text(text)).call(block.text("on it"), usage=Usage(fresh=5000 + 100 * number, output=9))
+        script.hear(block.text(text)).call(block.text("on it"), usage=Usage(fresh=5000 + 3000 * number, output=9))
         for result in results:
             script.hear(_result(result))
     script.call(block.text("done"))
