@@ -231,7 +231,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
         role=here.place.role,
         tokens=tokens,
         method="reported" if book.is_reported(node) and gone is None else counted,
-        lo=max(0, tokens - slack),
+        lo=max(min(0, tokens), tokens - slack),
         hi=tokens + slack,
         read=read and (gone is None or gone.left > 0),
         gone=gone,

@@ -154,7 +154,7 @@ class Forecaster:
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:
         """Take in the report of `call`, which was `forecast`; a call without report teaches nothing."""
-        if call.usage is None:
+        if call.usage is None or not call.usage.input:
             return
         self._lineage(call).add(call, forecast.step if forecast else None)
         if self._card(call.model).plain:

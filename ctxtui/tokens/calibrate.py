@@ -31,6 +31,7 @@ _LETTERS_DOUBT: Final = 0.3
 _TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
 _ALIKE: Final = 0.5
 """Correlation of the doubts about texts of different kinds: they are cut by one tokenizer."""
+_CORRECT: Final = frozenset({"symbols", "letters"})
 _CLIP: Final = 1.0
 """Errors beyond this many standard deviations count less and less ..."""
 _ABSURD: Final = 4.0
@@ -94,7 +95,10 @@ class Calibration:
     def factors(self) -> Features:
         """Tokens per unit of each feature, as far as is known."""
         found = Features(*self._means[:_WIDTH])
-        return found._replace(text=found.text - found.letters, result=found.result - found.letters)
+        found = found._replace(text=found.text - found.letters, result=found.result - found.letters)
+        # No text takes tokens away, whatever a report says; only what corrects a count may.
+        kept = [w if name in _CORRECT else max(0.0, w) for name, w in zip(Features._fields, found, strict=True)]
+        return Features(*kept) if self._whole else found
 
     def tokens(self, features: Sequence[float], answers: int = 0) -> float:
         """What `features` are expected to come to, with `answers` (0 or 1) answers taken from their reports."""
