@@ -37,7 +37,7 @@ def _running(weights: Sequence[float]) -> list[float]:
 def _spread(amount: float, running: Sequence[float]) -> list[float]:
     if not amount:
         return [0.0] * len(running)
-    ends = [float(round(amount * share)) for share in running[:-1]] + [amount]
+    ends = [min(amount, float(round(amount * share))) for share in running[:-1]] + [amount]
     return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
 
 

@@ -57,7 +57,8 @@ def exceeding(book: Book) -> Iterator[str]:
             got = figures(book, call)
             rows = sum(row.tokens for row in block_figures(book, call) if row.read)
             assert rows + got.residual == got.context_tokens == call.usage.input
-            if got.residual < -MOST * call.usage.input:
+            # Figures are whole tokens: a request of a dozen cannot be nearer than one.
+            if got.residual < min(-1, -MOST * call.usage.input):
                 yield f"{thread} {number}: {got.residual} of {call.usage.input} ({call.model})"
 
 
