@@ -135,6 +135,8 @@ class CtxtuiApp(App[None]):
 
     def on_unmount(self) -> None:
         """The background ends with the app, and signals do again what they did."""
+        # Its time may come while the screens are still closing: nobody would end it then.
+        self._make_background = None
         if self._background is not None:
             self._background.close()
         loop = asyncio.get_running_loop()
