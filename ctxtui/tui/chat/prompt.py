@@ -10,6 +10,7 @@ from textual.timer import Timer
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
+from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import QUESTION, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from ctxtui.agent import events as ev
     from ctxtui.agent.events import ToolCall
     from ctxtui.services.chat.host import Host
+    from ctxtui.views.blocks import written_file
 else:
     from ctxtui.tui.lazy import later
 
+    written_file = later("ctxtui.views.blocks.written_file")
     ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
@@ -33,6 +36,9 @@ HINT: Spans = [Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
 _LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
+_ANSWERS = {"o": "once", "s": "this session", "n": "never"}
+PAUSE = 0.7
+"""Seconds for which a question for leave must have been readable, with nothing typed, before a key answers it."""
 _TIGHT = 0.5
 """The share of a rate limit under which it is told."""
 
@@ -57,6 +63,10 @@ class TalkController(ChatController):
         self._talk: Question | None = None
         self._own: Question | None = None
         """What was asked here last: to talk, for leave, whether to quit."""
+        self._leave: Question | None = None
+        """The last question for leave."""
+        self._approval: tuple[tuple[str, int], Approval] | None = None
+        """What was laid out last: the call's id, the room, what is shown."""
         self._early: tuple[str, ...] = ()
         self._edited: int | None = None
         """The node at which what is said next branches off; None: at the end."""
@@ -80,7 +90,7 @@ class TalkController(ChatController):
     def waiting_for_leave(self) -> ToolCall | None:
         """The first call that waits for the user."""
         runner = self.host.runner
-        if runner is None or not runner.state.asked:
+        if runner is None or not runner.state.planned:
             return None
         return next(call for call in runner.state.calls if call.id == runner.state.asked[0])
 
@@ -121,40 +131,89 @@ class TalkController(ChatController):
         if not self.prompt.asking or (self.talking and not self.prompt.edit.buffer.size):
             self._ask_leave()
 
+    @property
+    def asked_for(self) -> Approval | None:
+        """What leave is asked for now."""
+        asking = self.prompt.question is not None and self.prompt.question is self._leave
+        return self._approval[1] if asking and self._approval is not None else None
+
     def _ask_leave(self) -> None:
-        """Ask for leave to run the first tool that waits."""
+        """Ask for leave to run the first tool that waits, as soon as what it would write can be shown."""
         call = self.waiting_for_leave
-        if call is None:
-            return
-        what = ""
-        if isinstance(call.input, dict):
-            what = safe_text.one_line(str(call.input.get("path", "")), 60)
-        keys = [
-            Span("o", "accent bold"),
-            Span(" once  ", "dim"),
-            Span("s", "accent bold"),
-            Span(" this session  ", "dim"),
-        ]
-        keys += [Span("n", "accent bold"), Span(" never ", "dim")]
-        lead = [Span(" ? ", "warn bold"), Span(f"{safe_text.one_line(call.name, 30)} {what}  ", "ink"), *keys]
+        if call is not None and self._approval is not None and self._approval[0] == (call.id, self._room):
+            self._ask_leave_for(call, self._approval[1])
+        elif call is not None:
+            self._lay_out(call)
+
+    def lay_out(self) -> None:
+        """The screen has another width: what is asked for is laid out anew."""
+        call = self.waiting_for_leave
+        if call is not None and self.asked_for is not None:
+            self._lay_out(call)
+
+    @property
+    def _room(self) -> int:
+        return max(20, self.access.width - 2)
+
+    def _lay_out(self, call: ToolCall) -> None:
+        room = self._room
+        planned = self.host.runner.plan_of(call) if self.host.runner is not None else None
+        assert planned is not None
+
+        def work() -> None:
+            lines = written_file.shown(planned.before, planned.after, room)
+            told = written_file.told(planned.before, planned.after)
+            made = Approval(call.name, planned.path, planned.given, told, planned.guard, lines)
+            self.access.deliver(lambda: self._approval_made((call.id, room), made))
+
+        # A large file takes a moment to be laid out: not in the way of a key.
+        self.access.work(work, "approval", exclusive=True)
+
+    def _approval_made(self, of: tuple[str, int], made: Approval) -> None:
+        self._approval = of, made
+        call = self.waiting_for_leave
+        if call is not None and call.id == of[0]:
+            if self.prompt.question is self._leave and self._leave is not None:
+                self.access.replan()
+            else:
+                self._leave_wanted()
+
+    def _ask_leave_for(self, call: ToolCall, made: Approval) -> None:
+        answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and key == "s")}
+        lead = [Span(" ? ", "warn bold"), Span(f"{safe_text.one_line(call.name, 30)}  ", "ink")]
+        for key, words in answers.items():
+            lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
         self._keep_draft()
-        self._ask_own(
-            Question(
-                lead,
-                self._answer_leave,
-                keys=tuple(_LEAVES),
-                stays=True,
-                on_cancel=self._stop_talking,
-                resume=self._back_to_leave,
-            )
+        self._leave = Question(
+            lead,
+            self._answer_leave,
+            keys=tuple(answers),
+            right=[
+                Span("↑↓ ", "accent bold"),
+                Span("read on  ", "dim"),
+                Span("esc ", "accent bold"),
+                Span("later ", "dim"),
+            ],
+            stays=True,
+            on_cancel=self._stop_talking,
+            resume=self._back_to_leave,
+            pause=PAUSE,
+            on_early=self._typed_early,
         )
+        self._ask_own(self._leave)
+
+    def _typed_early(self, text: str) -> None:
+        """What was being typed when the question came goes on in the prompt; the question waits."""
+        self._draft += text
+        self._talk_on(self._draft)
 
     def _answer_leave(self, key: str) -> None:
-        call = self.waiting_for_leave
+        call, asked = self.waiting_for_leave, self._approval
         self._talk_on(self._draft)
-        if call is not None:
+        # An answer holds for what was on the screen.
+        if call is not None and asked is not None and asked[0][0] == call.id:
+            self._approval = None
             self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[key]]))
-        self._ask_leave()
 
     def _answer_quit(self, key: str) -> None:
         self._talk_on(self._draft)
@@ -169,6 +228,7 @@ class TalkController(ChatController):
         self.prompt.edit.set_text(self._draft)
         self._keep_now(self._draft)
         self.tell(text)
+        self._leave_wanted()
 
     def tell(self, text: str) -> None:
         """Say `text` to the partner."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
@@ -18,7 +21,8 @@ class LineEdit(Still, can_focus=True):
     """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
 
     Posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down go on to the screen. With
-    `keys` only those keys do anything: each is submitted as the text (a question answered by one key).
+    `keys` only those keys do anything: each is submitted as the text (a question answered by one key); where a pause is
+    asked for, only when the question was readable, and nothing typed, for so long.
     """
 
     ALLOW_SELECT = False
@@ -50,15 +54,31 @@ class LineEdit(Still, can_focus=True):
         self.hint: Spans = ()
         self.right: Spans = ()
         self.keys: tuple[str, ...] = ()
+        self._pause = 0.0
+        self._quiet: float | None = None
+        """Since when the question is readable and nothing is typed."""
+        self._early = ""
+        self._on_early: Callable[[str], object] | None = None
 
     @property
     def text(self) -> str:
         """What is typed. Reads all of it: whoever asks at each key does so for short texts only."""
         return self.buffer.text
 
-    def show(self, lead: Spans, text: str = "", *, right: Spans = (), keys: tuple[str, ...] = ()) -> None:
-        """Ask for another text, beginning with `text`."""
+    def show(
+        self,
+        lead: Spans,
+        text: str = "",
+        *,
+        right: Spans = (),
+        keys: tuple[str, ...] = (),
+        pause: float = 0.0,
+        on_early: Callable[[str], object] | None = None,
+    ) -> None:
+        """Ask for another text, beginning with `text`; or for one of `keys`, which answer after a `pause` in seconds.
+        `on_early` gets what was typed before that and was no answer."""
         self.lead, self.right, self.keys = lead, right, keys
+        self._pause, self._quiet, self._early, self._on_early = pause, None, "", on_early
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
@@ -70,7 +90,12 @@ class LineEdit(Still, can_focus=True):
         """Textual's Line API."""
         look = look_of(self.app)
         room = self.size.width
-        left = [*self.lead, *(self.hint if not self.buffer.size and not self.has_focus else self._typed(room))]
+        if self._pause and self._quiet is None:
+            self._rest(time.monotonic())
+        lead = self.lead
+        if not self.ready:
+            lead = [Span(text, "faint" if "accent" in style else style) for text, style in lead]
+        left = [*lead, *(self.hint if not self.buffer.size and not self.has_focus else self._typed(room))]
         right = self.right if width(left) + width(self.right) + 2 <= room else ()
         gap = max(0, room - width(left) - width(right) - (1 if right else 0))
         return paint.strip([*left, Span(" " * gap), *right], room, look)
@@ -91,7 +116,7 @@ class LineEdit(Still, can_focus=True):
         if event.key == "escape":
             self.post_message(self.Left(self))
         elif self.keys:
-            if event.character not in self.keys:
+            if not self._answers(event):
                 return
             self.buffer.put(event.character or "")
             self.post_message(self.Submitted(self))
@@ -101,6 +126,34 @@ class LineEdit(Still, can_focus=True):
             return
         event.stop()
         event.prevent_default()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a key answers now."""
+        return not self._pause or (self._quiet is not None and time.monotonic() - self._quiet >= self._pause)
+
+    def _rest(self, now: float) -> None:
+        self._quiet = now
+        self.set_timer(self._pause, self.refresh)
+
+    def _answers(self, event: events.Key) -> bool:
+        """Whether a key answers the question; what was typed for something else does not, nor does a key held down."""
+        typed = event.character if event.is_printable else None
+        if typed is None:
+            return False
+        # The key's own time: it may have waited while the screen was busy.
+        if not self._pause or (self._quiet is not None and event.time - self._quiet >= self._pause):
+            return typed in self.keys
+        # It does nothing else either, but it is not lost.
+        event.stop()
+        event.prevent_default()
+        self._early += typed
+        if self._quiet is not None:
+            self._rest(max(self._quiet, event.time))
+            self.refresh()
+        if typed not in self.keys and self._on_early is not None:
+            self._on_early(self._early)
+        return False
 
     def _edited(self, event: events.Key) -> bool:
         buffer = self.buffer

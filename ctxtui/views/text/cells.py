@@ -123,6 +123,15 @@ def fit(text: str, room: int) -> str:
     return cut(text, room - 1) + "…"
 
 
+def ends(text: str, room: int) -> str:
+    """`text` if it fits in `room` cells, else with its middle cut out: of a path the end says most, so more of it
+    stays."""
+    if width(text) <= room:
+        return text
+    last = tail(text, (room - 1) * 2 // 3)
+    return f"{cut(text, room - 1 - width(last)).rstrip()}…{last}" if room > 0 else ""
+
+
 def left(text: str, room: int) -> str:
     """`text` fitted and filled with blanks at its right to exactly `room` cells."""
     text = fit(text, room)

@@ -38,8 +38,8 @@ class Plain:
         elif key == "ctrl+u":
             before = ""
         elif key == "ctrl+w":
-            before = before.rstrip().rpartition(" ")[0]
-            before += " " if before else ""
+            before = before.rstrip()
+            before = before[: before.rfind(" ") + 1]
         elif key in ("left", "right", "home", "end"):
             self.at = {"left": max(0, self.at - 1), "right": self.at + 1, "home": 0, "end": len(self.text)}[key]
             self.at = min(self.at, len(self.text))
