@@ -167,6 +167,14 @@ def test_long_results_are_cut_and_say_so(root: Path) -> None:
     assert len(text) < 61_000 and "more characters are not shown" in text
 
 
+def test_reading_asks_nobody(root: Path) -> None:
+    """What docs/privacy.md says of models: every file of the folder can be read, also those that begin with a dot."""
+    (root / ".env").write_text("KEY=1\n")
+    box = Toolbox(Workspace(root))
+    assert not any(box.asks(name) for name in ("read_file", "list_dir", "find", "grep", "recall"))
+    assert run(root, "read_file", path=".env") == ("1\tKEY=1", False)
+
+
 def test_only_writers_ask() -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {"write_file", "edit_file"}
     with pytest.raises(Outside):
