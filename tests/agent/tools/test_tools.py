@@ -140,6 +140,20 @@ def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.M
     assert failed and "stolen" not in text
 
 
+def test_a_walk_does_not_follow_a_folder_that_becomes_a_link(root: Path) -> None:
+    outside = root.parent / "elsewhere"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "stolen.py").write_text("")
+    (root / "src" / "deep").mkdir()
+    (root / "src" / "deep" / "b.py").write_text("")
+    walk = Workspace(root).files()
+    found = [next(walk)]
+    (root / "src").rename(root / "gone")
+    (root / "src").symlink_to(outside)
+    found += walk
+    assert not any("stolen" in name for name in found), found
+
+
 def test_pipes_folders_and_binaries_are_said(root: Path) -> None:
     os.mkfifo(root / "pipe")
     (root / "blob").write_bytes(b"\0\1\2")
