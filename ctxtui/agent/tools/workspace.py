@@ -130,13 +130,23 @@ class Workspace:
     def files(self, path: str = "", skip: frozenset[str] = frozenset()) -> Iterator[str]:
         """Every regular file below `path`, relative to the root, folders named in `skip` left out."""
         place = self.inside(path)
-        base = self.root / place
-        if base.is_file():
-            yield str(place)
-            return
-        for top, folders, names in os.walk(base, followlinks=False):
-            folders[:] = sorted(name for name in folders if name not in skip)
-            for name in sorted(names):
-                file = os.path.join(top, name)
-                if not os.path.islink(file) and os.path.isfile(file):
-                    yield os.path.relpath(file, self.root)
+        with self._folder(place.parent.parts) as folder:
+            if place.name and not stat.S_ISDIR(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
+                if _is_file(place.name, folder):
+                    yield str(place)
+                return
+        # By descriptors: a folder that is swapped for a link meanwhile is not walked.
+        with self._folder(place.parts) as base:
+            for top, folders, names, here in os.fwalk(".", dir_fd=base, follow_symlinks=False):
+                folders[:] = sorted(name for name in folders if name not in skip)
+                for name in sorted(names):
+                    if _is_file(name, here):
+                        yield os.path.normpath(place / top / name)
+
+
+def _is_file(name: str, folder: int) -> bool:
+    """Whether `name` in the folder is a regular file, and no link to one."""
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False

@@ -140,6 +140,20 @@ def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.M
     assert failed and "stolen" not in text
 
 
+def test_a_walk_does_not_follow_a_folder_that_becomes_a_link(root: Path) -> None:
+    outside = root.parent / "elsewhere"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "stolen.py").write_text("")
+    (root / "src" / "deep").mkdir()
+    (root / "src" / "deep" / "b.py").write_text("")
+    walk = Workspace(root).files()
+    found = [next(walk)]
+    (root / "src").rename(root / "gone")
+    (root / "src").symlink_to(outside)
+    found += walk
+    assert not any("stolen" in name for name in found), found
+
+
 def test_pipes_folders_and_binaries_are_said(root: Path) -> None:
     os.mkfifo(root / "pipe")
     (root / "blob").write_bytes(b"\0\1\2")
@@ -165,6 +179,14 @@ def test_long_results_are_cut_and_say_so(root: Path) -> None:
     (root / "long.txt").write_text("x" * 99 + "\n" + "".join(f"{n} {'y' * 90}\n" for n in range(1500)))
     text, _ = run(root, "read_file", path="long.txt")
     assert len(text) < 61_000 and "more characters are not shown" in text
+
+
+def test_reading_asks_nobody(root: Path) -> None:
+    """What docs/privacy.md says of models: every file of the folder can be read, also those that begin with a dot."""
+    (root / ".env").write_text("KEY=1\n")
+    box = Toolbox(Workspace(root))
+    assert not any(box.asks(name) for name in ("read_file", "list_dir", "find", "grep", "recall"))
+    assert run(root, "read_file", path=".env") == ("1\tKEY=1", False)
 
 
 def test_only_writers_ask() -> None:

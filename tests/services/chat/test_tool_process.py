@@ -58,6 +58,17 @@ async def test_calls_are_done_one_after_the_other_in_another_process(root: Path)
         assert (await made.run(ToolCall("x", "rm", {}))).is_error
 
 
+async def test_nothing_of_the_folder_is_run_by_its_tools(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files called as modules are: what a child imports comes from elsewhere."""
+    (root / "ctxtui").mkdir()
+    for name in ("json.py", "regex.py", "ctxtui/__init__.py", "sitecustomize.py", "pickle.py"):
+        (root / name).write_text(f"open({str(root / 'pwned')!r}, 'w')\n")
+    monkeypatch.chdir(root)
+    async with tools(root) as made:
+        assert "a.txt" in (await made.run(ToolCall("g", "grep", {"pattern": "aaa"}))).text
+        assert not (root / "pwned").exists()
+
+
 async def test_a_deadline_ends_a_tool_and_the_next_one_works(root: Path) -> None:
     async with tools(root, deadline=1.5) as made:
         began = time.monotonic()
