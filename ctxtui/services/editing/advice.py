@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.book import Book
@@ -16,7 +16,10 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.search import Remedy, complete, search
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.situation import Settings as PolicySettings
 from ctxtui.curation.price.advice import Advice, advice
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -62,7 +65,18 @@ def advise(what: Statement, account: Account, counter: Counter, settings: Settin
     if not chosen.number or chosen.call.sent_head == ROOT:
         return
     found = searched(account.book, counter, chosen, account.table, settings.usable_share, edits)
-    what.ahead = found.ahead(settings.horizon)
+    what.ahead = [_portable(one) for one in found.ahead(settings.horizon)]
     thread = next((one for one in account.threads() if one.thread == chosen.thread), None)
     if thread is not None:
         what.cures = sorted([*what.cures, *found.from_the_start(thread)], key=lambda cure: -cure.saves)
+
+
+def _portable(one: Advice) -> Advice:
+    """`one` as it can be handed from process to process: without the code of its policies, which a third party may have
+    written."""
+    steps = tuple(Step(replace(step.policy, propose=_nothing), step.settings) for step in one.remedy.steps)
+    return replace(one, remedy=replace(one.remedy, steps=steps))
+
+
+def _nothing(situation: PolicyContext, settings: PolicySettings) -> Iterable[Edit]:
+    return ()

@@ -226,7 +226,11 @@ def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, 
     if what.bill.usd is not None:
         yield "cures", "had the same calls been made", cure_lines(what)
     if what.ahead:
-        yield "from here on", advice.note(what.ahead), [BillLine(one) for one in advice.lines(what.ahead, name)]
+        yield (
+            "from here on",
+            advice.note(what.ahead) + ("" if name else "; H stages one"),
+            [BillLine(one) for one in advice.lines(what.ahead, name)],
+        )
     if times := time_lines(what):
         yield "time", "medians", times
 
