@@ -114,7 +114,6 @@ def _edits(found: Any, name: str) -> dict[str, Any] | None:
         return None
     return {
         "kinds": found.kinds,
-        "policies": list(found.policies),
         "risk": found.risk.name.lower(),
         "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}",
         "before_tokens": found.before,

@@ -126,12 +126,10 @@ LEAST = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smallest:
-    """A set of edits: how many of each kind, the `policies` that make them, their `risk`, tokens `before` and `after`,
-    the `target` that was to be reached, USD more `once` if it is applied at the cheapest `moment`, and for every later
-    call (None: not known)."""
+    """A set of edits: how many of each kind, their `risk`, tokens `before` and `after`, the `target` that was to be
+    reached, USD more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
 
     kinds: dict[str, int]
-    policies: tuple[str, ...]
     risk: Risk
     before: int
     after: int
@@ -166,7 +164,6 @@ def smallest(
     moment = tag.moments[tag.cheapest] if tag.moments else None
     return Smallest(
         kinds=kinds,
-        policies=tuple(dict.fromkeys(edit.author for edit in found.made)),
         risk=risk_of(found.context, found.made),
         before=tag.before,
         after=tag.after,

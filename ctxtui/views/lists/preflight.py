@@ -138,8 +138,6 @@ class Set(Protocol):
     @property
     def kinds(self) -> dict[str, int]: ...
     @property
-    def policies(self) -> Sequence[str]: ...
-    @property
     def risk(self) -> Risk: ...
     @property
     def before(self) -> int: ...
@@ -168,9 +166,8 @@ def cure(found: Set | None, name: str) -> Iterator[list[Span]]:
         yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.", "ink")]
         return
     what = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in found.kinds.items())
-    by = f" by {' + '.join(found.policies)}" if tuple(found.policies) != ("budget",) else ""
     enough = "stays below it" if found.reached else f"comes to {numbers.tokens(found.after)}, not yet below"
-    yield [Span("To have room: ", "bold"), Span(what, "ink"), Span(f"{by}; {found.risk.words}", "dim")]
+    yield [Span("To have room: ", "bold"), Span(what, "ink"), Span(f"; {found.risk.words}", "dim")]
     yield [
         Span("  context ", "dim"),
         Span(f"{numbers.tokens(found.before)} → {numbers.tokens(found.after)}", "ink bold"),
