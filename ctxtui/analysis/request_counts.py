@@ -19,10 +19,10 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     counts blocks that no context has yet (None: as the book does). Raises `IndexError` while the context is not
     counted."""
     model = call.model or book.session.model
-    strips = book.card(model).strips_thinking
-    found = body_sums(
-        applied, book.cumulated(model), book.weights(model), measure or book.measure(model), strips=strips
-    )
+    counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
+    # What is built from a transcript leaves out what the provider would refuse: calls that nothing answers.
+    left_out = applied.context.unanswered if call.skeleton is None else ()
+    found = body_sums(applied, counts, weights, measure or book.measure(model), strips=strips, left_out=left_out)
     return RequestCount(sum(found), not_recorded(book, call) or 0)
 
 

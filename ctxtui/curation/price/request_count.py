@@ -6,7 +6,7 @@ features of the raw context less those of the messages that edits touch, and wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
@@ -47,10 +47,18 @@ class _Standing(NamedTuple):
     node: int
 
 
-def body_sums(applied: Applied, counts: Cumulated, weights: Weights, measure: Measure, *, strips: bool) -> list[int]:
+def body_sums(
+    applied: Applied,
+    counts: Cumulated,
+    weights: Weights,
+    measure: Measure,
+    *,
+    strips: bool,
+    left_out: Sequence[int] = (),
+) -> list[int]:
     """Tokens of the request that leaves under `applied`, by category index; `counts` are the running features of its
-    tree, `strips` says that the provider takes thinking of earlier turns out. Raises `IndexError` while the context is
-    not counted."""
+    tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
+    written though no edit is about them. Raises `IndexError` while the context is not counted."""
     context = applied.context
     length = _length(applied)
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
@@ -60,6 +68,10 @@ def body_sums(applied: Applied, counts: Cumulated, weights: Weights, measure: Me
             sums[category] = plus(sums[category], features)
             if category == _THINKING:
                 thoughts.append((position, features))
+    for position in left_out:
+        if position < length and position not in applied.changes:
+            for category, features in _own(counts, context, context.nodes[position]):
+                sums[category] = minus(sums[category], features)
     found = [round(tokens(features, weights)) for features in sums]
     if strips and context.thinking:
         found[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
