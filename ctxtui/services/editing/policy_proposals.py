@@ -6,8 +6,10 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.request_counts import request_count
 from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.apply import apply
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from ctxtui.core.canonical import Json
     from ctxtui.core.edit import Edit
     from ctxtui.curation.apply.applied import Applied
+    from ctxtui.curation.price.request_count import RequestCount
     from ctxtui.services.editing.next_request import Next
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
@@ -131,13 +134,12 @@ class Proposals:
         after = apply(context, (*situation.log, *made), self.rules)
         if after.refused:
             return replace(row, why=after.refused)
-        staged = replace(self._staging, applied=after, tokens_of=self._count)
-        usable = situation.usable
+        usable, size = situation.usable, self._counted(after).whole
         row = replace(
             row,
             edits=tuple(made),
-            freed=staged.freed - self._staging.freed,
-            share=staged.after / usable if usable else None,
+            freed=self._counted(self._staging.applied).whole - size,
+            share=size / usable if usable else None,
         )
         found = self._priced(after)
         return row if found is None else _at_best(row, found, tag)
@@ -150,7 +152,12 @@ class Proposals:
         def count(block: Block) -> int:
             return round(coming.weigh(self._study.measured(self._model, block)))
 
-        return price_tag(self._before, after, coming.asked, count)
+        return price_tag(self._before, after, coming.asked, count, (self._counted(self._before), self._counted(after)))
+
+    def _counted(self, applied: Applied) -> RequestCount:
+        """What the request under `applied` comes to."""
+        measure = partial(self._study.measured, self._model)
+        return request_count(self._study.book, self._staging.scene.call, applied, measure)
 
     def _known(self, policy: Policy) -> Proposed:
         values = {**policy.defaults, **self._given.get(policy.name, {})}
