@@ -163,8 +163,7 @@ def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> lis
     def words(node: int, room: int) -> list[Span]:
         here, says = side.tree[node], said(side, node)
         sign = CATEGORY[here.category]
-        label = [Span(says.label + " ", sign.style + (" bold" if says.loud else ""))] if says.label else []
-        return [*lead, Span(" "), sign.span, Span(" "), *label, Span(says.text, says.voice)]
+        return [*lead, Span(" "), sign.span, Span(" "), *says.spans(sign.style + (" bold" if says.loud else ""))]
 
     taken = max(16, cells.width(right.text) + 1)
     table = Table((Column("", 0, words, "left", least=9), Column("", taken, lambda node, _: right)), mark=0, tail=0)
@@ -176,8 +175,8 @@ def said(side: DiffSide, node: int) -> Preview:
     here, names = side.tree[node], side.book.names
     value = here.block.value()
     got = read_value(here.block.kind, value)
-    tool = names.tool(got.call_id or names.answered(here)) if here.category == _RESULT and not got.name else ""
-    return preview(here.block.kind, here.category, value, got, tool, side.book.session.about.cwd)
+    call = names.call(got.call_id or names.answered(here)) if here.category == _RESULT else None
+    return preview(here.block.kind, here.category, value, got, call, side.book.session.about.cwd)
 
 
 def steady_row(side: DiffSide, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:

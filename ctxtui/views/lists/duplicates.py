@@ -65,9 +65,8 @@ def table(say: Callable[[int], Preview]) -> Table[Repeated]:
 
     def words(row: Repeated, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], say(row.repeat.node)
-        label = [Span(says.label + " ", sign.style)] if says.label else []
         lead = [REPEAT[row.repeat.kind].span, Span(" "), sign.span, Span(" ")]
-        return [*lead, *label, Span(says.text, "ink" if says.loud else "dim")]
+        return [*lead, *says.spans(sign.style, "ink" if says.loud else "dim")]
 
     return Table((Column("", 0, words, "left", least=8), *_FIGURES))
 

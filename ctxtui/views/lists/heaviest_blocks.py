@@ -50,8 +50,7 @@ def table(say: Callable[[int], Preview]) -> Table[HeavyBlock]:
 
     def words(row: HeavyBlock, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], say(row.weight.node)
-        label = [Span(says.label + " ", sign.style)] if says.label else []
-        return [sign.span, Span(" "), *label, Span(says.text, "ink" if says.loud else "dim")]
+        return [sign.span, Span(" "), *says.spans(sign.style, "ink" if says.loud else "dim")]
 
     return Table((Column("  block", 0, words, "left", least=6), *_FIGURES))
 
