@@ -9,6 +9,7 @@ from typing import Final
 
 from ctxtui.core.tree import ROOT
 from ctxtui.tokens.cumulate import is_read
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers
@@ -67,7 +68,7 @@ def table(most: int, *, money: bool) -> Table[HeaviestRow]:
 
     def words(row: HeaviestRow, room: int) -> list[Span]:
         sign = CATEGORY[row.category]
-        return [sign.span, Span(" "), *row.says.spans(sign.style, "ink" if row.says.loud else "dim")]
+        return [sign.span, Span(" "), *one_line.words(row.says, sign.style, "ink" if row.says.loud else "dim")]
 
     def bar(row: HeaviestRow, room: int) -> Span:
         return Span(bars.line(row.tokens, most, room), CATEGORY[row.category].style)

@@ -13,6 +13,7 @@ from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.block_content import read_value
 from ctxtui.core.category import INDEX
 from ctxtui.core.word_diff import DiffSpan, word_diff
+from ctxtui.views.blocks import one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.word_diff import drawn
 from ctxtui.views.model.preview import Preview, preview
@@ -163,7 +164,13 @@ def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> lis
     def words(node: int, room: int) -> list[Span]:
         here, says = side.tree[node], said(side, node)
         sign = CATEGORY[here.category]
-        return [*lead, Span(" "), sign.span, Span(" "), *says.spans(sign.style + (" bold" if says.loud else ""))]
+        return [
+            *lead,
+            Span(" "),
+            sign.span,
+            Span(" "),
+            *one_line.words(says, sign.style + (" bold" if says.loud else "")),
+        ]
 
     taken = max(16, cells.width(right.text) + 1)
     table = Table((Column("", 0, words, "left", least=9), Column("", taken, lambda node, _: right)), mark=0, tail=0)

@@ -11,7 +11,6 @@ from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.text import safe_text
-from ctxtui.views.text.span import Span
 
 _UNWRAPPED: Final = 1 << 18
 """Characters of JSON around an output that are read for a row."""
@@ -52,16 +51,6 @@ class Preview(NamedTuple):
     loud: bool = False
     failed: bool = False
     asked: str = ""
-
-    def spans(self, label: str, voice: str = "") -> list[Span]:
-        """The line: the label in the style `label`, the text in `voice` (else its own), what was asked before it."""
-        voice = voice or self.voice
-        lead = [Span(self.label + " ", label)] if self.label else []
-        if self.failed:
-            lead.append(Span("✗ ", "faint" if "faint" in voice else "crit"))
-        if self.asked:
-            lead += [Span(self.asked, "faint" if "faint" in voice else "ink"), Span(" · ", "faint")]
-        return [*lead, *safe_text.spans(self.text, voice, "faint" if "faint" in voice else "warn")]
 
 
 def short_path(path: str, cwd: str) -> str:

@@ -9,6 +9,7 @@ from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.tokens.cumulate import is_read
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
@@ -133,7 +134,7 @@ def _words(says: Preview, style: str, *, read: bool, asks: bool) -> tuple[Span, 
         voice = "faint italic" if "italic" in voice else "faint"
     elif asks:
         voice = "ink bold"
-    return tuple(says.spans(label, voice))
+    return tuple(one_line.words(says, label, voice))
 
 
 def _tokens(own: int, *, counted: bool, read: bool) -> Span:

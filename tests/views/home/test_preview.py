@@ -7,6 +7,7 @@ import pytest
 from ctxtui.core import block as blocks
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
+from ctxtui.views.blocks.one_line import words
 from ctxtui.views.model.preview import Preview, byte_size, preview, short_tool
 from tests.cases.sessions import CODE, HOSTILE, MOCHA, PNG, thinking, use
 
@@ -70,7 +71,7 @@ def test_a_result_says_what_its_call_asked_for() -> None:
     ):
         got = line(result("out"), "tool_result", call=call)
         assert (got.label, got.asked, got.text) == (label, asked, "out")
-        assert "".join(span.text for span in got.spans("ink")) == f"{label} {asked} · out"
+        assert "".join(span.text for span in words(got, "ink")) == f"{label} {asked} · out"
 
 
 CODEX = "Chunk ID: 6e43b6\nWall time: 0.05 seconds\nProcess exited with code {}\nOriginal token count: 9\nOutput:\n{}"
