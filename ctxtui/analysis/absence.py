@@ -83,8 +83,9 @@ class Missing:
 
     `came` are the nodes that follow the context of the call before, `answered` those of them that are its answer,
     `stood` finds all that are read: a walk through the whole context, for which few reports ask. `size` gives a node's
-    tokens, `left` the tokens of what stands in the place of a cleared result. `prefix_stays` and `prefix_broke` say what the cache tells of the context before: it was read again, or it was not.
-    `whole` says that the request itself is on record: only what its provider takes out can be missing.
+    tokens, `left` the tokens of what stands in the place of a cleared result. `prefix_stays` and `prefix_broke` say
+    what the cache tells of the context before: it was read again, or it was not. `whole` says that the request itself
+    is on record: only what its provider takes out can be missing.
     """
 
     tokens: int

@@ -68,7 +68,8 @@ def tokenizer(card: ModelCard) -> Tokenizer:
 
 
 class Calibration:
-    """What is known of the weights of models that count alike: `prior` before any report; `learnt` counts the reports that taught.
+    """What is known of the weights of models that count alike: `prior` before any report; `learnt` counts the reports
+    that taught.
 
     `whole` asks for weights under which whole contexts come to what is reported: there a large step says as much more
     than a small one as it has more tokens. Without, the weights foretell single steps, most of which are small.
