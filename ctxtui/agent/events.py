@@ -13,6 +13,7 @@ class ToolLeave(StrEnum):
 
     ONCE = "once"
     SESSION = "session"
+    NOT_NOW = "not now"
     NEVER = "never"
 
 

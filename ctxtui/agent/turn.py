@@ -213,13 +213,16 @@ def _permitted(state: TurnState, event: Permitted) -> Step:
     if not state.planned or event.id != state.asked[0]:
         return state, []
     call = next(one for one in state.calls if one.id == event.id)
+    if event.leave == ToolLeave.NOT_NOW:
+        no = (*state.results, ToolResult(call.id, REFUSED, is_error=True))
+        return _ask_on(replace(state, asked=state.asked[1:], results=no), [Tell("refused", f"{call.name}: not now")])
     if event.leave == ToolLeave.NEVER:
         # That counts for the same tool's other calls, too.
         gone = [one for one in state.calls if one.id in state.asked and one.name == call.name]
-        no = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in gone)
+        refused = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in gone)
         left = tuple(id_ for id_ in state.asked if id_ not in {one.id for one in gone})
-        refused = replace(state, refused=state.refused | {call.name}, results=(*state.results, *no), asked=left)
-        return _ask_on(refused, [Tell("refused", f"{call.name} is not allowed in this session")])
+        state = replace(state, refused=state.refused | {call.name}, results=(*state.results, *refused), asked=left)
+        return _ask_on(state, [Tell("refused", f"{call.name} is not allowed in this session")])
     if event.leave == ToolLeave.SESSION and not state.guarded:
         state = replace(state, allowed=state.allowed | {call.name})
     return _ask_on(replace(state, asked=state.asked[1:]), [RunTool(call)])

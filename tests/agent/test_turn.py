@@ -227,6 +227,17 @@ def test_what_cannot_be_done_is_not_asked_for() -> None:
     assert play(ev.Planned("c3", result=wrong)) == [ev.AddResults((wrong,)), ev.Prepare()]
 
 
+def test_writes_not_now() -> None:
+    play = asking(WRITE, AGAIN)
+    play(ev.Planned("c3"))
+    told, further = play(ev.Permitted("c3", ToolLeave.NOT_NOW))
+    assert isinstance(told, ev.Tell) and further == ev.Plan(AGAIN)
+    assert play(ev.Planned("c4")) == [ev.Ask(AGAIN)], "no was said to that one alone"
+    play(ev.Permitted("c4", ToolLeave.ONCE))
+    no = ToolResult("c3", REFUSED, is_error=True)
+    assert play(ev.Finished(result(AGAIN))) == [ev.AddResults((no, result(AGAIN))), ev.Prepare()]
+
+
 def test_writes_never() -> None:
     play = asking(WRITE, AGAIN)
     play(ev.Planned("c3"))

@@ -30,7 +30,7 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         assert "write_file .git/hooks/post-checkout" in there and "new, 61 lines" in there
         assert ".git is read by other programs: asked for each time" in there
         assert "the model wrote docs/plan-for" in there and ".git/hooks/post-checkout" in there
-        assert "1  #!/bin/sh" in there and "o once" in there and "n never" in there
+        assert "1  #!/bin/sh" in there and "o once" in there and "x not now  n never" in there
         assert "this session" not in there, "leave for the session is not to be had"
         await pilot.press("end")
         assert "61  echo line 59" in shown(screen)
@@ -39,7 +39,7 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         await reply(screen, pilot, "s")
         await pilot.pause(0.1)
         assert screen.talk.waiting_for_leave is not None and not (tmp_path / "work/.git").exists()
-        await reply(screen, pilot, "n")
+        await reply(screen, pilot, "x")
         await until(pilot, lambda: not screen.state.running)
         assert not (tmp_path / "work/.git").exists() and screen.talk.asked_for is None
 

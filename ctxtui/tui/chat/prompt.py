@@ -17,7 +17,6 @@ from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
-from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ _LEAD: Spans = [Span(" › ", "accent bold")]
 HINT: Spans = [Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
-_LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
-_ANSWERS = {"o": "once", "s": "this session", "n": "never"}
+_LEAVES = {"o": "ONCE", "s": "SESSION", "x": "NOT_NOW", "n": "NEVER"}
+_ANSWERS = {"o": "once", "s": "this session", "x": "not now", "n": "never"}
 PAUSE = 0.7
 """Seconds for which a question for leave must have been readable, with nothing typed, before a key answers it."""
 _TIGHT = 0.5
@@ -134,14 +133,16 @@ class TalkController(ChatController):
     @property
     def asked_for(self) -> Approval | None:
         """What leave is asked for now."""
-        asking = self.prompt.question is not None and self.prompt.question is self._leave
-        return self._approval[1] if asking and self._approval is not None else None
+        call, asking = self.waiting_for_leave, self.prompt.question is self._leave
+        if call is None or not asking or self._approval is None or self._approval[0][0] != call.id:
+            return None
+        return self._approval[1]
 
     def _ask_leave(self) -> None:
         """Ask for leave to run the first tool that waits, as soon as what it would write can be shown."""
         call = self.waiting_for_leave
         if call is not None and self._approval is not None and self._approval[0] == (call.id, self._room):
-            self._ask_leave_for(call, self._approval[1])
+            self._ask_leave_for(self._approval[1])
         elif call is not None:
             self._lay_out(call)
 
@@ -178,9 +179,9 @@ class TalkController(ChatController):
             else:
                 self._leave_wanted()
 
-    def _ask_leave_for(self, call: ToolCall, made: Approval) -> None:
+    def _ask_leave_for(self, made: Approval) -> None:
         answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and key == "s")}
-        lead = [Span(" ? ", "warn bold"), Span(f"{safe_text.one_line(call.name, 30)}  ", "ink")]
+        lead = [Span(" ? ", "warn bold"), Span("write it?  ", "ink")]
         for key, words in answers.items():
             lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
         self._keep_draft()
