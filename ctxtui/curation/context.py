@@ -156,6 +156,11 @@ class Context:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    @property
+    def unanswered(self) -> list[int]:
+        """Positions of calls that no block answers."""
+        return sorted(self._open.values())
+
     def find(self, target: Target) -> int | None:
         """The position of `target`; None where it is not in this context."""
         alike = self._places.get(target.digest, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.edit import USER, Edit
+from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import (
     COMPACT_JSON,
     DEDUPLICATE,
@@ -50,7 +50,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     images, then summarising rounds). Of what suffices it takes what risks least, of that what breaks the prefix latest
     (all are equal when the cache is cold), and leaves out what is not needed. The last `keep` rounds are left alone,
     but for what loses nothing or puts content outside, where nothing as harmless suffices without them. Where nothing
-    at all suffices it frees what it can. Edits bear the names of the policies that make them."""
+    at all suffices it frees what it can."""
     target = settings["target"] or situation.usable
     need = situation.total - target
     if not target or need <= 0:
@@ -65,11 +65,16 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         everywhere = _enough(situation, found, len(situation.context), limit, target)
         older = min((one for one in (older, everywhere) if one is not None), key=lambda one: one[0], default=None)
     if older is not None:
-        yield from older[1]
+        yield from map(_own, older[1])
         return
-    best = _most(situation, found, limit)
+    best = [_own(one) for one in _most(situation, found, limit)]
     yield from best
     yield from _ladder(situation.under(best), settings, target)
+
+
+def _own(one: Edit) -> Edit:
+    """What another policy would make, as this one's: so it is taken back as one, and stays so."""
+    return make(one.kind, one.targets, one.given, author=NAME)
 
 
 def _policies(situation: PolicyContext) -> list[Policy]:

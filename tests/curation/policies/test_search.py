@@ -201,7 +201,8 @@ def test_what_stands_outside_goes_before_what_is_summarised() -> None:
     situation = sample(REPO / "sessions" / "1-pineapple-evolve.jsonl")
     made, after = spent(situation, situation.total // 4)
     assert after.total <= situation.total // 4
-    assert {one.author for one in made} == {"externalize_large"} and risk_of(situation.context, made) == Risk.OUTSIDE
+    assert {(one.kind, one.author) for one in made} == {(EXTERNALIZE, budget.NAME)}
+    assert risk_of(situation.context, made) == Risk.OUTSIDE
 
 
 def test_no_more_goes_than_is_needed() -> None:
@@ -232,7 +233,7 @@ def test_plug_ins_are_searched_too() -> None:
     mine = Policy("mine", "", clear)
     situation = situation_of(context, policies=(mine, POLICIES[budget.NAME]))
     made, _ = spent(situation, situation.total - 1_500)
-    assert {one.author for one in made} == {"mine"}
+    assert [one.given.get("name") for one in made] == ["all"]
 
 
 def test_one_that_is_asked_once_gives_a_first_answer() -> None:
