@@ -212,7 +212,7 @@ class CacheForecaster:
         clock = self._clock(call)
         at = self._sent(call)
         pause, life = self._pause(call, at, asked), self._life(call)
-        if clock.last is None or pause is None:
+        if clock.last is None or pause is None or at <= clock.last:
             return at
         if life and pause > life and self._pauses[asked].outlives(pause):
             pause = life
