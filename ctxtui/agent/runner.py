@@ -35,15 +35,20 @@ class ProviderLine(Protocol):
         """The bytes of the answer's event stream as they come. Raises `ProviderError`."""
 
 
+async def _nothing() -> None:
+    """Nothing is to be done."""
+
+
 @dataclass(slots=True)
 class Surroundings:
     """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
-    ""), names for calls, the clock."""
+    ""), names for calls, the clock, and what is done before each request is put together."""
 
     tell: Callable[[progress.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
     exchange: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
+    before: Callable[[], Awaitable[None]] = _nothing
 
 
 class Runner:
@@ -119,6 +124,7 @@ class Runner:
 
     async def _prepare(self) -> None:
         try:
+            await self._around.before()
             draft = self._draft = self.conversation.draft()
             self._around.tell(progress.Drafted(draft))
             reason = await self._around.judge(draft)
