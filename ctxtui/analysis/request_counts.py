@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import NextRequest, Weigh
-from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.figures import lacking
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
@@ -23,7 +23,7 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     # What is built from a transcript leaves out what the provider would refuse: calls that nothing answers.
     left_out = applied.context.unanswered if call.skeleton is None else ()
     found = body_sums(applied, counts, weights, measure or book.measure(model), strips=strips, left_out=left_out)
-    return RequestCount(sum(found), not_recorded(book, call) or 0)
+    return RequestCount(sum(found), lacking(book, call))
 
 
 def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:

@@ -157,7 +157,7 @@ class StagingArea:
         from ctxtui.analysis.request_counts import request_count
 
         study, call = self.study, scene.call
-        key = (call.id, study.book.version, scene.figures.not_recorded)
+        key = (call.id, study.book.version, scene.figures.not_recorded, scene.figures.attached)
         known = next((one for one in self._counts if one[0] is applied and one[1] == key), None)
         if known is not None:
             return known[2]

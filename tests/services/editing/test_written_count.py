@@ -111,7 +111,7 @@ def test_without_edits_the_body_is_the_composition() -> None:
         tag = curated(book, counter, chosen, prices=price_table()).tag
         got = figures(book, chosen.call)
         assert tag.without == tag.under and tag.under.body == sum(got.categories.values()), path.name
-        assert tag.under.client == (got.not_recorded or 0)
+        assert tag.under.client == (got.not_recorded or 0) + got.attached
 
 
 def test_on_recordings_the_tag_tells_the_request_that_is_written() -> None:
