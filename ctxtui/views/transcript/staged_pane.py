@@ -113,14 +113,13 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
         yield [Span(" frees  ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
     else:
         style = "add bold" if staging.freed > 0 else "warn bold" if staging.freed < 0 else "dim"
-        falls = "falls" if staging.freed >= 0 else "grows"
         share = f", {100 * staging.after / what.usable:.0f} %" if what.usable else ""
         yield _fit(
             [
                 Span(" frees  ", "ink"),
                 Span(cells.right(numbers.signed(-staging.freed), 8), style),
-                Span(f"  {falls} to ", "dim"),
-                *_size(staging.request),
+                Span("  → ", "dim"),
+                *_size(staging.request, room >= 44),
                 Span(share, "ink bold"),
             ],
             room,
@@ -128,7 +127,8 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
     broken = staging.breakage
     if broken is not None:
         parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
-        of = f"  of {numbers.tokens(broken.cached)} cached, from block {broken.at + 1:,}"
+        of = f"  of {numbers.tokens(broken.cached)} cached," if room >= 44 else " "
+        of = f"{of} from block {broken.at + 1:,}"
         yield _fit([*parts, Span(of, "dim")], room)
     elif what.known:
         yield [Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span("  nothing of the prefix", "dim")]
@@ -136,12 +136,16 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
         yield [Span(" breaks ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
 
 
-def _size(request: RequestCount | None) -> list[Span]:
-    """What a request comes to: its body, and what the client adds."""
+def _size(request: RequestCount | None, wide: bool) -> list[Span]:
+    """What a request comes to: its body, and what the client adds; both together where it is not `wide`."""
     if request is None:
         return [Span(numbers.NONE, "faint")]
-    body = [Span(numbers.tokens(request.body), "ink bold")]
-    return [*body, Span(f" + {numbers.tokens(request.client)} of the client's", "dim")] if request.client else body
+    if not wide or not request.client:
+        return [Span(numbers.tokens(request.whole), "ink bold")]
+    return [
+        Span(numbers.tokens(request.body), "ink bold"),
+        Span(f" + {numbers.tokens(request.client)} client", "dim"),
+    ]
 
 
 def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
