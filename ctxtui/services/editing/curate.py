@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
@@ -44,6 +45,10 @@ class Curation(Ready):
     log: tuple[Edit, ...]
     made: tuple[Edit, ...]
     tag: PriceTag
+    situation: PolicyContext
+    """The context as policies see it, under the given edits."""
+    price: Callable[[Sequence[Edit]], PriceTag]
+    """The tag of other edits on top of those that were given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +118,15 @@ def curated(
     )
     made = run_all(steps, situation)
     log = (*edits, *made)
+    measure, plain = counter(card), apply(context, (), rules)
+    without = request_count(book, call, plain)
+
+    def priced(applied: Applied) -> PriceTag:
+        counted = without, request_count(book, call, applied, measure)
+        return price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted, literals)
+
     applied = apply(context, log, rules)
-    measure = counter(card)
-    plain = apply(context, (), rules)
-    counted = request_count(book, call, plain), request_count(book, call, applied, measure)
-    tag = price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted, literals)
+    tag = priced(applied)
     return Curation(
         session=session,
         chosen=chosen,
@@ -131,6 +140,8 @@ def curated(
         log=log,
         made=tuple(made),
         tag=tag,
+        situation=situation,
+        price=lambda more: priced(apply(context, (*edits, *more), rules)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -14,10 +14,14 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
+from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
+from ctxtui.curation.policies.search import complete, search
 from ctxtui.curation.policies.settings_text import settings_of
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.price_tag import PriceTag, pays_back, price_tag
+from ctxtui.curation.price.advice import Advice, advice
+from ctxtui.curation.price.dependence import quotes
+from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back, price_tag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.tokens.cumulate import is_read
@@ -77,12 +81,9 @@ class Proposals:
         """What one would do, set as it is now."""
         policy = self._policies[index]
         row = self._known(policy)
-        if self._worked is None:
-            self._await()
-            tag = self._priced(self._staging.applied) if self._overlay.staged else None
-            self._worked = self._situation(), tag
+        worked = self._begun()
         try:
-            return self._tried(policy, row, *self._worked)
+            return self._tried(policy, row, *worked)
         except CtxtuiError as error:
             return replace(row, why=error.message)
 
@@ -163,6 +164,29 @@ class Proposals:
         settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
         return Proposed(policy.name, policy.about, settings)
 
+    def advice(self, horizon: int) -> list[Advice]:
+        """What would help besides what stands already, what saves most over `horizon` calls first; for a worker."""
+        situation, staged = self._begun()
+        rest = [policy for policy in self._policies if policy.name != budget.NAME]
+
+        def tag(edits: Sequence[Edit]) -> PriceTag | None:
+            after = apply(situation.context, (*situation.log, *edits), self.rules)
+            found = self._priced(after)
+            if found is None:
+                return None
+            quoted = quotes(situation.literals, after) if situation.literals is not None else ()
+            return without(replace(found, quotes=tuple(quoted)), staged)
+
+        return advice(search(situation, rest), tag, horizon, lambda one: complete(situation, one))
+
+    def _begun(self) -> tuple[PolicyContext, PriceTag | None]:
+        """The context as policies see it, and what is staged already costs; worked out at the first time."""
+        if self._worked is None:
+            self._await()
+            tag = self._priced(self._staging.applied) if self._overlay.staged else None
+            self._worked = self._situation(), tag
+        return self._worked
+
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
         """The content that `edits` take out, by name."""
         return externalized_content(self._staging.applied.context, edits)
@@ -176,12 +200,18 @@ def _at_best(row: Proposed, found: PriceTag, staged: PriceTag | None) -> Propose
     """`row` with the price at the cheapest moment, less what the edits that are staged cost then anyway."""
     if not found.moments:
         return row
-    moment = found.moments[found.cheapest]
-    once, per_call = moment.once, moment.per_call
-    already = next((one for one in staged.moments if one.name == moment.name), None) if staged is not None else None
-    if already is None:
-        return replace(row, moment=moment.name, once=once, per_call=per_call, pays_back=moment.pays_back)
-    more_once = None if once is None or already.once is None else once - already.once
-    more_per_call = None if per_call is None or already.per_call is None else per_call - already.per_call
-    back = pays_back(more_once, more_per_call)
-    return replace(row, moment=moment.name, once=more_once, per_call=more_per_call, pays_back=back)
+    moment = without(found, staged).moments[found.cheapest]
+    return replace(row, moment=moment.name, once=moment.once, per_call=moment.per_call, pays_back=moment.pays_back)
+
+
+def without(found: PriceTag, staged: PriceTag | None) -> PriceTag:
+    """`found` with its money less what the edits that are `staged` cost then anyway."""
+    already = {one.name: one for one in staged.moments} if staged is not None else {}
+    moments = (_more(one, already[one.name]) if one.name in already else one for one in found.moments)
+    return replace(found, moments=tuple(moments))
+
+
+def _more(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
+    once = None if moment.once is None or already.once is None else moment.once - already.once
+    per_call = None if moment.per_call is None or already.per_call is None else moment.per_call - already.per_call
+    return replace(moment, once=once, per_call=per_call, pays_back=pays_back(once, per_call))
