@@ -55,17 +55,22 @@ async def _unrecorded(_: float) -> bool:
     return True
 
 
+async def _nothing() -> None:
+    """Nothing is to be done."""
+
+
 @dataclass(slots=True)
 class Surroundings:
     """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
     ""), names for calls, the clock; `recorded` waits so many seconds until all that was told is on record, and says
-    whether it is."""
+    whether it is; `before` is done before each request is put together."""
 
     tell: Callable[[progress.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
     exchange: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
     recorded: Callable[[float], Awaitable[bool]] = _unrecorded
+    before: Callable[[], Awaitable[None]] = _nothing
 
 
 class Runner:
@@ -147,6 +152,7 @@ class Runner:
 
     async def _prepare(self) -> None:
         try:
+            await self._around.before()
             draft = self._draft = self.conversation.draft()
             self._around.tell(progress.Drafted(draft))
             reason = await self._around.judge(draft)

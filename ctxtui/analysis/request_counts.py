@@ -9,8 +9,11 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.translate.anthropic import is_signed
 
 
 def request_count(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
@@ -20,10 +23,18 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     counted."""
     model = call.model or book.session.model
     counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
-    # What is built from a transcript leaves out what the provider would refuse: calls that nothing answers.
-    left_out = applied.context.unanswered if call.skeleton is None else ()
+    left_out = _left_out(applied.context) if call.skeleton is None else ()
     found = body_sums(applied, counts, weights, measure or book.measure(model), strips=strips, left_out=left_out)
     return RequestCount(sum(found), lacking(book, call))
+
+
+def _left_out(context: Context) -> list[int]:
+    """The positions of what a request that is built from a transcript leaves out because the provider would refuse it:
+    calls that nothing answers, and in Anthropic's dialect thinking without a signature."""
+    found = context.unanswered
+    if context.dialect == ANTHROPIC:
+        found += [p for p in context.thinking if not is_signed(context.items[p].block.value())]
+    return found
 
 
 def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:

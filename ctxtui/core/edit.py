@@ -14,6 +14,8 @@ from ctxtui.core.edit_kinds import KINDS, EditKind, kind_of
 
 APPLY: Final = "apply"
 """The entry that applies staged edits; it is no edit itself."""
+WAIT: Final = "wait"
+"""The entry that says until when staged edits wait; it is no edit itself."""
 REVERT: Final = "revert"
 """The entry that takes another one back."""
 
@@ -100,10 +102,10 @@ def _name(kind: str, targets: tuple[Target, ...], author: str, text: str) -> str
 
 def in_force(log: Iterable[Edit]) -> list[Edit]:
     """The edits of an append-only log, staged or applied, that have not been reverted, in order; a reverted revert
-    stands again. Entries that apply others are left out."""
+    stands again. Entries that apply others, or let them wait, are left out."""
     entries = list(log)
     dead: set[str] = set()
     for edit in reversed(entries):
         if edit.reverts and edit.id not in dead:
             dead.add(edit.reverts)
-    return [e for e in entries if not e.reverts and e.kind != APPLY and e.id not in dead]
+    return [e for e in entries if not e.reverts and e.kind not in (APPLY, WAIT) and e.id not in dead]

@@ -1,7 +1,8 @@
 """The log of an overlay: what is staged, what is applied, and undo and redo, all derived from its entries.
 
 The log only grows. An edit is staged from its entry on, applied once an ``apply`` entry names it, and gone while a
-``revert`` of it stands. Undo and redo are reverts that say so, so that they go on after a restart.
+``revert`` of it stands. While it is only staged it may wait: until when, the last ``wait`` entry that names it says.
+Undo and redo are reverts that say so, so that they go on after a restart.
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ctxtui.core.edit import APPLY, REVERT, USER, Edit, in_force, payload
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import APPLY, REVERT, USER, WAIT, Edit, in_force, payload
 
 UNDO: Final = "undo"
 REDO: Final = "redo"
+
+EXPIRY: Final = "expiry"
+"""Until the cache has expired: the first request after it leaves under the edits."""
+MISS: Final = "miss"
+"""Until a request misses the cache anyway: that one leaves under them."""
 
 
 class EditsInForce(NamedTuple):
@@ -36,6 +43,16 @@ def standing(log: Iterable[Edit]) -> EditsInForce:
     )
 
 
+def waiting(log: Iterable[Edit]) -> dict[str, str]:
+    """The edits that are staged and wait, by id: until `EXPIRY` or `MISS`."""
+    entries, until = list(log), dict[str, str]()
+    for entry in entries:
+        if entry.kind == WAIT:
+            until.update(dict.fromkeys(map(str, entry.given.get("ids", ())), str(entry.given.get("until") or "")))
+    staged = standing(entries).staged
+    return {edit.id: until[edit.id] for edit in staged if until.get(edit.id) in (EXPIRY, MISS)}
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """Who does something and when: `id` names the new action, `at` is Unix seconds."""
@@ -52,6 +69,15 @@ def applying(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = Non
     if not ids:
         return []
     return [Edit(stamp.id, APPLY, author=stamp.author, at=stamp.at, payload=payload({"ids": ids}), batch=stamp.id)]
+
+
+def postponing(log: Sequence[Edit], until: str, stamp: Stamp) -> list[Edit]:
+    """The entry that lets everything staged wait until `EXPIRY` or `MISS` ("": no longer); none where nothing is."""
+    ids: list[Json] = [edit.id for edit in standing(log).staged]
+    if not ids:
+        return []
+    said = payload({"ids": ids, "until": until})
+    return [Edit(stamp.id, WAIT, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id)]
 
 
 def reverting(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = "") -> list[Edit]:
@@ -105,7 +131,7 @@ def _actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _A
 def _batches(log: Sequence[Edit]) -> list[_Action]:
     found: list[_Action] = []
     for entry in log:
-        if entry.kind == APPLY:
+        if entry.kind in (APPLY, WAIT):
             continue
         if found and entry.batch and found[-1][0].batch == entry.batch:
             found[-1].append(entry)

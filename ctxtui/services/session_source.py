@@ -78,7 +78,11 @@ class SessionSource:
         from ctxtui.services.editing.overlay import SessionEdits
         from ctxtui.services.editing.staging import StagingArea
 
-        return StagingArea(study, SessionEdits(loaded, self.settings))
+        return StagingArea(study, SessionEdits(loaded, self.settings), self.clock)
+
+    def clock(self) -> float:
+        """The time in Unix seconds."""
+        return time.time()
 
     def notebook(self, loaded: Loaded) -> Notebook:
         """Where notes on the recording are kept."""

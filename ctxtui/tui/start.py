@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,17 +22,17 @@ def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
     return _app(name, settings, Path.cwd(), None)
 
 
-def make_chat(wish: ModelChoice, config: Config, cwd: Path) -> CtxtuiApp:
-    """The app on a chat as `wish` says."""
-    return _app(None, config.settings, cwd, lambda: _chat(wish, config, cwd))
+def make_chat(wish: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> CtxtuiApp:
+    """The app on a chat as `wish` says; `clock` gives its time in Unix seconds."""
+    return _app(None, config.settings, cwd, lambda: _chat(wish, config, cwd, clock))
 
 
-def _chat(wish: ModelChoice, config: Config, cwd: Path) -> Screen[Any]:
+def _chat(wish: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float]) -> Screen[Any]:
     from ctxtui.services.chat.chat_source import ChatSource
     from ctxtui.services.chat.host import Host
     from ctxtui.tui.chat.screen import ChatScreen
 
-    return ChatScreen(ChatSource(Host(wish, config, cwd)), pager=config.settings.pager)
+    return ChatScreen(ChatSource(Host(wish, config, cwd, clock)), pager=config.settings.pager)
 
 
 def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Screen[Any]] | None) -> CtxtuiApp:
@@ -56,7 +57,7 @@ def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Sc
         from ctxtui.services.chat.chat_model import ModelChoice
         from ctxtui.services.config.config import Config
 
-        return _chat(ModelChoice(name=target, thread=thread, call=number), Config(settings, {}), cwd)
+        return _chat(ModelChoice(name=target, thread=thread, call=number), Config(settings, {}), cwd, time.time)
 
     return CtxtuiApp(
         home, inspector, name, theme=settings.theme, glyphs=settings.glyphs, background=filler, chat=chat, first=first

@@ -6,11 +6,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import edit_json
-from ctxtui.core.edit import Edit, Target, in_force, make
+from ctxtui.core.edit import WAIT, Edit, Target, in_force, make
 from ctxtui.core.edit_kinds import DROP, NOTE, PIN
-from ctxtui.core.edit_log import Stamp, applying, discarding, redoing, reverting, standing, undoing
+from ctxtui.core.edit_log import (
+    EXPIRY,
+    MISS,
+    Stamp,
+    applying,
+    discarding,
+    postponing,
+    redoing,
+    reverting,
+    standing,
+    undoing,
+    waiting,
+)
 
 ACTS = st.lists(st.sampled_from(["stage", "two", "apply", "undo", "redo", "revert", "discard"]), max_size=20)
+
+
+def edit(id_: str) -> Edit:
+    return make(DROP, [Target(id_)], id=id_, batch=id_)
 
 
 def play(acts: list[str]) -> tuple[list[Edit], list[list[str]]]:
@@ -73,3 +89,34 @@ def test_an_edit_without_id_is_named_after_what_it_does() -> None:
     one, two = (make(NOTE, [Target("a", 1)], {"text": "x"}, at=at) for at in (1.0, 2.0))
     assert one.id == two.id != make(PIN, [Target("a", 1)]).id
     assert one.given == {"text": "x"}
+
+
+def test_what_is_staged_waits_for_what_the_last_entry_says_until_it_is_applied_or_taken_back() -> None:
+    log = [edit("a"), edit("b")]
+    log += postponing(log, EXPIRY, Stamp("w1", 3.0))
+    assert waiting(log) == {"a": EXPIRY, "b": EXPIRY} and [one.id for one in standing(log).staged] == ["a", "b"]
+    log.append(edit("c"))
+    assert "c" not in waiting(log), "what is staged later waits for nothing"
+    log += postponing(log, MISS, Stamp("w2", 4.0))
+    assert waiting(log) == {"a": MISS, "b": MISS, "c": MISS}
+    log += applying(log, Stamp("x", 5.0), ["a"])
+    log += reverting(log, ["b"], Stamp("r", 6.0))
+    assert waiting(log) == {"c": MISS} and [one.id for one in standing(log).applied] == ["a"]
+    log += postponing(log, "", Stamp("w3", 7.0))
+    assert not waiting(log) and [one.id for one in standing(log).staged] == ["c"]
+
+
+def test_undo_takes_back_the_edit_and_not_that_it_waits() -> None:
+    log = [edit("a")]
+    log += postponing(log, EXPIRY, Stamp("w", 3.0))
+    log += undoing(log, Stamp("u", 4.0))
+    assert not standing(log).staged and not waiting(log)
+    log += redoing(log, Stamp("v", 5.0))
+    assert waiting(log) == {"a": EXPIRY}
+    assert edit_json.loads(edit_json.dumps(log)) == log, "an exported log says it, too"
+
+
+def test_nothing_staged_makes_no_entry() -> None:
+    assert postponing([], EXPIRY, Stamp("w", 3.0)) == []
+    odd = [edit("a"), Edit("w", WAIT, payload='{"ids": ["a", 7], "until": "later"}')]
+    assert waiting(odd) == {}

@@ -32,6 +32,10 @@ class ChatSource(SessionSource):
         session = self.host.open()
         return Loaded(session, session.about.id), iter(())
 
+    def clock(self) -> float:
+        """The chat's."""
+        return self.host.clock()
+
     def glimpse(self) -> Session | None:
         """Nothing to glimpse."""
         return None

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ctxtui.providers.rate_limits import Headroom
     from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.services.config.config import Config
+    from ctxtui.services.counting.counting import Counter
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.store.rows import Price
     from ctxtui.tokens.models import ModelCard
@@ -97,6 +98,8 @@ class Host:
         self.judge: Judge = _no_rule
         self.overlay: Callable[[], ThreadEdits | None] = lambda: None
         """Gives the edits under which requests leave."""
+        self.released: Callable[[], object] = lambda: None
+        """Hears that edits which waited were applied."""
         self._clock = clock
         self._past: Continuation | None = None
         self._process: HostProcess | None = None
@@ -105,6 +108,7 @@ class Host:
         self._line: SdkLine | None = None
         self._tell: Tell = lambda news: None
         self._epoch = Epoch()
+        self._counter: Counter | None = None
         self._learned: ChatModel | None = None
         """The partner as its refusal tells of it, for the next turn."""
         self._close_partner: Callable[[], Awaitable[None]] | None = None
@@ -156,7 +160,9 @@ class Host:
         card = model_table().card(self.partner.model)
         conversation.shape = self._shape(card)
         self._begin_record(conversation, price, trouble)
-        around = Surroundings(self._moment, self._judged, self._exchange, self._clock, self._recorded)
+        around = Surroundings(
+            self._moment, self._judged, self._exchange, self._clock, self._recorded, self._before_request
+        )
         assert self._line is not None
         self.runner = Runner(conversation, ToolProcess(self.cwd, known=self._outside), self._line, around)
         self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self.recovered.queue)
@@ -309,6 +315,27 @@ class Host:
             self._learned = None
         noted = self._record.take(moment) if self._record is not None else []
         self._tell(ChatNews(moment, tuple(noted)))
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Gives the time in Unix seconds."""
+        return self._clock
+
+    async def _before_request(self) -> None:
+        """Edits that waited leave with the request that comes now, where it comes after what they waited for."""
+        overlay, partner = self.overlay(), self.partner
+        if overlay is None or partner is None or not overlay.waiting:
+            return
+        from ctxtui.services.chat.waiting_edits import due, released
+        from ctxtui.services.counting.counting import Counter
+
+        settings, now = self.config.settings, self._clock()
+        self._counter = self._counter or Counter()
+        come = await asyncio.to_thread(due, self.session, overlay, settings, self._counter, partner.model, now)
+        told = released(overlay, come)
+        if told:
+            self.released()
+            self._moment(progress.Noted("edits", told))
 
     async def _judged(self, draft: Draft) -> str:
         return await self.judge(draft)

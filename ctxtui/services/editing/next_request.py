@@ -159,6 +159,20 @@ def coming_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
 ) -> Coming | None:
     """The next call of a thread under the applied `edits`, worked out here; None where it has no call with a report."""
+    found = next_call_of(session, counter, settings, thread, edits)
+    return found.coming if found is not None else None
+
+
+def next_call_of(
+    session: Session,
+    counter: Counter,
+    settings: Settings,
+    thread: str = MAIN,
+    edits: Sequence[Edit] = (),
+    at: float | None = None,
+) -> Next | None:
+    """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended), worked out
+    here; None where it has no call with a report."""
     calls = session.thread_calls(thread)
     if not calls or calls[-1].usage is None:
         return None
@@ -173,4 +187,4 @@ def coming_of(
         under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
         count_all(book, counter)
     replay = Replay(book, cached_by(book))
-    return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), under=under).coming
+    return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), at, under)

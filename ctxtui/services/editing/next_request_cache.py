@@ -36,8 +36,9 @@ class _Asked:
 class NextRequestCache:
     """What would follow the call shown of `study`, without edits and under those that are applied."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, clock: Callable[[], float] = time.time) -> None:
         self._study = study
+        self._clock = clock
         self._replay: Replay | None = None
         self._here: Hashable = None
         self._known: list[_Asked] = []
@@ -60,14 +61,21 @@ class NextRequestCache:
         here = (call.id, context.head, id(context), study.book.version, len(study.session.calls), live)
         if here != self._here:
             self._here, self._known = here, []
+        if live and any(one.found is not None and self._expired(one.found) for one in self._known):
+            self._known = []
         under = applied if applied is not None and (applied.touched or applied.marks) else None
         asked = next((one for one in self._known if one.under is under), None)
         if asked is None:
             asked = _Asked(under)
             self._known.append(asked)
-            calls, at = list(scene.calls[: scene.index + 1]), time.time() if live else None
+            calls, at = list(scene.calls[: scene.index + 1]), self._clock() if live else None
             later(partial(self._work, asked, context, context.head, calls, at))
         return asked.found
+
+    def _expired(self, found: Next) -> bool:
+        """Whether what it would have read has expired since it was asked."""
+        expiry = found.asked.expiry
+        return expiry is not None and found.asked.now < expiry <= self._clock()
 
     def _work(self, asked: _Asked, context: Context, head: int, calls: Sequence[Call], at: float | None) -> None:
         study, under = self._study, asked.under

@@ -19,10 +19,12 @@ from ctxtui.core.edit_log import (
     Stamp,
     applying,
     discarding,
+    postponing,
     redoing,
     reverting,
     standing,
     undoing,
+    waiting,
 )
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN
@@ -62,7 +64,7 @@ class ThreadEdits:
         self._now = now
         self._new_id = new_id
         self._lock = threading.Lock()
-        self._standing: tuple[int, EditsInForce] | None = None
+        self._standing: tuple[int, EditsInForce, dict[str, str]] | None = None
 
     @property
     def version(self) -> int:
@@ -77,9 +79,23 @@ class ThreadEdits:
     @property
     def standing(self) -> EditsInForce:
         """The edits in force: `applied` and `staged`."""
+        return self._derived[1]
+
+    @property
+    def _derived(self) -> tuple[int, EditsInForce, dict[str, str]]:
         if self._standing is None or self._standing[0] != len(self._log):
-            self._standing = len(self._log), standing(self._log)
-        return self._standing[1]
+            self._standing = len(self._log), standing(self._log), waiting(self._log)
+        return self._standing
+
+    @property
+    def waiting(self) -> Mapping[str, str]:
+        """The staged edits that wait, by id: until when (`core.edit_log`)."""
+        return self._derived[2]
+
+    @property
+    def ready(self) -> tuple[Edit, ...]:
+        """The staged edits that wait for nothing but to be applied."""
+        return tuple(edit for edit in self.staged if edit.id not in self.waiting)
 
     @property
     def staged(self) -> tuple[Edit, ...]:
@@ -123,6 +139,10 @@ class ThreadEdits:
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
         """Apply what is staged, everything or `only` these ids; the entries that were made (none where nothing was)."""
         return self._append(applying(self._log, self._stamp(), only))
+
+    def wait(self, until: str) -> list[Edit]:
+        """Let everything staged wait until `edit_log.EXPIRY` or `edit_log.MISS`, "" for no longer; the entries made."""
+        return self._append(postponing(self._log, until, self._stamp()))
 
     def discard(self) -> list[Edit]:
         """Take back what is staged; undo brings it back."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ctxtui.core import edit_log
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, ApplyMoment, PriceTag, breakage, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.tokens.features import NOTHING
 from ctxtui.views.model.staging import Staging, is_unsent
-from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane
+from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
@@ -38,6 +40,12 @@ MANY: Final = 20_000
 """Blocks that are read at once where the user waits for it (a third of a second)."""
 
 
+UNTIL: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
+"""What edits wait for, by the name of the moment at which they then leave."""
+WAIT_FOR: Final = {NOW: "", **{moment: until for until, moment in UNTIL.items()}}
+"""The other way round; at the moment `NOW` they wait for nothing."""
+
+
 class EditKeeper(Protocol):
     """Where overlays come from and are saved (`services.editing.overlay.SessionEdits`)."""
 
@@ -55,8 +63,10 @@ class EditKeeper(Protocol):
 class StagingArea:
     """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
 
-    def __init__(self, study: Study, overlays: EditKeeper) -> None:
+    def __init__(self, study: Study, overlays: EditKeeper, clock: Callable[[], float] = time.time) -> None:
         self.study = study
+        self.clock = clock
+        """Gives the time in Unix seconds."""
         self._overlays = overlays
         self._context: Context | None = None
         self._reading: tuple[object, int] | None = None
@@ -64,7 +74,7 @@ class StagingArea:
         self._base: tuple[object, Applied] | None = None
         self._plain: tuple[object, Applied] | None = None
         self._under: Staging | None = None
-        self._next = NextRequestCache(study)
+        self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
         self._counts: list[tuple[Applied, object, RequestCount]] = []
 
@@ -168,8 +178,8 @@ class StagingArea:
         return made
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
-        """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: the cheapest);
-        `later` and `live` are as in `next_call`."""
+        """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: that of the moment
+        at which they leave); `later` and `live` are as in `next_call`."""
         applied, usable = staging.applied, staging.scene.limits.usable
         known = self._known(staging.scene, later)
         coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
@@ -178,6 +188,7 @@ class StagingArea:
         if coming is not None and (tag is not None or not staged):
             found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
             staging = staging.breaking(found)
+        waits = self._waits(staging, coming, live=live)
         if tag is None:
             return StagedPane(
                 staging=staging,
@@ -185,24 +196,44 @@ class StagingArea:
                 dialect=applied.context.dialect,
                 asleep=len(applied.asleep),
                 known=coming is not None and not staged,
+                waits=waits,
             )
         assert coming is not None
+        now = self.clock() if live else coming.asked.now
         moments = tuple(
-            MomentPrice(one.name, _hint(one, coming.asked.now), one.once, one.per_call, one.pays_back)
-            for one in tag.moments
+            MomentPrice(one.name, _hint(one, now), one.once, one.per_call, one.pays_back) for one in tag.moments
         )
-        chosen = tag.cheapest if moment is None else moment % max(1, len(moments))
+        named = [one.name for one in moments]
+        leaves = next((named.index(one.moment) for one in waits if one.moment in named), 0)
+        chosen = leaves if moment is None else moment % max(1, len(moments))
         return StagedPane(
             staging=staging,
             usable=usable,
             dialect=applied.context.dialect,
             moments=moments,
             chosen=chosen,
+            cheapest=tag.cheapest,
+            waits=waits,
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_warnings(tag)),
             asleep=len(applied.asleep),
             known=True,
         )
+
+    def _waits(self, staging: Staging, coming: Next | None, *, live: bool) -> tuple[WaitingEdits, ...]:
+        """The staged edits that wait, by what they wait for."""
+        waiting = self._overlays.of(staging.scene.thread or "main").waiting
+        expiry = None
+        if coming is not None and live:
+            # Where nothing would be read any more, it has come.
+            expiry = coming.asked.expiry if coming.asked.read else coming.asked.now
+        found = []
+        for until, moment in UNTIL.items():
+            count = sum(one == until for one in waiting.values())
+            if count:
+                left = None if until != edit_log.EXPIRY or expiry is None else max(0, int(expiry - self.clock()))
+                found.append(WaitingEdits(count, moment, left))
+        return tuple(found)
 
     def broken(self, staging: Staging, later: Later, *, live: bool) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
         """The literals that later blocks quote, and those that summaries lost; None while they are worked out."""
@@ -311,10 +342,7 @@ class StagingArea:
 
 def _hint(one: ApplyMoment, now: float) -> str:
     """When a moment is: how long until the cache has expired."""
-    if one.name != EXPIRY or one.at is None:
-        return ""
-    left = max(0, int(one.at - now))
-    return f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}" if left >= 3600 else f"{left // 60}:{left % 60:02}"
+    return "" if one.name != EXPIRY or one.at is None else countdown(max(0, int(one.at - now)))
 
 
 def _warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -137,7 +136,7 @@ class FiguresController(ChatController):
             return ""
         if self._teller is None or self._teller.partner != partner:
             self._teller = self.state.source.foreteller(study, partner)
-        self.foretold = await asyncio.to_thread(self._teller.foretell, draft, time.time())
+        self.foretold = await asyncio.to_thread(self._teller.foretell, draft, self.host.clock())
         return held_because(self.foretold, self.host.config.settings)
 
     def _call_began(self, draft: Draft, at: float) -> None:

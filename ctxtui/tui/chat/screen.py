@@ -120,6 +120,7 @@ class ChatScreen(SessionScreen):
         # Looked up before this chat is on record itself.
         left = await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.wish.name else ""
         host.overlay = lambda: self.edits.overlay
+        host.released = self.edits.changed
         host.judge = self.figures.judge
         try:
             await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))

@@ -36,11 +36,10 @@ else:
 
 class ContextEdits:
     """What the controllers that edit the context share. `desk` is where edits are staged, None while the recording is
-    being read; `moment` is which price is chosen; `ahead` says that the next call was asked for."""
+    being read; `ahead` says that the next call was asked for."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         self.desk: StagingArea | None = None
-        self.moment: int | None = None
         self.ahead = False
         self._state = state
         self._prompt = prompt
@@ -140,7 +139,7 @@ class ContextEdits:
         if not desk.ready(scene, state.feed.want):
             return None
         staging = desk.staging(scene, frozenset(state.marks))
-        pane = desk.pane(staging, self.moment, state.feed.want, live=state.live)
+        pane = desk.pane(staging, None, state.feed.want, live=state.live)
         if desk.study.waits:
             state.feed.work()
         return pane.staging, pane
@@ -158,10 +157,32 @@ class ContextEdits:
         return found.coming if self.ahead or state.live or warm else None
 
     def next_moment(self) -> None:
-        """Price the edits at the next moment of those that there are."""
+        """Let what is staged leave at the next moment of those that there are: now, or it waits."""
+        from ctxtui.curation.price.price_tag import NOW
+        from ctxtui.services.editing.staging import UNTIL, WAIT_FOR
+
+        pane, overlay = self._state.panels.staged.what, self.overlay
+        if pane is None or overlay is None or not overlay.staged:
+            return
+        there = {NOW, *(one.name for one in pane.moments)}
+        until = next(iter(overlay.waiting.values()), "")
+        order = [*WAIT_FOR]
+        at = order.index(UNTIL.get(until, NOW)) + 1
+        overlay.wait(WAIT_FOR[next(one for one in (*order[at:], *order) if one in there)])
+        self.changed()
+        shown = self._state.panels.staged.what
+        waits = shown.waits if shown is not None else ()
+        if waits:
+            end = ": the first request after it leaves with them"
+            self._prompt.say([Span(waits[0].words, "accent bold"), Span(end, "ink")])
+        else:
+            self._prompt.say([Span("nothing waits; ", "ink"), Span("a", "accent bold"), Span(" applies it now", "ink")])
+
+    def tick(self) -> None:
+        """A second has passed: what is left until edits leave."""
         pane = self._state.panels.staged.what
-        self.moment = 0 if pane is None else pane.chosen + 1
-        self._state.show()
+        if self._state.panels.staging is not None and pane is not None and any(one.left for one in pane.waits):
+            self._state.show()
 
     def look_ahead(self) -> None:
         """The next call of the context shown, or what this one was charged."""

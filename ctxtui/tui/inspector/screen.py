@@ -114,9 +114,10 @@ class SessionScreen(Commanded, Screen[None]):
             one.close()
 
     def _tick(self) -> None:
-        """What is left of the cache's lifetime."""
+        """What is left of the cache's lifetime, and until waiting edits leave."""
         if self.panels.coming is not None and self.panels.shows("next-call"):
             self.panels.next.redraw()
+        self.edits.tick()
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
         boxes = dict(self.panels.boxes(width, height))

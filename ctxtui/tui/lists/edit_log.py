@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import ClassVar
 
-from ctxtui.core.edit import APPLY, Edit, Target
+from ctxtui.core.edit import APPLY, WAIT, Edit, Target
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.text.span import Span, Spans
@@ -48,4 +48,4 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
 
     def choose(self, row: EditRow) -> Sequence[str] | None:
         """What was applied cannot be taken back as one; a revert taken back lets its edit stand again."""
-        return [row.edit.id] if row.edit.kind != APPLY else None
+        return [row.edit.id] if row.edit.kind not in (APPLY, WAIT) else None

@@ -6,21 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ctxtui.core.edit import APPLY, REVERT, Edit, Target
+from ctxtui.core.edit import APPLY, REVERT, WAIT, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import EXPIRY, MISS, standing, waiting
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-_WORDS = {APPLY: "applied", REVERT: "taken back"}
+_WORDS = {APPLY: "applied", WAIT: "set to wait", REVERT: "taken back"}
+_UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request misses"}
 
 
 @dataclass(frozen=True, slots=True)
 class EditRow:
-    """One entry of the log: what stands of it is ``staged``, ``applied``, ``taken back``, or "" for entries that apply
-    or take back others."""
+    """One entry of the log: what stands of it is ``staged``, ``waiting``, ``applied``, ``taken back``, or "" for
+    entries that apply others, let them wait or take them back."""
 
     edit: Edit
     state: str
@@ -30,11 +31,13 @@ class EditRow:
 def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
     """The rows of `log`, newest first; `label` says what a target is."""
     applied, staged = ({edit.id for edit in part} for part in standing(log))
+    waits = waiting(log)
     by_id = {edit.id: edit for edit in log}
     found = []
     for edit in reversed(log):
         state = "applied" if edit.id in applied else "staged" if edit.id in staged else "taken back"
-        if edit.kind in (APPLY, REVERT):
+        state = "waiting" if edit.id in waits else state
+        if edit.kind in (APPLY, WAIT, REVERT):
             state = ""
         found.append(EditRow(edit, state, _about(edit, by_id, label)))
     return found
@@ -44,9 +47,10 @@ def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -
     if edit.kind == REVERT:
         other = by_id.get(edit.reverts)
         return "" if other is None else f"{_word(other)}: {_about(other, by_id, label)}"
-    if edit.kind == APPLY:
+    if edit.kind in (APPLY, WAIT):
         count = len(edit.given.get("ids") or ())
-        return f"{count:,} edit{'' if count == 1 else 's'}"
+        until = f" until {_UNTIL.get(str(edit.given.get('until') or ''), 'later')}" if edit.kind == WAIT else ""
+        return f"{count:,} edit{'' if count == 1 else 's'}{until}"
     first = label(edit.targets[0]) if edit.targets else ""
     more = f" and {len(edit.targets) - 1:,} more" if len(edit.targets) > 1 else ""
     if edit.kind == BREAKPOINT:
@@ -70,7 +74,7 @@ def table(zone: Callable[[float], datetime]) -> Table[EditRow]:
         return Span(sign.glyph, "faint" if _gone(row) or not row.state else sign.style)
 
     def state(row: EditRow, room: int) -> Span:
-        return Span(row.state, "faint" if _gone(row) else "accent" if row.state == "staged" else "ok")
+        return Span(row.state, "faint" if _gone(row) else "accent" if row.state in ("staged", "waiting") else "ok")
 
     def about(row: EditRow, room: int) -> list[Span]:
         return [Span(cells.fit(safe_text.one_line(row.about), room), "faint strike" if _gone(row) else "dim")]

@@ -30,17 +30,44 @@ class MomentPrice:
     pays_back: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingEdits:
+    """How many edits wait for which `moment` (the name of a price), and the seconds `left` until then (None: not
+    known, or not to be foreseen)."""
+
+    count: int
+    moment: str
+    left: int | None = None
+
+    @property
+    def words(self) -> str:
+        """In words: ``3 wait for expiry in 4:12``."""
+        told = f"{self.count:,} wait{'s' if self.count == 1 else ''} for {self.moment.removeprefix('at ')}"
+        if self.left is None:
+            return told
+        return f"{told} in {countdown(self.left)}" if self.left else f"{told}: it has come"
+
+
+def countdown(seconds: int) -> str:
+    """A stretch of time as a clock tells it: ``4:12``, ``1:04:12``."""
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPane:
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
-    `dialect` the provider's dialect that the result was held against; `warnings` are short texts, each with what it is
-    about; `asleep` are edits whose target is not in this context. `known`: what the edits break is known."""
+    `cheapest` the one that costs least once, `waits` the edits that wait for one, `dialect` the provider's dialect that
+    the result was held against; `warnings` are short texts, each with what it is about; `asleep` are edits whose target
+    is not in this context. `known`: what the edits break is known."""
 
     staging: Staging
     usable: int
     dialect: str
     moments: tuple[MomentPrice, ...] = ()
     chosen: int = 0
+    cheapest: int = -1
+    waits: tuple[WaitingEdits, ...] = ()
     thinking_lost: int = 0
     warnings: tuple[tuple[str, str], ...] = ()
     asleep: int = 0
@@ -62,14 +89,17 @@ def notes(what: StagedPane, room: int) -> list[Span]:
     count = len(what.staging.edits)
     if not count:
         return [Span("all applied", "dim")]
-    keys = [Span("a", "accent bold"), Span(" apply  ", "dim"), Span("X", "accent bold"), Span(" discard", "dim")]
+    keys = [Span("w", "accent bold"), Span(" when  ", "dim"), Span("X", "accent bold"), Span(" discard", "dim")]
+    if sum(one.count for one in what.waits) < count:
+        keys = [Span("a", "accent bold"), Span(" apply  ", "dim"), *keys]
     told = [Span(edits(count) + ("   " if room >= 40 else ""), "warn")]
     return [*told, *(keys if room >= 40 else [])]
 
 
 def lines(what: StagedPane, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines; the prices come first."""
-    out: list[Spans] = [*_sums(what, room), *_prices(what, room)]
+    waits = [_fit([Span(" ◷ ", "accent"), Span(one.words, "accent bold")], room) for one in what.waits]
+    out: list[Spans] = [*waits, *_sums(what, room), *_prices(what, room)]
     below = [*_breaks(what, room)]
     spare = height - len(out) - len(below)
     if below and spare >= 2:
@@ -83,14 +113,13 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
         yield [Span(" frees  ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
     else:
         style = "add bold" if staging.freed > 0 else "warn bold" if staging.freed < 0 else "dim"
-        falls = "falls" if staging.freed >= 0 else "grows"
         share = f", {100 * staging.after / what.usable:.0f} %" if what.usable else ""
         yield _fit(
             [
                 Span(" frees  ", "ink"),
                 Span(cells.right(numbers.signed(-staging.freed), 8), style),
-                Span(f"  {falls} to ", "dim"),
-                *_size(staging.request),
+                Span("  → ", "dim"),
+                *_size(staging.request, room >= 44),
                 Span(share, "ink bold"),
             ],
             room,
@@ -98,7 +127,8 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
     broken = staging.breakage
     if broken is not None:
         parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
-        of = f"  of {numbers.tokens(broken.cached)} cached, from block {broken.at + 1:,}"
+        of = f"  of {numbers.tokens(broken.cached)} cached," if room >= 44 else " "
+        of = f"{of} from block {broken.at + 1:,}"
         yield _fit([*parts, Span(of, "dim")], room)
     elif what.known:
         yield [Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span("  nothing of the prefix", "dim")]
@@ -106,12 +136,16 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
         yield [Span(" breaks ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
 
 
-def _size(request: RequestCount | None) -> list[Span]:
-    """What a request comes to: its body, and what the client adds."""
+def _size(request: RequestCount | None, wide: bool) -> list[Span]:
+    """What a request comes to: its body, and what the client adds; both together where it is not `wide`."""
     if request is None:
         return [Span(numbers.NONE, "faint")]
-    body = [Span(numbers.tokens(request.body), "ink bold")]
-    return [*body, Span(f" + {numbers.tokens(request.client)} of the client's", "dim")] if request.client else body
+    if not wide or not request.client:
+        return [Span(numbers.tokens(request.whole), "ink bold")]
+    return [
+        Span(numbers.tokens(request.body), "ink bold"),
+        Span(f" + {numbers.tokens(request.client)} client", "dim"),
+    ]
 
 
 def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
@@ -134,7 +168,7 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
         rate, gain = paid(moment.per_call), "faint" if not known else "add" if moment.pays_back == 0 else "ink"
         yield [
             lead,
-            Span(cells.left(told, name), "ink bold" if chosen else "ink"),
+            Span(cells.left(told, name), f"{'add' if n == what.cheapest else 'ink'}{' bold' if chosen else ''}"),
             Span(cells.right(numbers.signed_money(moment.once), once), paid(moment.once)),
             Span(cells.right(numbers.signed_money(moment.per_call) if known else numbers.NONE, call), rate),
             Span(cells.right(payback(moment.pays_back, wide) if known else numbers.NONE, back), gain),

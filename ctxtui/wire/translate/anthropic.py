@@ -96,7 +96,7 @@ def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[J
         else:
             yield {"type": "text", "text": part.reading.text}
     elif part.what == THINKING:
-        if same and _is_signed(part.value):
+        if same and is_signed(part.value):
             yield part.value
         else:
             losses.note("thinking without a signature of this provider")
@@ -114,7 +114,8 @@ def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[J
         losses.note(f"{part.kind}, which only its own provider knows")
 
 
-def _is_signed(value: Json) -> bool:
+def is_signed(value: Json) -> bool:
+    """Whether thinking carries what its provider wants back: a signature, or the cipher itself."""
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 

@@ -52,7 +52,7 @@ def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     if not same:
         known = _tools_in_front(known)
     tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
-    system, talk = _talk(known, same and dialect == CHAT)
+    system, talk = _talk(known, same and dialect in (CHAT, RESPONSES))
     said = write(system, paired(talk, losses), same, losses)
     dropped_fields.note_members(known, losses)
     if not same:

@@ -27,25 +27,28 @@ class EditLogController(EditController):
     def may_quit(self) -> bool:
         """Whether the program may end: with staged edits it says so once; the same key again leaves, they are kept."""
         overlay = self.edits.overlay
-        if overlay is None or not overlay.staged or self._told == overlay.version:
+        if overlay is None or not overlay.ready or self._told == overlay.version:
             return True
         self._told = overlay.version
-        count = len(overlay.staged)
+        count = len(overlay.ready)
         what = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied; kept as a draft. Again to leave, "
         self.say([Span("? ", "warn bold"), Span(what, "ink"), Span("a", "accent bold"), Span(" to apply", "dim")])
         return False
 
     def apply(self) -> None:
-        """Apply what is staged."""
+        """Apply what is staged now, but for what waits."""
         overlay, staging = self.edits.overlay, self.panels.staging
         if overlay is None or staging is None:
             return
         if staging.applied.refused:
             self.say([Span("✗ ", "crit"), Span(f"refused: {staging.applied.refused}", "crit")])
             return
-        count = len(overlay.staged)
-        if overlay.apply():
-            self.say([Span("✓ ", "ok"), Span(f"{count:,} applied; u takes it back", "ink")])
+        ready, waits = overlay.ready, self.panels.staged.what
+        if overlay.apply(edit.id for edit in ready):
+            self.say([Span("✓ ", "ok"), Span(f"{len(ready):,} applied; u takes it back", "ink")])
+        elif overlay.waiting and waits is not None and waits.waits:
+            told = waits.waits[0].words
+            self.say([Span(f"{told}; ", "ink"), Span("w", "accent bold"), Span(" says when", "dim")])
         self.edits.changed()
 
     def discard(self) -> None:
@@ -125,7 +128,7 @@ class EditLogController(EditController):
 
 
 class Apply(Command):
-    """Apply what is staged: the next request, forks and exports leave with it."""
+    """Apply what is staged now: the next request, forks and exports leave with it. What waits goes on waiting."""
 
     name, keys, label, group = "apply staged edits", ("a",), "apply", "editing the context"
     run = Act(EditLogController, EditLogController.apply)
@@ -140,7 +143,8 @@ class Discard(Apply):
 
 
 class When(Apply):
-    """Choose when to apply: now, when the cache has expired, at the next miss that comes anyway."""
+    """When what is staged leaves: now (by `a`), or it waits until the cache has expired, or for the next miss that
+    comes anyway; the first request after it leaves with it. Each press is the next of these."""
 
     name, keys, label = "when to apply", ("w",), "when"
     run = Act(EditLogController, EditLogController.when)

@@ -1,0 +1,91 @@
+"""What an edit breaks of the cache is one figure and one place: on the line in the transcript, in its gutter, on the
+map, in the pane and on the command line. Blocks that were never sent break nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from ctxtui.core import edit_json
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import DROP
+from ctxtui.services.config.config import load
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.start import make_app
+from ctxtui.views.inspector.staged_map import staged_map
+from ctxtui.views.text import numbers
+from ctxtui.views.text.signs import GUTTER
+from tests.cli.conftest import Run, ctxtui, home
+from tests.pty_app import REPO
+from tests.tui.inspector.test_inspector import settled, text, until
+
+__all__ = ["ctxtui", "home"]
+
+SAMPLE = REPO / "sessions" / "1-pineapple-evolve.jsonl"
+
+
+async def dropped(screen: InspectorScreen, pilot: Pilot[None], position: int) -> None:
+    """Drop the block at a raw position with the keys; what it breaks is known then."""
+    await until(pilot, lambda: screen.edits.desk is not None and screen.edits.editable())
+    scene, rows = screen.panels.scene, screen.panels.transcript.data
+    assert scene is not None and rows is not None
+    node = screen.edits.context_of(scene).nodes[position]
+    screen.panels.transcript.move_to(next(n for n in range(rows.count) if rows.entry(n) == node))
+    await pilot.press("d")
+    await until(pilot, lambda: screen.panels.staged.what is not None and screen.panels.staged.what.known)
+    await until(pilot, lambda: not screen.state.study.waits if screen.state.study is not None else False)
+
+
+@pytest.mark.parametrize("position", [7, 13, 25])
+async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctxtui: Run, position: int) -> None:
+    app = make_app(str(SAMPLE), load([f"data_dir={tmp_path}"], env={}).settings)
+    async with app.run_test(size=(150, 45)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        await dropped(screen, pilot, position)
+        await until(pilot, lambda: "prefix ends here" in text(screen))
+        shown, staging = text(screen), screen.panels.staging
+        assert staging is not None and staging.breakage is not None
+        at, tokens = staging.breakage.at, numbers.tokens(staging.breakage.tokens)
+        assert re.findall(r"prefix ends here · breaks (\S+) cached", shown) == [tokens]
+        assert re.findall(r" breaks +(\S+)  of \S+ cached, from block (\d+)", shown) == [(tokens, str(at + 1))]
+        # The map's break is where that block begins, the gutter tells of writing from there on.
+        begins = staging.scene.position(staging.scene.session.tree[staging.applied.context.nodes[at]].parent)
+        assert staged_map(staging, 200).break_at == pytest.approx(begins, abs=1)
+        nodes = staging.applied.context.nodes
+        assert [staging.behind(node) for node in nodes] == [n >= at for n in range(len(nodes))]
+        below = shown[shown.index("prefix ends here") :].splitlines()[1:6]
+        assert any(line.startswith(GUTTER["write"].glyph) for line in below)
+        assert screen.edits.overlay is not None
+        (tmp_path / "edits.jsonl").write_bytes(edit_json.dumps(screen.edits.overlay.staged))
+    for more in ((), ("--after",)):
+        told = ctxtui("curate", SAMPLE, "--edits", tmp_path / "edits.jsonl", "--dry-run", "--json", *more).json
+        assert (told["tokens"]["broken"], told["breaks_at_block"]) == (staging.breakage.tokens, at + 1)
+        lines = ctxtui("curate", SAMPLE, "--edits", tmp_path / "edits.jsonl", "--dry-run", *more).err
+        assert f"breaks   {tokens} cached tokens, from block {at + 1} on" in lines
+
+
+async def test_a_block_that_was_never_sent_breaks_nothing(tmp_path: Path, ctxtui: Run) -> None:
+    app = make_app(str(SAMPLE), load([f"data_dir={tmp_path}"], env={}).settings)
+    async with app.run_test(size=(150, 45)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        scene = screen.panels.scene
+        assert scene is not None
+        await until(pilot, lambda: screen.edits.desk is not None and screen.edits.editable())
+        context = screen.edits.context_of(scene)
+        sent = scene.session.tree[scene.call.sent_head].depth
+        assert len(context) > sent, "the answer came, and no request has sent it"
+        overlay = screen.edits.overlay
+        assert overlay is not None
+        screen.edits.stage([make(DROP, context.targets([len(context) - 1]))])
+        await until(pilot, lambda: "nothing of the prefix" in text(screen))
+        assert "prefix ends here" not in text(screen)
+        (tmp_path / "edits.jsonl").write_bytes(edit_json.dumps(overlay.staged))
+    told = ctxtui("curate", SAMPLE, "--after", "--edits", tmp_path / "edits.jsonl", "--dry-run", "--json").json
+    assert (told["tokens"]["broken"], told["breaks_at_block"]) == (0, None) and told["tokens"]["freed"] > 0
