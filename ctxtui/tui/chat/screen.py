@@ -136,6 +136,7 @@ class ChatScreen(SessionScreen):
             writer = self.state.host.writer
             why = str(writer.trouble) if writer is not None and writer.trouble is not None else "it took too long"
             left = writer.pending if writer is not None else 0
+            self.app.unrecorded = True
             self.app.farewell = f"the end of the chat is not on record ({left:,} events): {why}"
 
     def may_quit(self) -> bool:
