@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,10 +46,24 @@ def explained(path: Path) -> Iterator[None]:
 def in_words(error: sqlite3.Error, path: Path) -> CtxtuiError:
     """The `CtxtuiError` for one of SQLite's; what we have no words for keeps SQLite's own."""
     said = str(error)
+    if "disk I/O" in said and _without_room(path):
+        return CtxtuiError(f"the disk is full ({said})", place=str(path), way_out=f"free some space, or {ELSEWHERE}")
     for part, kind, words, way_out in _SAID:
         if part in said:
             return kind(f"{words} ({said})", place=str(path), way_out=way_out.format(ELSEWHERE))
     return CtxtuiError(f"the database refused: {said}", place=str(path))
+
+
+_ROOM: Final = 65_536
+"""Bytes by which SQLite's files grow at once, and a little: with less it may fail before it says that all is full."""
+
+
+def _without_room(path: Path) -> bool:
+    try:
+        state = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return state.f_bavail * state.f_frsize < _ROOM
 
 
 class OfAFile(Protocol):
