@@ -17,9 +17,24 @@ R = TypeVar("R")
 
 ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
 
+DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
+"""Parts of what SQLite says of a damaged index."""
+
 _SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
     ("file is not a database", Unreadable, "the database is damaged or no SQLite file", "restore a backup, or {0}"),
     ("malformed", Unreadable, "the database is damaged", "restore a backup, or {0}"),
+    (
+        "vtable constructor failed",
+        Unreadable,
+        "the full-text index is damaged",
+        "`ctxtui db index --anew` makes another",
+    ),
+    (
+        "invalid fts5 file format",
+        Unreadable,
+        "the full-text index is damaged",
+        "`ctxtui db index --anew` makes another",
+    ),
     ("file is encrypted", Unreadable, "the database is damaged or no SQLite file", "restore a backup, or {0}"),
     ("locked", CtxtuiError, "another process has been writing to the database for too long", "try again"),
     ("readonly", Unreadable, "the database cannot be written", "make it writable, or {0}"),
