@@ -13,8 +13,9 @@ import pytest
 
 from benchmarks.terminal import Terminal
 from tests.faults.full_disk import wrapped
+from tests.faults.table import BEGIN, END, PAGE, ROWS, put
 from tests.faults.test_ends import ended
-from tests.pty_app import CTXTUI, Screen, environment
+from tests.pty_app import CTXTUI, Screen, environment, plant
 
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 REPO = Path(__file__).parents[2]
@@ -73,6 +74,34 @@ def test_a_chat_that_ends_on_a_full_disk_says_so_in_the_terminal_it_gives_back(t
     assert code == 7
 
 
+@pytest.mark.parametrize("what", ["home", "session"])
+def test_a_screen_on_a_full_disk_shows_what_there_is_and_says_what_it_cannot_keep(what: str, tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    wrap = wrapped(folder)
+    if wrap is None:
+        pytest.skip("no small file system can be made here")
+    env = environment(tmp_path / "home") | {"CTXTUI_HOME": str(folder)}
+    path = plant(tmp_path / "home", tmp_path)
+    fill = ["sh", "-c", 'dd if=/dev/zero of="$0/filler" bs=4k 2>/dev/null; exec "$@"', str(folder)]
+    size = (120, 40)
+    with Terminal([*wrap, *fill, *CTXTUI, *([str(path)] if what == "session" else [])], env=env, size=size) as terminal:
+        screen = Screen(terminal, size)
+        if what == "session":
+            seen(screen, "transcript")
+        else:
+            seen(screen, "sessions")
+            seen(screen, "composition at peak")
+            os.write(terminal.fd, b"i")
+            seen(screen, "✗ refused: ")
+            seen(screen, "full")
+        os.write(terminal.fd, b"q")
+        code = ended(terminal, 40)
+    assert code == 0 and b"Traceback" not in terminal.output and b"report it" not in terminal.output
+    for restored in (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?25h"):
+        assert restored in terminal.output[-3000:], restored
+
+
 def seen(screen: Screen, words: str, cap: float = 40, *, must: bool = True) -> bool:
     """Wait until `words` are on the screen."""
     until = time.monotonic() + cap
@@ -82,3 +111,12 @@ def seen(screen: Screen, words: str, cap: float = 40, *, must: bool = True) -> b
             return True
     assert not must, "\n".join(screen.rows)
     return False
+
+
+def test_the_table_has_a_row_for_everything_that_is_run() -> None:
+    page = PAGE.read_text()
+    lines = page.partition(BEGIN)[2].partition(END)[0].splitlines()
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines[3:]] == [row.what for row in ROWS]
+    for line in lines[3:]:
+        assert line.split(" | ")[3:5] == ["0", "0"], "lost, and invalid or wrong"
+    assert put(page, {}) == page and put(page, {ROWS[1].what: "| another |"}).count("| another |") == 1
