@@ -20,7 +20,7 @@ def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session:
     `arguments` are the command line's, `session` names what was open. Raises `OSError` where no file can be made.
     """
     folder = log_dir()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     path = folder / f"crash-{stamp}-{os.getpid()}.log"
     head = [
