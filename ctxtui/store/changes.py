@@ -72,6 +72,7 @@ def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
         held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))
         blocks.update(block for (block,) in held)
         forget_words(conn, key)
+        conn.execute("DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE key = ?)", (key,))
         conn.execute("DELETE FROM sessions WHERE key = ?", (key,))
     collect(conn, sorted(blocks))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,9 +17,24 @@ R = TypeVar("R")
 
 ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
 
+DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
+"""Parts of what SQLite says of a damaged index."""
+
 _SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
     ("file is not a database", Unreadable, "the database is damaged or no SQLite file", "restore a backup, or {0}"),
     ("malformed", Unreadable, "the database is damaged", "restore a backup, or {0}"),
+    (
+        "vtable constructor failed",
+        Unreadable,
+        "the full-text index is damaged",
+        "`ctxtui db index --anew` makes another",
+    ),
+    (
+        "invalid fts5 file format",
+        Unreadable,
+        "the full-text index is damaged",
+        "`ctxtui db index --anew` makes another",
+    ),
     ("file is encrypted", Unreadable, "the database is damaged or no SQLite file", "restore a backup, or {0}"),
     ("locked", CtxtuiError, "another process has been writing to the database for too long", "try again"),
     ("readonly", Unreadable, "the database cannot be written", "make it writable, or {0}"),
@@ -45,10 +61,24 @@ def explained(path: Path) -> Iterator[None]:
 def in_words(error: sqlite3.Error, path: Path) -> CtxtuiError:
     """The `CtxtuiError` for one of SQLite's; what we have no words for keeps SQLite's own."""
     said = str(error)
+    if "disk I/O" in said and _without_room(path):
+        return CtxtuiError(f"the disk is full ({said})", place=str(path), way_out=f"free some space, or {ELSEWHERE}")
     for part, kind, words, way_out in _SAID:
         if part in said:
             return kind(f"{words} ({said})", place=str(path), way_out=way_out.format(ELSEWHERE))
     return CtxtuiError(f"the database refused: {said}", place=str(path))
+
+
+_ROOM: Final = 65_536
+"""Bytes by which SQLite's files grow at once, and a little: with less it may fail before it says that all is full."""
+
+
+def _without_room(path: Path) -> bool:
+    try:
+        state = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return state.f_bavail * state.f_frsize < _ROOM
 
 
 class OfAFile(Protocol):

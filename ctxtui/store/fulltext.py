@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.store.database_file import writing
-from ctxtui.store.errors import told
+from ctxtui.store.errors import DAMAGED, told
 from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.tables import TEXTS
 
 SHORTEST: Final = 3
 """Characters of a text about which the index knows anything."""
@@ -190,10 +191,29 @@ class Texts:
 
     @told
     def clear(self) -> None:
-        """Begin the index anew."""
+        """Begin the index anew, also one that is damaged."""
         with writing(self._conn):
-            self._conn.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
+            try:
+                self._conn.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
+            except sqlite3.DatabaseError as error:
+                if not any(part in str(error) for part in DAMAGED):
+                    raise
+                self._make_anew()
             self._conn.execute("DELETE FROM indexed")
+
+    def _make_anew(self) -> None:
+        # Of a damaged index nothing can be dropped but what SQLite's list of tables says, and then its parts as tables.
+        self._conn.execute("PRAGMA writable_schema=ON")
+        try:
+            self._conn.execute("DELETE FROM sqlite_master WHERE name = 'texts'")
+        finally:
+            self._conn.execute("PRAGMA writable_schema=RESET")
+        parts = self._conn.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'texts_*'"
+        ).fetchall()
+        for (part,) in parts:
+            self._conn.execute(f'DROP TABLE "{part}"')
+        self._conn.execute(TEXTS)
 
     @told
     def settle(self) -> None:

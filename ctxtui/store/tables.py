@@ -189,7 +189,13 @@ CREATE TABLE glances (       -- what the head of a file says of its session: tit
 ) WITHOUT ROWID;
 """
 
-SEARCH: Final = """
+TEXTS: Final = """
+CREATE VIRTUAL TABLE texts USING fts5(
+  words, content='', detail=none, columnsize=0, tokenize='trigram case_sensitive 1'
+);
+"""
+
+SEARCH: Final = f"""
 CREATE TABLE indexed (       -- recordings whose text is in the full-text index `texts`: case-folded, in pieces, by
                              -- its sequences of three characters; the index holds no text
   key INTEGER PRIMARY KEY,
@@ -201,9 +207,7 @@ CREATE TABLE indexed (       -- recordings whose text is in the full-text index 
 );
 CREATE UNIQUE INDEX indexed_path ON indexed(path) WHERE path IS NOT NULL;
 CREATE UNIQUE INDEX indexed_session ON indexed(session) WHERE session IS NOT NULL;
-CREATE VIRTUAL TABLE texts USING fts5(
-  words, content='', detail=none, columnsize=0, tokenize='trigram case_sensitive 1'
-);
+{TEXTS.strip()}
 """
 
 NOTES: Final = """

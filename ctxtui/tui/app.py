@@ -102,6 +102,8 @@ class CtxtuiApp(App[None]):
         """Why what the user named could not be opened; the app has left then."""
         self.farewell = ""
         """What must still be said when the screen is gone."""
+        self.unrecorded = False
+        """Whether something of a chat is not on record for good."""
         self.crashed_in = ""
         """The session that was open then."""
         dress(self, os.environ, theme, glyphs)

@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.projects import folder_name
 from tests.cli.conftest import Run
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
@@ -93,6 +95,18 @@ def test_import_names_what_it_cannot_read_and_goes_on(ctxtui: Run, tmp_path: Pat
     assert len(ran.json["imported"]) == 1
     assert ran.json["failed"][0]["kind"] == "no context"
     assert ctxtui("import", tmp_path / "gone").code == 5
+
+
+def test_the_gravest_reason_is_the_exit_code_of_an_import(
+    ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file without a context came first, then the disk was full."""
+    (tmp_path / "none.json").write_text("{}")
+    (tmp_path / "talk.jsonl").write_bytes(claude_code(2, 1))
+    full = CtxtuiError("the disk is full", place="ctxtui.db")
+    monkeypatch.setattr("ctxtui.store.store.Store.import_session", Mock(side_effect=full))
+    ran = ctxtui("import", str(tmp_path / "none.json"), str(tmp_path / "talk.jsonl"), "--json")
+    assert [one["code"] for one in ran.json["failed"]] == [3, 7] and ran.code == 7
 
 
 def test_import_takes_every_recording_of_a_folder(ctxtui: Run, project: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.core.errors import Unreadable
 from ctxtui.store import fulltext
 from ctxtui.store.fulltext import LONGEST, PIECE, Unit, pieces
 from ctxtui.store.store import Store
@@ -67,6 +68,21 @@ def test_a_recording_that_changed_is_indexed_anew(store: Store) -> None:
     assert (store.texts.waste(), store.texts.may_hold(["other"])) == (0.0, set())
     store.texts.add(grown, ["other words"], 1)
     assert store.texts.may_hold(["other"]) == {A.path}
+
+
+@pytest.mark.parametrize("lost", ["texts_data", "texts_idx", "texts_config"])
+def test_a_damaged_index_is_named_and_made_anew(store: Store, lost: str) -> None:
+    unit = Unit("/one", 1, 1.0)
+    store.texts.add(unit, ["some words"], 1)
+    store._conn.execute(f"DELETE FROM {lost}")
+    with Store.open(store.path) as other:
+        if lost == "texts_data":
+            with pytest.raises(Unreadable, match=r"the full-text index is damaged.*ctxtui db index --anew"):
+                other.texts.may_hold(["words"])
+        other.texts.clear()
+        other.texts.add(unit, ["other words"], 1)
+        assert other.texts.may_hold(["other"]) == {"/one"} and other.texts.may_hold(["some"]) == set()
+        assert other._conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def test_a_stored_session_is_indexed_as_it_is(store: Store) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
+from ctxtui.store.errors import in_words
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, talk
 
@@ -55,6 +58,7 @@ def test_readonly_writes_nothing_and_needs_a_database(tmp_path: Path) -> None:
 UNPRIVILEGED = """
 import os, sys, urllib.parse
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.store.errors import in_words
 from ctxtui.store.store import Store
 if os.geteuid() == 0:
     os.setuid(65534)
@@ -94,3 +98,13 @@ def test_a_number_beyond_64_bits_is_refused_in_words(tmp_path: Path) -> None:
         with pytest.raises(CtxtuiError, match=r"too large.*a\.jsonl"):
             store.import_session(session, FILE)
         assert store.sessions() == []
+
+
+def test_a_disk_without_room_is_full_also_where_sqlite_says_that_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shared memory of the write-ahead log grows before the file does."""
+    fails = sqlite3.OperationalError("disk I/O error")
+    assert "the disk fails to read or write" in str(in_words(fails, tmp_path / "s.db"))
+    monkeypatch.setattr("os.statvfs", lambda place: SimpleNamespace(f_bavail=3, f_frsize=4096))
+    assert str(in_words(fails, tmp_path / "s.db")).startswith("the disk is full (disk I/O error) @ ")

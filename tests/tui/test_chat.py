@@ -20,6 +20,7 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.model import ModelController
 from ctxtui.tui.chat.screen import ChatScreen
+from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.start import make_chat
@@ -199,6 +200,30 @@ async def test_what_cannot_be_recorded_is_an_alarm_and_the_chat_goes_on(tmp_path
         await until(pilot, lambda: "all the same" in shown(screen))
         app = pilot.app
     assert isinstance(app, CtxtuiApp) and "not on record" in app.farewell
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 12)], ids=["wide", "usual", "small"])
+async def test_no_other_alarm_hides_what_is_not_recorded(tmp_path: Path, size: tuple[int, int]) -> None:
+    home = tmp_path / "home"
+    home.write_text("a file where the folder should be")
+    script = [answer("m1", text("all the same"))]
+    async with provider(script) as server, chatting(tmp_path, server, size) as (screen, pilot):
+        await until(pilot, lambda: "not recorded" in shown(screen))
+        screen.state.tells.alarm.emit("the rest was cut")
+        await say(screen, pilot, "hi")
+        screen.owner(TurnController).dismiss_alarm()
+        screen.state.tells.alarm.emit("the rest was cut")
+        await pilot.pause(0.2)
+        assert "not recorded" in shown(screen) and "the rest was cut" not in shown(screen)
+        home.unlink()
+        screen.state.host.keep_draft("")
+        await until(pilot, lambda: "not recorded" not in shown(screen))
+        if size[1] >= 16:
+            assert "the rest was cut" in shown(screen), "the other one was not forgotten"
+            screen.owner(TurnController).dismiss_alarm()
+            await until(pilot, lambda: "the rest was cut" not in shown(screen))
+    app = pilot.app
+    assert isinstance(app, CtxtuiApp) and app.farewell == ""
 
 
 async def test_no_partner_is_said(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
                     write(_told(done[-1]))
     if as_json:
         write_json({"imported": done, "failed": failed})
-    return int(failed[0]["code"]) if failed else 0
+    # A disk that is full weighs more than a file that holds no context.
+    return max((int(one["code"]) for one in failed), default=0)
 
 
 def _each(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | None]]:

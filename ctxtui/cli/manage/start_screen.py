@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ctxtui.cli.exit_codes import ScreenCrash, WrongUse
+from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
         raise ScreenCrash(app.crash, app.crashed_in)
     if app.refused is not None:
         raise app.refused
-    return app.return_code or 0
+    return app.return_code or (REFUSED.number if app.unrecorded else 0)
 
 
 def prepare() -> None:

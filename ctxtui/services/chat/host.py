@@ -105,6 +105,8 @@ class Host:
         self._process: HostProcess | None = None
         """This process as the host of the stored session that goes on."""
         self._record: Recording | None = None
+        self._queue: tuple[str, ...] = ()
+        """What waits for the next request, as it is on record."""
         self._line: SdkLine | None = None
         self._tell: Tell = lambda news: None
         self._epoch = Epoch()
@@ -165,7 +167,8 @@ class Host:
         )
         assert self._line is not None
         self.runner = Runner(conversation, ToolProcess(self.cwd, known=self._outside), self._line, around)
-        self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self.recovered.queue)
+        self._queue = self.recovered.queue
+        self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
         self._tell(ChatNews(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
 
     async def meet(self, partner: ChatModel) -> None:
@@ -254,11 +257,15 @@ class Host:
         """What the user does."""
         if self.runner is None:
             return
-        before = self.runner.state.queue
         self.runner.feed(event)
-        after = self.runner.state.queue
-        if after != before and self._record is not None:
-            self._record.slot("queue", json.dumps(after))
+        self._keep_queue()
+
+    def _keep_queue(self) -> None:
+        """What waits for the next request is on record as it is now."""
+        queue = self.runner.state.queue if self.runner is not None else self._queue
+        if queue != self._queue and self._record is not None:
+            self._queue = queue
+            self._record.slot("queue", json.dumps(queue))
 
     @property
     def headroom(self) -> tuple[Headroom, ...]:
@@ -314,6 +321,7 @@ class Host:
             self._go_on_with(self._learned)
             self._learned = None
         noted = self._record.take(moment) if self._record is not None else []
+        self._keep_queue()
         self._tell(ChatNews(moment, tuple(noted)))
 
     @property

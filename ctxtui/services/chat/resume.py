@@ -70,6 +70,9 @@ class _Replay:
         data, talk = event.data, self.talk
         if event.kind == "said" and isinstance(data, str):
             talk.say(data)
+            if self.queue[:1] == (data,):
+                # It waited, and the record of what waits is older than this: it is not said twice.
+                self.queue = self.queue[1:]
         elif event.kind == "results":
             talk.results([Result(id_, "", text, wrong) for id_, text, wrong in json.loads(data)])
         elif event.kind == "back":

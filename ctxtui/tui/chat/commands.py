@@ -76,7 +76,7 @@ class Rendered(Command):
 
 
 class DismissAlarm(Command):
-    """Take the alarm under the header away."""
+    """Take the alarm under the header away. What is not on record stays there until it is."""
 
     name, group = "dismiss the alarm", "chat"
     run = Act(TurnController, TurnController.dismiss_alarm)

@@ -87,7 +87,7 @@ class ChatScreen(SessionScreen):
         return {**kept, "approval": Box(0, top, width, max(1, end - top))}
 
     def _panes(self, width: int, height: int) -> dict[str, Box]:
-        if not self.alarm.words or height < 16:
+        if not self.alarm.words or (height < 16 and not self.alarm.unrecorded):
             return super()._boxes(width, height)
         boxes = super()._boxes(width, height - 1)
         moved = {name: box if name == "header" else box._replace(y=box.y + 1) for name, box in boxes.items()}
@@ -153,7 +153,9 @@ class ChatScreen(SessionScreen):
         """The record can be written no longer, or again."""
         writer = self.state.host.writer
         trouble = writer.trouble if writer is not None else None
-        self._alarmed(f"not recorded: {trouble}" if trouble is not None else "")
+        words = f"not recorded: {trouble}" if trouble is not None else ""
+        self.alarm.show_unrecorded(safe_text.one_line(words, 400))
+        self.access.replan()
 
     def _alarmed(self, words: str) -> None:
         """Say it under the header until it is dismissed."""
@@ -167,6 +169,7 @@ class ChatScreen(SessionScreen):
             writer = self.state.host.writer
             why = str(writer.trouble) if writer is not None and writer.trouble is not None else "it took too long"
             left = writer.pending if writer is not None else 0
+            self.app.unrecorded = True
             self.app.farewell = f"the end of the chat is not on record ({left:,} events): {why}"
 
     def may_quit(self) -> bool:

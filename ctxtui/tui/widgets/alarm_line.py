@@ -1,4 +1,4 @@
-"""An alarm: one inverted line under the header until it is dismissed (look book, states)."""
+"""An alarm: one inverted line under the header until it is dismissed or no longer true (look book, states)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,30 @@ from ctxtui.views.text.span import Span
 
 
 class AlarmLine(Widget):
-    """Shows `words`; without any it has no place on the screen."""
+    """Shows `words`; without any it has no place on the screen. What is not on record comes before any other alarm, and
+    stays for as long as it is true."""
 
     ALLOW_SELECT = False
 
     def __init__(self) -> None:
         super().__init__(id="alarm")
-        self.words = ""
+        self.unrecorded = ""
+        """Why nothing is recorded now."""
+        self._other = ""
+
+    @property
+    def words(self) -> str:
+        """What is shown."""
+        return self.unrecorded or self._other
 
     def show(self, words: str) -> None:
-        """Another alarm, or none."""
-        self.words = words
+        """Another alarm, or none ("")."""
+        self._other = words
+        self.refresh()
+
+    def show_unrecorded(self, words: str) -> None:
+        """Something is not on record; "" when all is again."""
+        self.unrecorded = words
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -19,6 +19,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
+from ctxtui.store.writer import InFlight
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.services.chatting import Chat, answer, chat, provider, text, use
@@ -237,6 +238,28 @@ async def test_a_chat_goes_on_where_it_was(tmp_path: Path) -> None:
             await made.say("other")
             assert made.host.session.about.id != id_ and len(made.host.session.calls) == 1
         assert [m["content"][0]["text"] for m in json.loads(server.bodies[2])["messages"]] == ["one", "first", "other"]
+
+
+async def test_what_waited_and_was_said_is_not_said_again(tmp_path: Path) -> None:
+    script = [hanging(PART[:600]), answer("m2", text("two")), answer("m3", text("three"))]
+    async with provider(script) as server:
+        async with chat(server, tmp_path) as made:
+            made.host.feed(ev.UserSaid("one"))
+            await made.until(lambda: len(server.bodies) == 1)
+            made.host.feed(ev.UserSaid("it waits"))
+            made.host.feed(ev.Interrupted())
+            await made.rest()
+            await made.say("two")
+            id_ = made.host.session.about.id
+            # As it is on record where the program was killed between the two: it waits, and it was said.
+            assert made.host.writer is not None
+            made.host.writer.put(InFlight("", 1.0, "queue", '["late"]'))
+            made.host.writer.put(InFlight("", 1.0, "said", "late"))
+        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+            assert made.host.recovered.queue == ()
+            await made.say("three")
+        said = [json.loads(body)["messages"] for body in server.bodies][-1]
+        assert [str(said).count(words) for words in ("it waits", "late", "three")] == [1, 1, 1]
 
 
 async def test_what_was_in_flight_comes_back(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""A chat that is open: what would take it away from its host is refused, with the process that has it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.session import MAIN, Described
+from ctxtui.services.config.paths import database
+from ctxtui.store import leases
+from ctxtui.store.host_process import ended, hosting
+from ctxtui.store.rows import SourceInfo
+from ctxtui.store.store import Store
+from tests.cli.conftest import Run
+from tests.store.test_writer import begun, grow
+
+
+@pytest.fixture
+def chat(home: Path) -> Iterator[str]:
+    """The id of a stored chat that this process hosts."""
+    session = begun("chat-1").fold([Described(client="ctxtui chat")])
+    for seen, _ in grow(session, [(0, 1, 1, MAIN, False)]):
+        session.apply(seen)
+    path = database()
+    with Store.open(path) as store:
+        store.import_session(session, SourceInfo(format="ctxtui"))
+    host = hosting(1_000_000.0)
+    leases.claim(path, "chat-1", host)
+    yield "chat-1"
+    ended(host)
+
+
+def test_an_open_chat_is_neither_deleted_nor_pruned_nor_compacted(ctxtui: Run, chat: str) -> None:
+    where = f"{chat} is open in this program, process {os.getpid()} since 1970-01-1"
+    for command in (("delete", chat, "--yes"), ("db", "vacuum")):
+        ran = ctxtui(*command)
+        assert ran.code == 7 and where in ran.err and "end it there first" in ran.err
+    ran = ctxtui("db", "prune", "--older-than", "1d", "--json")
+    assert ran.code == 7 and where in ran.err
+    assert ran.json["pruned"] == [] and [one["id"] for one in ran.json["in_use"]] == [chat]
+    assert ran.json["in_use"][0] == {"id": chat, "pid": os.getpid(), "since": 1_000_000.0}
+    assert ctxtui("show", chat).code == 0 and ctxtui("rename", chat, "mine").code == 0
+
+
+def test_whoever_wants_to_go_on_without_a_screen_is_told_too(ctxtui: Run, chat: str) -> None:
+    asked = ("chat", "--provider", "offline", "--json", "--continue")
+    ran = ctxtui(*asked, chat)
+    assert ran.json["open_in"] == {"session": chat, "pid": os.getpid(), "since": 1_000_000.0}
+    assert f"`ctxtui chat --continue {chat}@N` makes a branch after call N" in ran.err
+    assert ctxtui(*asked, f"{chat}@1").json["open_in"] is None
