@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.tree import ROOT
-from ctxtui.tokens.cumulate import is_read
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers
@@ -40,11 +40,11 @@ class Heaviest:
         grows = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
         if not grows:
             self._top, seen = [], 0
-        strips, own = scene.running.strips_thinking, scene.running.own
+        own = scene.running.own
         for node in path[seen:]:
             tokens = own(node)
             heavy = tokens and (len(self._top) < KEEP or -tokens < self._top[-1][0])
-            if heavy and is_read(tree, head, node, strips_thinking=strips):
+            if heavy and scene.running.is_read(head, node):
                 insort(self._top, (-tokens, node))
                 del self._top[KEEP:]
         self._head, self._running = head, scene.running
@@ -67,8 +67,7 @@ def table(most: int, *, money: bool) -> Table[HeaviestRow]:
 
     def words(row: HeaviestRow, room: int) -> list[Span]:
         sign = CATEGORY[row.category]
-        label = [Span(row.says.label + " ", sign.style)] if row.says.label else []
-        return [sign.span, Span(" "), *label, Span(row.says.text, "ink" if row.says.loud else "dim")]
+        return [sign.span, Span(" "), *one_line.words(row.says, sign.style, "ink" if row.says.loud else "dim")]
 
     def bar(row: HeaviestRow, room: int) -> Span:
         return Span(bars.line(row.tokens, most, room), CATEGORY[row.category].style)

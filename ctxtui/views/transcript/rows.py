@@ -7,12 +7,12 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import Node
-from ctxtui.tokens.cumulate import is_read
+from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import bars, numbers, safe_text
+from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.grid import Grid, figure, fitted
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
 from ctxtui.views.text.span import Span
@@ -25,6 +25,7 @@ NOTHING: Final = Span("")
 BLANK: Final = Span(" ")
 
 _USER: Final = INDEX["user"]
+_CALL: Final = INDEX["tool_call"]
 _SIGN_OF_RULE: Final = {
     "compaction": MARK["compaction"].span,
     "microcompaction": MARK["compaction"].span,
@@ -62,22 +63,32 @@ def block_row(
     """The row of a block. One behind the context shown (its answer, what came since) is neither charged nor unread."""
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
-    read = not sent or is_read(tree, scene.head, node.id, strips_thinking=scene.running.strips_thinking)
+    read = not sent or scene.running.is_read(scene.head, node.id)
     sign = CATEGORY[scene.running.category(node.id)]
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     own = scene.running.own(node.id) if counted else 0
+    if says.asked and _follows_its_call(tree, node):
+        says = says._replace(asked="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
         turn=str(node.turn) if node.opens_turn and not scene.partial else "",
         sign=glyph,
-        words=_words(says, sign.style, read=read, asks=asks(node)),
+        words=(*_gone(scene, node), *_words(says, sign.style, read=read, asks=asks(node))),
         tokens=_tokens(own, counted=counted, read=read),
         weight=own if read else 0,
         style=sign.style,
         call=call,
         cost=cost,
     )
+
+
+def _gone(scene: Scene, node: Node) -> tuple[Span, ...]:
+    """What is said of a block that a report shows to be gone."""
+    if node.depth > scene.session.tree[scene.head].depth:
+        return ()
+    found = scene.running.gone(scene.head, node.id)
+    return () if found is None else (Span(f"gone since call {found.since} ", "warn"),)
 
 
 def asks(node: Node) -> bool:
@@ -87,7 +98,11 @@ def asks(node: Node) -> bool:
 
 def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     """The row of what the recording lacks."""
-    words = (Span("not recorded ", "faint"), Span("system prompt and tools, inferred from the report", "faint"))
+    what = "system prompt and tools, inferred from the report"
+    if scene.figures.attached:
+        what = f"{numbers.guessed(scene.figures.not_recorded or 0)} {what}; "
+        what += f"{numbers.guessed(scene.figures.attached)} re-attached after the compaction"
+    words = (Span("not recorded ", "faint"), Span(what, "faint"))
     return TranscriptRow(
         gutter=GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
         turn="",
@@ -97,6 +112,17 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
         weight=scene.missing,
         style="faint",
     )
+
+
+def _follows_its_call(tree: Tree, node: Node) -> bool:
+    """Whether the row above is the only call that `node` can answer: it says already what was asked."""
+    above: list[int] = []
+    at = node.parent
+    while at != ROOT and len(above) < 2:
+        if tree[at].block.kind != HEADER:
+            above.append(tree[at].category)
+        at = tree[at].parent
+    return above[:1] == [_CALL] and above[1:] != [_CALL]
 
 
 def _faint(sign: Sign) -> Span:
@@ -119,10 +145,7 @@ def _words(says: Preview, style: str, *, read: bool, asks: bool) -> tuple[Span, 
         voice = "faint italic" if "italic" in voice else "faint"
     elif asks:
         voice = "ink bold"
-    spans = [Span(says.label + " ", label)] if says.label else []
-    if says.failed:
-        spans.append(Span("✗ ", "crit" if read else "faint"))
-    return (*spans, *safe_text.spans(says.text, voice, "warn" if read else "faint"))
+    return tuple(one_line.words(says, label, voice))
 
 
 def _tokens(own: int, *, counted: bool, read: bool) -> Span:

@@ -16,7 +16,8 @@ from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_audit
 from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, Pauses, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.core import block
-from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
@@ -59,7 +60,7 @@ class Talk:
 
 def audit(script: Script) -> list[CacheAudited]:
     made = book(script.session, model_table())
-    return cache_audited(made, lambda call: cache_rules().rules(made.card(call.model), call.provider))
+    return cache_audited(made, lambda call: cache_rules().of(call, made.card(call.model)))
 
 
 def test_each_call_reads_what_the_one_before_left() -> None:
@@ -220,6 +221,23 @@ def test_a_resumed_client_that_kept_its_cache_is_taken_to_keep_it() -> None:
     assert [row.alarm for row in resumed] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "alarm"),
+    [("2.1.197", "2.1.197", True), ("2.1.280", "2.1.280", False), ("2.1.280", "2.1.300", True)],
+)
+def test_a_resumed_client_of_today_sends_what_it_sent_before(before: str, after: str, alarm: bool) -> None:
+    talk = Talk()
+    for _ in range(4):
+        talk.call()
+    talk.script.epoch = Epoch(2, EpochStart.RESUME)
+    talk.script.hear(block.text("go on"))
+    talk.call()
+    for number, call in enumerate(talk.script.session.thread_calls()):
+        extra = {CLIENT_VERSION: before if number < 4 else after}
+        talk.script.session.apply(CallSeen(replace(call, extra=extra)))
+    assert talk.rows()[-1].alarm is alarm
+
+
 def test_a_client_that_loses_the_rest_at_every_turn_is_taken_to_go_on_so() -> None:
     talk = Talk()
     talk.call(read=FLOOR)
@@ -230,6 +248,50 @@ def test_a_client_that_loses_the_rest_at_every_turn_is_taken_to_go_on_so() -> No
     asked = [row for row in talk.rows() if row.missed]
     assert [row.alarm for row in asked] == [False, False, False, True, True]
     assert {row.cause for row in asked} == {NOT_IN_RECORD}
+
+
+def test_a_client_whose_trailing_system_messages_are_not_found_again_is_taken_to_go_on_so() -> None:
+    talk = Talk()
+    place = Place("messages", "system")
+    for _ in range(6):
+        note = [Item(block.header("system"), place), Item(block.text("9000 tokens left"), place)]
+        talk.script.head = talk.script.session.tree.extend(talk.script.head, note)
+        talk.call(read=FLOOR)
+    assert [row.alarm for row in talk.rows()] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize(("version", "alarm"), [("2.1.62", False), ("2.1.69", True), ("2.1.330", True), ("", False)])
+def test_a_client_that_marks_one_message_loses_the_rest_behind_a_long_round(version: str, alarm: bool) -> None:
+    talk = Talk()
+    talk.call(read=FLOOR)
+    for _ in range(5):
+        talk.call()
+    script = talk.script
+    many = [f"p{n}" for n in range(12)]
+    made = script.call(*(tool("bash", "ls", id_) for id_ in many))
+    whole = talk.provider.tokens(script, made.sent_head)
+    report(script, made, Usage(fresh=3, cache_read=talk.left, write_5m=whole - talk.left - 3, output=60))
+    script.hear(*(result("a b c", id_) for id_ in many))
+    talk.call(read=FLOOR if alarm else None)
+    for call in script.session.thread_calls():
+        script.session.apply(CallSeen(replace(call, extra={CLIENT_VERSION: version})))
+    # Twelve calls and twelve results lie between the ends of the two requests.
+    assert talk.rows()[-1].alarm is alarm
+
+
+def test_a_client_that_asks_after_each_turn_is_known_by_its_version() -> None:
+    known: list[dict[str, object]] = [{CLIENT_VERSION: "2.1.12"}, {CLIENT_VERSION: "1.0.51"}]
+    known.append({CLIENT_VERSION: "2.1.12", UNATTENDED: True})
+    for extra, alarm in zip(known, (False, True, True), strict=True):
+        talk = Talk()
+        for _ in range(3):
+            made = talk.call()
+        talk.script.session.apply(CallSeen(replace(made, ended=talk.script.clock + 200)))
+        talk.script.hear(block.text("go on"))
+        talk.call(after=450)
+        for call in talk.script.session.thread_calls():
+            talk.script.session.apply(CallSeen(replace(call, extra=extra)))
+        assert talk.rows()[-1].alarm is alarm
 
 
 def test_what_other_traffic_keeps_warm_is_remembered() -> None:
@@ -362,7 +424,7 @@ def after(talk: Talk, at: float) -> CacheForecast:
     made = book(talk.script.session, model_table())
     calls = talk.script.session.thread_calls()
     found = what_if.following(
-        made, lambda call: cache_rules().rules(made.card(call.model), call.provider), calls[-1], talk.script.head, at
+        made, lambda call: cache_rules().of(call, made.card(call.model)), calls[-1], talk.script.head, at
     )
     assert found.forecast is not None
     return found.forecast
@@ -464,6 +526,18 @@ def test_the_cause_of_a_recorded_request_is_named(last: dict[str, object], cause
     row = wired(request(LONG), request(LONG, "b"), last)[-1]
     assert (row.cause, row.evidence) == (cause, evidence)
     assert row.missed and row.alarm and not row.inferred
+
+
+def test_a_recorded_client_that_asked_aside_keeps_its_cache_warm() -> None:
+    desk, script = Desk(), Script(Desk().model)
+    for n, body in enumerate((request(LONG), request(LONG, "b"), request(LONG, "b", "c"))):
+        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        usage = desk.simulator.send(desk.of(sent)[0], 1000.0 + 10 * n).usage(output=5)
+        script.head = script.session.tree.extend(0, sent.items)
+        call = script.call(usage=usage, after=10 if n < 2 else 500)
+        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))
+        script.session.apply(Happened(ASIDE, "a recap while its user was away", at=script.clock + 240, after=call.id))
+    assert [(row.alarm, row.missed, row.inferred) for row in audit(script)] == [(False, False, False)] * 2
 
 
 def test_a_recorded_request_that_should_have_hit_is_not_in_the_record() -> None:
