@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.context_window import COMPACTION, ContextWindow, by_hand
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.session_events import misses
 from ctxtui.core.call import Call, EpochStart
@@ -108,17 +109,20 @@ def range_of(values: Sequence[float]) -> Range | None:
     return Range(order[round(cut * last)], order[last // 2], order[round((1 - cut) * last)])
 
 
-def compacts_at(book: Book, thread: str, window: int) -> tuple[int, str] | None:
-    """The size in tokens at which the client compacts by itself, and how that is known; None where nothing tells."""
-    calls = book.session.thread_calls(thread)
-    seen = [a.usage.input for a, b in pairwise(calls) if a.usage and _breaks([a], b) and b.epoch.start == _BREAKS[0]]
+def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
+    """The size in tokens at which the client compacts by itself, and how that is known; None where nothing tells.
+    `window` is the one in force for the thread's last call."""
+    if window.origin == COMPACTION:
+        return window.limit, "observed"
+    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if _breaks([a], b)]
+    seen = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not by_hand(b)]
     if seen:
         return max(seen), "observed"
     match book.session.about.source:
-        case "claude code" if window:
-            return window - OVERHEAD - MARGIN, "assumed"
-        case "codex" if window:
-            return round(window * CODEX_SHARE), "assumed"
+        case "claude code" if window.window:
+            return window.window - OVERHEAD - MARGIN, "assumed"
+        case "codex" if window.window:
+            return round(window.window * CODEX_SHARE), "assumed"
     return None
 
 
@@ -134,7 +138,8 @@ def limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
 
 
 def outlook(book: Book, thread: str, ahead: int, window: int, usd: Callable[[Usage], float | None]) -> Outlook:
-    """The next `ahead` turns of `thread`. `window` is the model's, in tokens (0: not known); `usd` prices a usage."""
+    """The next `ahead` turns of `thread`. `window` is what the client takes, in tokens (0: not known); `usd` prices a
+    usage."""
     calls = book.session.thread_calls(thread)
     found = turns_of(book, thread)
     context = figures(book, calls[-1]).context_tokens if calls else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.projection import Limit, Outlook, Range
 from ctxtui.views.text import cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
@@ -30,7 +31,7 @@ class PreflightReport(Protocol):
     @property
     def outlook(self) -> Outlook: ...
     @property
-    def window(self) -> int: ...
+    def window(self) -> ContextWindow: ...
     @property
     def usable(self) -> Limit | None: ...
     @property
@@ -44,7 +45,7 @@ class PreflightReport(Protocol):
 def lines(what: PreflightReport) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
-    of = f" of {numbers.tokens(what.window)}" if what.window else ""
+    of = f" of {numbers.tokens(what.window.limit)} ({what.window.words})" if what.window.limit else ""
     yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {_turns(seen.turns)}")
     if seen.growth is None:
         yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")
