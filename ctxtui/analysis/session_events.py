@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from ctxtui.core.call import Call, EpochStart
-from ctxtui.core.session import Session
+from ctxtui.core.session import ASIDE, Session
 from ctxtui.core.usage import Usage
 
 JUMP: Final = 5_000
@@ -117,7 +117,7 @@ def events(session: Session, thread: str) -> list[CallEvent]:
     """Everything to travel to in one thread, in order of calls."""
     calls = session.thread_calls(thread)
     missed = {m.number: m for m in misses(calls)}
-    troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after}
+    troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind != ASIDE}
     found: list[CallEvent] = []
     for number, call in enumerate(calls, 1):
         before = calls[number - 2] if number > 1 else None

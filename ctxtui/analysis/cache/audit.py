@@ -9,6 +9,7 @@ from typing import Any, Final
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
+from ctxtui.analysis.cache.miss_cause import AGAIN
 from ctxtui.analysis.cache.miss_evidence import Evidence
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.rules import CacheRules
@@ -87,7 +88,7 @@ def _audited(forecast: CacheForecast, call: Call, number: int, provider: str, pa
     usage = call.usage
     assert usage is not None
     missed = usage.cache_read * 2 <= forecast.held
-    known, cause = forecast.alarm and forecast.cause.name, forecast.cause.name
+    known, cause = forecast.alarm and forecast.cause.name != AGAIN, forecast.cause.name
     return CacheAudited(
         thread=call.thread,
         call=number,
