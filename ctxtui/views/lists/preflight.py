@@ -61,7 +61,7 @@ def lines(what: PreflightReport) -> Iterator[list[Span]]:
         yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{_when(what.compaction, seen)} ({how})")
     yield _row(_units(seen, seen.ahead), *_money(seen))
     if seen.after is not None:
-        yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window))
+        yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window.limit))
     yield from _eaten(what)
 
 
@@ -107,7 +107,7 @@ def _money(seen: Outlook) -> tuple[str, str]:
 
 def _after(after: Range, window: int) -> str:
     told = f"{numbers.tokens(after.low)} to {numbers.tokens(after.high)} after them, without a compaction"
-    return f"{told}: more than the window" if window and after.mid > window else told
+    return f"{told}: more than the limit" if window and after.mid > window else told
 
 
 def _eaten(what: PreflightReport) -> Iterator[list[Span]]:
