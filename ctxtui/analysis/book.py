@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ctxtui.analysis.context_window import WindowSigns
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
@@ -48,6 +49,7 @@ class Book:
         self._cumulated: dict[Counting, Cumulated] = {}
         self._reported = ReportedThinking(session)
         self.searches = Searches(session)
+        self.windows = WindowSigns(session)
         self._learning = Learning(session, self.cumulated, self.card)
         self.version = 0
         self._first: dict[tuple[str, int], str] = {}

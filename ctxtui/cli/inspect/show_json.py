@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, block_figures, figures, growth
 from ctxtui.analysis.labels.figures import (
     LabelFigure,
@@ -28,8 +29,11 @@ UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""
 
 
-def as_json(book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str) -> dict[str, Any]:
-    """The fields of ``show --json``; everything in `book` must be counted.
+def as_json(
+    book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, usable_share: float
+) -> dict[str, Any]:
+    """The fields of ``show --json``; everything in `book` must be counted. Of the window in force `usable_share` is to
+    be filled.
 
     The tokens of the blocks and the residual add up to ``context_tokens``, those of the categories to the blocks'.
     """
@@ -42,6 +46,7 @@ def as_json(book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: st
         "call": chosen.number,
         "context_tokens": got.context_tokens,
         "method": got.method,
+        "context_window": context_window(book, chosen.call, usable_share).as_fields(),
         "categories": {**got.categories, **missing},
         "blocks": rows,
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
 from ctxtui.analysis.session_events import sentence
 from ctxtui.analysis.short_names import short_model
@@ -63,14 +64,14 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]
 def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings) -> Iterator[list[Span]]:
     spread = numbers.interval(got.context_tokens, got.lo, got.hi)
     line = [Span(numbers.exact(got.context_tokens), "bold"), Span(f" tokens {got.method} {spread}".rstrip(), "dim")]
-    window = book.session.about.window or book.card(chosen.call.model).window or 0
-    if window:
-        usable = window * settings.usable_share
-        level = bars.budget_style(got.context_tokens, usable)
-        share = numbers.share(got.context_tokens / usable, 0)
-        line += [Span("  "), *bars.budget(got.context_tokens, usable, window, 24)]
-        line += [Span(f" {share}", level), Span(f" of {numbers.tokens(usable)} usable", "dim")]
+    window = context_window(book, chosen.call, settings.usable_share)
+    if (share := window.share(got.context_tokens)) is not None:
+        level = bars.budget_style(got.context_tokens, window.usable)
+        line += [Span("  "), *bars.budget(got.context_tokens, window.usable, window.limit, 24)]
+        line += [Span(f" {numbers.share(share, 0)}", level), Span(f" of {numbers.tokens(window.usable)} usable", "dim")]
     yield line
+    if window.limit:
+        yield [Span("limit ", "dim"), *bars.limit_words(window)]
     usage = got.reported
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]

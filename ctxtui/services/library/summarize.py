@@ -9,6 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
@@ -80,14 +81,15 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], thread: str, usa
     happened = events(book.session, thread)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
-    window = book.session.about.window or book.card(calls[peak].model).window or 0
+    window = context_window(book, calls[peak], usable_share)
     kinds = Tally(event.kind for event in happened)
     return replace(
         seen,
         peak_tokens=totals[peak],
         peak_call=peak + 1,
-        window=window,
-        usable=round(window * usable_share),
+        window=window.limit,
+        usable=window.usable,
+        window_origin=window.origin,
         composition_at_peak=_composition(book, calls[peak]),
         growth=_growth(calls, totals, happened),
         misses=kinds[MISS],

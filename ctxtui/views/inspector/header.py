@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
-from ctxtui.views.model.scene import Scene, WindowLimits
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, width
@@ -28,7 +29,7 @@ class Header:
     state: str = "recorded"
     fidelity: str = ""
     used: int | None = None
-    limits: WindowLimits = field(default_factory=WindowLimits)
+    limits: ContextWindow = field(default_factory=ContextWindow)
     cost: float | None = None
     priced: bool = False
     thread: str = ""
@@ -111,7 +112,7 @@ def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
 
 def _figures(what: Header, room: int) -> list[Span]:
     bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
-    usable, window = what.limits.usable, what.limits.window
+    usable, window = what.limits.usable, what.limits.limit
     cost = numbers.money(what.cost) if what.priced else numbers.NONE
     used = numbers.NONE if what.used is None else numbers.tokens(what.used)
     out = [Span("  ")]

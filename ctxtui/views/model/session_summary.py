@@ -98,9 +98,11 @@ class SessionSummary:
     peak_call: int = 0
     """Number of that call, from 1."""
     window: int = 0
-    """Context window of the peak's model; 0 unknown."""
+    """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0
-    """The share of it that we fill."""
+    """What of it we fill."""
+    window_origin: str = ""
+    """How it is known."""
     total_tokens: int = 0
     """Input and output of all calls."""
     cost_usd: float | None = None

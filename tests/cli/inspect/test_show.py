@@ -9,8 +9,8 @@ from tests.cli.conftest import Ran, Run, program
 from tests.corpus import corpus_params
 from tests.services.lookalike import ClaudeCode, claude_code, lines, subagent
 
-TOP = ["schema_version", "session", "call", "context_tokens", "method", "categories", "blocks", "labels", "reported"]
-TOP += ["residual", "growth", "skipped"]
+TOP = ["schema_version", "session", "call", "context_tokens", "method", "context_window", "categories"]
+TOP += ["blocks", "labels", "reported", "residual", "growth", "skipped"]
 
 BLOCK = ["digest", "span", "category", "label", "role", "tokens", "method", "interval"]
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.content.tools import ToolUse
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen
@@ -21,7 +22,6 @@ from ctxtui.views.inspector.composition_row import CategoryPart
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.toolset import toolset
-from ctxtui.views.model.scene import WindowLimits
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript.open_block import Opened
@@ -232,7 +232,7 @@ def test_a_call_without_report_says_so() -> None:
         state=st.sampled_from(["live", "recorded", "following"]),
         fidelity=st.sampled_from(["wire", "transcript", "totals only"]),
         used=st.none() | st.integers(0, 2_000_000),
-        limits=st.builds(WindowLimits, st.integers(0, 1_000_000), st.integers(0, 750_000)),
+        limits=st.builds(ContextWindow, st.integers(0, 1_000_000), st.integers(0, 750_000)),
         cost=st.none() | st.floats(0, 9999),
         priced=st.booleans(),
     ),
