@@ -24,16 +24,17 @@ from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import totals_of
 
 UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""
 
 
 def as_json(
-    book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, usable_share: float
+    book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, settings: Settings
 ) -> dict[str, Any]:
-    """The fields of ``show --json``; everything in `book` must be counted. Of the window in force `usable_share` is to
-    be filled.
+    """The fields of ``show --json``; everything in `book` must be counted.
 
     The tokens of the blocks and the residual add up to ``context_tokens``, those of the categories to the blocks'.
     """
@@ -42,11 +43,11 @@ def as_json(
     rows = [row for figure in blocks for row in _rows(book, chosen.call.model, figure)]
     missing = {NOT_RECORDED: got.not_recorded} if got.not_recorded else {}
     fields = {
-        "session": _session(book, name, source),
+        "session": {**_session(book, name, source), "totals": totals_of(book.session, settings).as_fields()},
         "call": chosen.number,
         "context_tokens": got.context_tokens,
         "method": got.method,
-        "context_window": context_window(book, chosen.call, usable_share).as_fields(),
+        "context_window": context_window(book, chosen.call, settings.usable_share).as_fields(),
         "categories": {**got.categories, **missing},
         "blocks": rows,
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),

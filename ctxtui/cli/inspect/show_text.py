@@ -14,9 +14,11 @@ from ctxtui.cli.inspect import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import totals_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
+from ctxtui.views.lists.bill import spent_words
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -33,7 +35,7 @@ def print_text(
     got = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
     for lines in (
-        _head(book, chosen, loaded),
+        _head(book, chosen, loaded, settings),
         _total(book, chosen, got, settings),
         show_labels.table(book, chosen.call, got, blocks) if by_label else _composition(got),
         () if by_label else show_labels.counts(book, chosen.call.model, blocks),
@@ -45,7 +47,7 @@ def print_text(
             painter.line(line)
 
 
-def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]]:
+def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
     session = book.session
     calls = len(session.thread_calls(chosen.thread))
     where = f"call {chosen.number} of {calls}" if chosen.number else "not sent yet"
@@ -58,6 +60,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]
     yield [Span(cells.fit(facts, room), "dim")]
     if chosen.number:
         yield [Span(cells.fit(safe_text.one_line(sentence(session, chosen.thread)), room), "ink")]
+        yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
     yield []
 
 

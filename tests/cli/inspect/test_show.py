@@ -36,7 +36,7 @@ def test_the_shape_is_the_promised_one(ctxtui: Run, recording: Path) -> None:
     found = ctxtui("show", recording, "--json").json
     assert list(found) == [*TOP, "notes"]
     assert found["schema_version"] == 1
-    assert list(found["session"]) == ["id", "title", "source", "model", "calls", "threads", "labels"]
+    assert list(found["session"]) == ["id", "title", "source", "model", "calls", "threads", "labels", "totals"]
     assert (found["session"]["calls"], found["call"], found["session"]["source"]) == (8, 8, "claude code")
     for block in found["blocks"]:
         assert list(block) == [*BLOCK, "labels"]
