@@ -53,6 +53,7 @@ class SessionLibrary:
         self._cwd = cwd
         self._glances: Glances | None = None
         self._rows: list[SessionRow] = []
+        self._hosted: frozenset[str] = frozenset()
         self._by_path: dict[str, SessionRow] = {}
         self._children: list[ChildProcess] = []
         self._folders: dict[str, float] = {}
@@ -138,7 +139,8 @@ class SessionLibrary:
     def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         known = [self._known(one) for one in seen]
         held = {one.stored for one in known}
-        return [*known, *(_from_row(row, self._spending.get(row.id, ())) for row in self._rows if row.id not in held)]
+        rest = (row for row in self._rows if row.id not in held)
+        return [*known, *(_from_row(row, row.id in self._hosted, self._spending.get(row.id, ())) for row in rest)]
 
     def _ask_store(self, there: Set[str]) -> list[SessionRow]:
         """Its sessions, and what the calls come to of those whose file is not `there`."""
@@ -151,8 +153,10 @@ class SessionLibrary:
         try:
             with Store.open(path) as store:
                 self._heads().take(store.glances())
+                self._hosted = store.hosted()
                 rows = [*store.sessions(), *store.sessions(archived=True)]
-                self._spending = store.spending(row.id for row in rows if row.path not in there)
+                files = {row.path: row.id for row in rows if row.path in there}
+                self._spending = store.spending(row.id for row in rows if files.get(row.path) != row.id)
                 return rows
         except CtxtuiError as error:
             self.trouble = error
@@ -201,7 +205,7 @@ def _mtime(path: str) -> float:
         return 0.0
 
 
-def _from_row(row: SessionRow, calls: Iterable[StoredSpending]) -> SessionSummary:
+def _from_row(row: SessionRow, live: bool, calls: Iterable[StoredSpending]) -> SessionSummary:
     # Imported here: money is not needed for the first frame.
     from ctxtui.services.library.spending import with_sums
 
@@ -228,5 +232,6 @@ def _from_row(row: SessionRow, calls: Iterable[StoredSpending]) -> SessionSummar
             archived=row.archived,
             subscription=row.subscription,
             spent=spent,
+            live=live,
         )
     )
