@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import COMPACTED, ESTIMATED_INPUT, FRONT_RECORDED, Call, Fidelity, Skeleton
+from ctxtui.core.call import CLIENT_VERSION, COMPACTED, ESTIMATED_INPUT, FRONT_RECORDED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
@@ -124,7 +124,7 @@ class Answers:
             skeleton=sent.skeleton,
             line=found.line,
             bytes_=(found.start, found.end),
-            extra=(_known(sent) or _asked(said_at(asked), before, at)) | shrunk,
+            extra=_version(record) | (_known(sent) or _asked(said_at(asked), before, at)) | shrunk,
         )
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
@@ -245,6 +245,10 @@ def _shrunk(anchor: Anchor, thread: ClaudeThread) -> dict[str, Json]:
     if anchor.used or not anchor.trigger:
         return {}
     return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or thread.input}}
+
+
+def _version(record: ClaudeRecord) -> dict[str, Json]:
+    return {CLIENT_VERSION: record.version} if record.version else {}
 
 
 def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
