@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.client_habit import USUAL, Leanings
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
 from ctxtui.analysis.cache.miss_cause import AGAIN
 from ctxtui.analysis.cache.miss_evidence import Evidence
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.tokens.models import ModelCard
 
 SHARE: Final = 0.02
 LEAST: Final = 300
@@ -61,14 +63,20 @@ class CacheAudited:
         return self.predicted * 2 <= self.previous
 
 
-def cache_audited(book: Book, rules: Callable[[Call], CacheRules]) -> list[CacheAudited]:
+def cache_audited(
+    book: Book,
+    rules: Callable[[Call], CacheRules],
+    card: Callable[[str], ModelCard] | None = None,
+    leanings: Leanings = USUAL,
+) -> list[CacheAudited]:
     """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
 
     Each is foretold by what came before it and taught to the rest only then; everything in `book` must be counted.
+    `card` gives other facts about a model than the book's, counted in the same way; `leanings` as in `CacheForecaster`.
     """
     session = book.session
-    inputs = Forecaster(session, book.cumulated, book.card)
-    reads = CacheForecaster(session, rules, book.cumulated, inputs)
+    inputs = Forecaster(session, book.cumulated, card or book.card)
+    reads = CacheForecaster(session, rules, book.cumulated, inputs, leanings)
     numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
     past = Evidence(session, numbers)
     found: list[CacheAudited] = []
