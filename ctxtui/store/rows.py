@@ -69,6 +69,18 @@ class SessionRow:
     subscription: bool = False
 
 
+class StoredSpending(NamedTuple):
+    """What a stored call comes to: tokens (0 without a report) and USD (None: not known). `side` is the id of its
+    thread, "" for the one that its session is opened at."""
+
+    id: str
+    side: str
+    input: int
+    cache_read: int
+    output: int
+    usd: float | None
+
+
 class Glance(NamedTuple):
     """What the head of a file, `size` bytes long then, says of its session: title, directory, its client's version; ""
     for what it does not say."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -76,4 +76,4 @@ class Sending:
         return [node for node in self._tree.path(head, kept) if self._tree[node].block.digest in self._digests]
 
     def _missing(self, call: Call) -> int:
-        return not_recorded(self._book, call) or 0
+        return lacking(self._book, call)

@@ -187,7 +187,10 @@ class Panels:
         if after == scene.figures.context_tokens:
             # What is applied was sent: nothing is about to change.
             after = None
-        self.header.show(replace(shown, behind=view.behind, record=record, after=after))
+        partial_ = priced and known.unpriced[scene.number] > 0
+        self.header.show(
+            replace(shown, behind=view.behind, record=record, after=after, partial=partial_, totals=study.totals)
+        )
         what = self.sides.composed(study, known, scene, view.shown)
         if self.staging is not None and after is not None:
             what = composition.staged(what, self.staging.by_category)

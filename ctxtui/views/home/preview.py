@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.context_window import ContextWindow
-from ctxtui.views.home.columns import short_model, shortened_home, tagged, trouble
+from ctxtui.views.home.columns import least_words, short_model, shortened_home, tagged, trouble
 from ctxtui.views.inspector import strip_columns
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text
@@ -28,7 +28,7 @@ _FIGURE: Final = 7
 _LONGEST: Final = 40
 """Cells of the longest bar."""
 _BOLD_SHARE: Final = 0.2
-_REST: Final = ("not recorded", "residual")
+_REST: Final = ("not recorded", "re-attached", "residual")
 _ROOMY: Final = 8
 """Lines from which the residual has one."""
 
@@ -85,7 +85,7 @@ def _category(name: str, tokens: int, scale: int, total: int, room: int) -> list
     sign = CATEGORY[NOT_RECORDED] if name in _REST else category(name)
     faint = name in _REST
     figure = numbers.signed(tokens) if name == "residual" else numbers.tokens(tokens)
-    figure = numbers.guessed(tokens) if name == "not recorded" else figure
+    figure = numbers.guessed(tokens) if name in _REST[:-1] else figure
     bold = " bold" if tokens >= _BOLD_SHARE * total and not faint else ""
     glyph = Span(" ") if name == "residual" else sign.span
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
@@ -117,13 +117,21 @@ def growth_notes(s: SessionSummary) -> list[Span]:
     """For the rule: calls, misses, compactions, changes of model."""
     if not s.known or s.error:
         return []
-    spans = [Span(f"{s.calls:,} {'call' if s.calls == 1 else 'calls'}", "dim")]
+    spans = [Span(f"{s.calls:,} {'call' if s.calls == 1 else 'calls'}", "dim"), *_without(s)]
     if s.misses:
         spans += [Span("   "), MARK["miss"].span, Span(f" {s.misses} {'miss' if s.misses == 1 else 'misses'}", "dim")]
     for mark, count in (("compaction", s.compactions), ("model", s.model_changes)):
         if count:
             spans += [Span("   "), MARK[mark].span, Span(f" {count}", "dim")]
     return spans
+
+
+def _without(s: SessionSummary) -> list[Span]:
+    """What the session comes to without its subagents."""
+    if not s.subagents or not s.main_calls:
+        return []
+    main, agents = numbers.least(s.main_usd, s.main_unpriced > 0), f"subagent{'' if s.subagents == 1 else 's'}"
+    return [Span(f", {s.main_calls:,} for {main} without {s.subagents:,} {agents}", "dim")]
 
 
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
@@ -180,7 +188,7 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
     models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
     facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
     if s.subscription:
-        facts.append(f"subscription, {numbers.money(s.cost_usd)} list price")
+        facts.append(f"subscription, {least_words(s)} list price")
     if s.tags:
         facts.insert(0, tagged(s))
     if models or facts:

@@ -103,7 +103,7 @@ def test_an_opened_block_is_indented_and_closed() -> None:
     text = text_of(rows)
     assert text[index + 1][6:].startswith("\u2502   1 import {Command}")
     assert "\u2570 17 more lines  $0.0" in text[index + 7]
-    assert "this call \u00b7 $0.007 so far  \u23ce fold  e more  o pager  y copy  r raw JSON" in text[index + 7]
+    assert "this call \u00b7 $0.006 so far  \u23ce fold  e more  o pager  y copy  r raw JSON" in text[index + 7]
     rows.more(index)
     assert len(text_of(rows)) == len(text) + 17
     rows.toggle(index, raw=True)
@@ -291,8 +291,9 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
         for row in sums.rows(session, costs):
             own = kin[row.id]
             assert (row.tokens, row.peak, row.calls) == (own.tokens, own.peak, own.calls)
-            assert (row.usd is None) == (own.usd is None) and row.priced == own.priced
-            assert row.usd is None or abs(row.usd - (own.usd or 0)) < 1e-9
+            assert (row.usd is None) == (own.least is None) and row.priced == own.priced
+            assert row.usd is None or abs(row.usd - (own.least or 0)) < 1e-9
+            assert not row.priced or (row.unpriced > 0) == (own.usd is None and own.peak is not None)
         if id_:
             costs[id_] = None if number == 2 else Cost(0.1, fresh=0.0, read=0.1, write=0.0, output=0.0, version="t")
     fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))
