@@ -21,6 +21,10 @@ COMPACTED: Final = "compacted"
 and at how many tokens, where the record says who."""
 
 
+TOOL_USE_INPUT: Final = "tool_use_input"
+"""In `Call.extra`: tokens of input that a report gives apart as brought by the provider's own tools (Gemini)."""
+
+
 class Fidelity(StrEnum):
     """How completely a call is known."""
 

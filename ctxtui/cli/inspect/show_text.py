@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
+from ctxtui.analysis.figures import (
+    AGAIN,
+    ATTACHED,
+    NOT_RECORDED,
+    WHAT,
+    BlockFigure,
+    CallFigures,
+    block_figures,
+    figures,
+    growth,
+)
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.session_events import sentence
 from ctxtui.analysis.short_names import short_model
@@ -147,7 +157,8 @@ def _block_table(book: Book) -> Table[BlockFigure]:
 
     def words(figure: BlockFigure, room: int) -> Span:
         if not figure.node:
-            return Span(_UNSEEN[figure.category], "ink")
+            told = read(figure.block).text
+            return Span(_UNSEEN[figure.category] if told in (WHAT, AGAIN) else told, "ink")
         gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
         return Span(gone + _words(book, figure), "ink" if figure.read and not gone else "faint")
 

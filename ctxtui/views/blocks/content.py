@@ -188,13 +188,19 @@ def coming() -> Content:
     return Content(iter([line]), 1)
 
 
-def missing(tokens: int, low: int, high: int) -> Content:
-    """What is said of the part of a context that the recording lacks."""
+def missing(tokens: int, low: int, high: int, put_in: str = "") -> Content:
+    """What is said of the part of a context that the recording lacks; `put_in` is what the provider put into a whole
+    request, in words."""
     kind = NOT_RECORDED.replace("_", " ")
     told = (
         f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
         "Inferred once per epoch: the input that the provider reported for its first call, less the blocks on record.",
     )
+    if put_in:
+        told = (
+            f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), {put_in}.",
+            "Inferred from this call's report: its input less the blocks of the request.",
+        )
     lines: list[Spans] = [[Span(line, "dim")] for line in told]
     return Content(iter(lines), len(lines))
 

@@ -119,6 +119,8 @@ def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
 
 def _figures(what: Header, room: int) -> list[Span]:
     bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
+    others = _with_others(what, room)
+    bar = min(bar, 12) if others and room < 140 else bar
     usable, window = what.limits.usable, what.limits.limit
     cost = numbers.least(what.cost, what.partial) if what.priced else numbers.NONE
     used = numbers.NONE if what.used is None else numbers.tokens(what.used)
@@ -144,7 +146,7 @@ def _figures(what: Header, room: int) -> list[Span]:
         out += [Span(" tokens", "dim"), Span(f"  {cost} list", "faint")] if room >= 100 else []
     else:
         out.append(Span(cost, "ink bold" if what.cost is not None else "dim"))
-        out += _with_others(what, room)
+        out += others
     return [*out, Span(" " if room >= 100 else "")]
 
 
