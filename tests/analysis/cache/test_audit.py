@@ -17,7 +17,7 @@ from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, Pauses, s
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import CLIENT_VERSION, Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
@@ -263,7 +263,9 @@ def test_a_client_that_marks_one_message_loses_the_rest_behind_a_long_round(vers
 
 
 def test_a_client_that_asks_after_each_turn_is_known_by_its_version() -> None:
-    for version, alarm in (("2.1.12", False), ("1.0.51", True)):
+    known: list[dict[str, object]] = [{CLIENT_VERSION: "2.1.12"}, {CLIENT_VERSION: "1.0.51"}]
+    known.append({CLIENT_VERSION: "2.1.12", UNATTENDED: True})
+    for extra, alarm in zip(known, (False, True, True), strict=True):
         talk = Talk()
         for _ in range(3):
             made = talk.call()
@@ -271,7 +273,7 @@ def test_a_client_that_asks_after_each_turn_is_known_by_its_version() -> None:
         talk.script.hear(block.text("go on"))
         talk.call(after=450)
         for call in talk.script.session.thread_calls():
-            talk.script.session.apply(CallSeen(replace(call, extra={CLIENT_VERSION: version})))
+            talk.script.session.apply(CallSeen(replace(call, extra=extra)))
         assert talk.rows()[-1].alarm is alarm
 
 

@@ -8,7 +8,16 @@ from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import CLIENT_VERSION, COMPACTED, ESTIMATED_INPUT, FRONT_RECORDED, Call, Fidelity, Skeleton
+from ctxtui.core.call import (
+    CLIENT_VERSION,
+    COMPACTED,
+    ESTIMATED_INPUT,
+    FRONT_RECORDED,
+    UNATTENDED,
+    Call,
+    Fidelity,
+    Skeleton,
+)
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
@@ -124,7 +133,7 @@ class Answers:
             skeleton=sent.skeleton,
             line=found.line,
             bytes_=(found.start, found.end),
-            extra=_version(record) | (_known(sent) or _asked(said_at(asked), before, at)) | shrunk,
+            extra=_client(record) | (_known(sent) or _asked(said_at(asked), before, at)) | shrunk,
         )
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
@@ -247,8 +256,10 @@ def _shrunk(anchor: Anchor, thread: ClaudeThread) -> dict[str, Json]:
     return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or thread.input}}
 
 
-def _version(record: ClaudeRecord) -> dict[str, Json]:
-    return {CLIENT_VERSION: record.version} if record.version else {}
+def _client(record: ClaudeRecord) -> dict[str, Json]:
+    """Which client made a request, and for whom: ``sdk-cli`` (``-p``) and the SDKs run it for programs."""
+    found: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
+    return found | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else found
 
 
 def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
