@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.core.call import COMPACTED, WINDOW, Call
+from ctxtui.core.call import COMPACTED, WINDOW, Call, Fidelity
 from ctxtui.tokens.models import SETTING, plain_id
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _signs(calls: Iterable[Call]) -> dict[str, _Shown]:
         if name is None:
             name = plain[call.model] = plain_id(call.model)
         one = found.setdefault(name, _Shown())
-        if call.usage is not None and not _passes(call):
+        if call.usage is not None and call.fidelity != Fidelity.TOTALS and not _passes(call):
             one.largest = max(one.largest, call.usage.input)
         if size := compacted_at(call):
             one.compacted = (*one.compacted, size)

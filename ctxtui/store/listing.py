@@ -89,7 +89,9 @@ def spending(conn: sqlite3.Connection, ids: Iterable[str]) -> dict[str, list[Sto
     for id_ in ids:
         rows = conn.execute(
             "SELECT c.id, t.id, coalesce(c.fresh + c.cache_read + c.write_5m + c.write_1h + c.write_30m + c.write_12h,"
-            " 0), coalesce(c.cache_read, 0), coalesce(c.output, 0), coalesce(c.cost, nullif(c.reported_cost, 0))"
+            " 0), coalesce(c.cache_read, 0), coalesce(c.output, 0), coalesce(c.cost, nullif(c.reported_cost, 0)),"
+            " c.fidelity = 'totals only'"
+            " OR CASE WHEN json_valid(c.extra) THEN json_extract(c.extra, '$.purpose') != '' END"
             " FROM calls c JOIN threads t ON t.key = c.thread JOIN sessions s ON s.key = c.session"
             " WHERE s.id = ? ORDER BY c.nth",
             (sql_text(id_),),
@@ -97,7 +99,7 @@ def spending(conn: sqlite3.Connection, ids: Iterable[str]) -> dict[str, list[Sto
         threads = [py_text(row[1]) for row in rows]
         main = MAIN if MAIN in threads else next(iter(threads), "")
         found[id_] = [
-            StoredSpending(py_text(row[0]), thread if thread != main else "", *row[2:])
+            StoredSpending(py_text(row[0]), "" if thread == main else thread, *row[2:])
             for row, thread in zip(rows, threads, strict=True)
         ]
     return found

@@ -20,6 +20,7 @@ from ctxtui.analysis.context_window import (
     context_window,
 )
 from ctxtui.core import block
+from ctxtui.core.call import Fidelity
 from ctxtui.core.session import CallSeen, Described
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
@@ -140,3 +141,55 @@ def test_where_the_client_compacts_by_itself_is_its_limit(
 def test_a_limit_that_was_passed_later_is_not_the_one_in_force(tmp_path: Path) -> None:
     session = load(recorded(tmp_path, "auto", 80_000, after=150_000)).session
     assert of(book(session, model_table())).origin == CLIENT
+
+
+def shown_by(folder: Path, *rows: dict[str, object]) -> ContextWindow:
+    client = ClaudeCode(model="claude-opus-4-6")
+    path = folder / "shown.jsonl"
+    path.write_bytes(lines([*client.turns(1), *(client.record(**row) for row in rows), *client.turns(1, "on")]))  # type: ignore[arg-type]
+    return of(book(load(path).session, model_table()))
+
+
+PICTURE = "<local-command-stdout>\x1b[1mContext Usage\x1b[22m\n\u26c1 \x1b[2mclaude-opus-4-6[1m] \u2022 430k/1000k tokens (43%)"
+SHORT = "<local-command-stdout> Context usage\n 23.2k/1m tokens (2%)"
+
+
+@pytest.mark.parametrize(
+    ("row", "limit", "origin"),
+    [
+        ({"kind": "user", "message": {"role": "user", "content": PICTURE}}, 1_000_000, RECORDED),
+        (
+            {"kind": "system", "subtype": "local_command", "content": SHORT},
+            1_000_000,
+            RECORDED,
+        ),
+        ({"kind": "user", "message": {"role": "user", "content": PICTURE[22:]}}, 200_000, CLIENT),
+        ({"kind": "user", "message": {"role": "user", "content": PICTURE.replace("Usage", "")}}, 200_000, CLIENT),
+        ({"kind": "system", "subtype": "local_command", "content": {"odd": 1}}, 200_000, CLIENT),
+        (
+            {"kind": "attachment", "attachment": {"type": "model", "identity": {"modelId": "claude-opus-4-6[1m]"}}},
+            1_000_000,
+            RECORDED,
+        ),
+        ({"kind": "attachment", "attachment": {"type": "model", "identity": [1]}}, 200_000, CLIENT),
+        ({"kind": "cost-state", "modelUsage": {"claude-opus-4-6[1m]": {"outputTokens": 5}}}, 1_000_000, RECORDED),
+        ({"kind": "cost-state", "modelUsage": ["odd"]}, 200_000, CLIENT),
+    ],
+)
+def test_what_the_client_showed_of_its_window_is_in_force(
+    tmp_path: Path, row: dict[str, object], limit: int, origin: str
+) -> None:
+    found = shown_by(tmp_path, row)
+    assert (found.limit, found.origin) == (limit, origin)
+
+
+def test_a_window_that_one_model_showed_is_no_more_than_another_takes(tmp_path: Path) -> None:
+    made = script("claude-haiku-4-5", "claude code", window=1_000_000)
+    assert of(made).limit == 200_000
+
+
+def test_calls_known_by_their_sums_alone_show_no_larger_window() -> None:
+    made = Script("claude-opus-4-6", Fidelity.TOTALS)
+    made.session.apply(Described(source="claude code"))
+    made.hear(block.text("sums")).call(block.text("ok"), usage=Usage(fresh=900_000))
+    assert of(book(made.session, model_table())).origin == CLIENT

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.money.spending import SpendingRow, row_of
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.pricing.price import Cost
@@ -19,7 +19,7 @@ NOTHING: Final = SpendingRow("")
 
 @dataclass(frozen=True, slots=True)
 class SessionTotals:
-    """The calls of a session's `main` thread and those of all `others`, which are of `agents` threads whose
+    """The calls of a session's `main` thread and those of all `others`, of which `agents` threads are subagents whose
     calls have a report. What is not priced is counted in its row: the row's USD is then the least that it can be."""
 
     main: SpendingRow = NOTHING
@@ -57,13 +57,24 @@ def row_fields(row: SpendingRow) -> dict[str, Any]:
     }
 
 
+OWN: Final = "~"
+"""What stands before the id of a thread that is no subagent: requests of the client's own, for titles or summaries."""
+
+
+def side_of(call: Call, main: str) -> str:
+    """The thread that a session started for `call`: "" for its `main` one, behind `OWN` what is no subagent."""
+    if call.thread == main:
+        return ""
+    return f"{OWN}{call.thread}" if call.fidelity == Fidelity.TOTALS or call.extra.get("purpose") else call.thread
+
+
 def added(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
-    """Calls added up, each with the thread that a session started for it ("": its main one)."""
+    """Calls added up, each with its thread as `side_of` gives it."""
     main, others, agents = NOTHING, NOTHING, set[str]()
     for thread, row in calls:
         if thread:
             others = others.plus(*row[1:])
-            agents |= {thread} if row.tokens else set()
+            agents |= {thread} if row.tokens and not thread.startswith(OWN) else set()
         else:
             main = main.plus(*row[1:])
     return SessionTotals(main, others, len(agents))
@@ -83,4 +94,4 @@ def session_totals(
     """What `calls` (None: all of them) of a session come to; `costs` has the price of each by id."""
     own = main_thread(session)
     every = session.calls.values() if calls is None else calls
-    return added(("" if call.thread == own else call.thread, row_of(call, costs.get(call.id), "")) for call in every)
+    return added((side_of(call, own), row_of(call, costs.get(call.id), "")) for call in every)

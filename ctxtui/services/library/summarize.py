@@ -13,7 +13,7 @@ from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
-from ctxtui.analysis.money.totals import main_thread
+from ctxtui.analysis.money.totals import main_thread, side_of
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
@@ -124,7 +124,7 @@ def _shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
 def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: Session, main: str) -> CallSpent:
     usage, thread = call.usage, session.threads.get(call.thread)
     label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
-    side = call.thread if call.thread != main else ""
+    side = side_of(call, main)
     facts = (models.get(call.model, -1), int(call.started or 0), label, side)
     if usage is None:
         return CallSpent(call.id, 0, 0, 0, None, *facts)

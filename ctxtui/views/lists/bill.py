@@ -327,7 +327,7 @@ def spent_words(what: SessionTotals) -> str:
     told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.unpriced > 0)} {LABEL}"
     if not others.calls:
         return told
-    who = many(what.agents, "subagent") if what.agents else "other threads"
+    who = many(what.agents, "subagent") if what.agents else "the client's own requests"
     return (
         f"{told}: {main.calls:,} for {numbers.least(main.usd, main.unpriced > 0)} in the main thread,"
         f" {others.calls:,} for {numbers.least(others.usd, others.unpriced > 0)} of {who}"

@@ -38,7 +38,7 @@ class CallSpent(NamedTuple):
     `input` and `read` are tokens, 0 where the call has no report; `tokens` is input + output; `cost` USD, None unknown.
     `model` is an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread`
     the label of a subagent's thread, "" for the main one; `side` the id of any thread but the one that a session is
-    opened at.
+    opened at, behind ``~`` where that is no subagent.
     """
 
     id: str
