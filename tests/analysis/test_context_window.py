@@ -150,7 +150,9 @@ def shown_by(folder: Path, *rows: dict[str, object]) -> ContextWindow:
     return of(book(load(path).session, model_table()))
 
 
-PICTURE = "<local-command-stdout>\x1b[1mContext Usage\x1b[22m\n\u26c1 \x1b[2mclaude-opus-4-6[1m] \u2022 430k/1000k tokens (43%)"
+PICTURE = (
+    "<local-command-stdout>\x1b[1mContext Usage\x1b[22m\n\x1b[2mclaude-opus-4-6[1m] \u2022 430k/1000k tokens (43%)"
+)
 SHORT = "<local-command-stdout> Context usage\n 23.2k/1m tokens (2%)"
 
 
