@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.analysis.absence import Absences
+from ctxtui.analysis.context_window import WindowSigns
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
@@ -54,6 +55,7 @@ class Book:
         self._cumulated: dict[Counting, Cumulated] = {}
         self._reported = ReportedThinking(session)
         self.searches = Searches(session)
+        self.windows = WindowSigns(session)
         self._learning = Learning(session, self.cumulated, self.card)
         self.version = 0
         self.contexts = ReadContexts(self)

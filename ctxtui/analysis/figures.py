@@ -13,6 +13,7 @@ from typing import Final
 
 from ctxtui.analysis.absence import Absence
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.searches import unseen
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
@@ -137,9 +138,9 @@ def not_recorded(book: Book, call: Call) -> int | None:
     per epoch, from the first call of the epoch that has a report, or else from what the recording gives as an estimate,
     and again where a tool that the provider ran brought something; None where system prompt and tools are on record,
     and while nothing can be inferred."""
-    if call.fidelity != Fidelity.TRANSCRIPT:
-        return None
     read = book.contexts.of(call)
+    if call.fidelity != Fidelity.TRANSCRIPT:
+        return (read.brought or None) if read is not None and read.reported else None
     if read is not None and read.reported:
         return (read.front or 0) + read.brought or None
     return _front(book, call)
@@ -187,8 +188,15 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """The block that stands for what the recording lacks; its interval is that of the figure it was inferred from."""
-    what = WITH_SEARCHES if book.searches.any_in(call.thread) else WHAT
+    what = missing_words(book, call)
     return _inferred(book, call, tokens, NOT_RECORDED, what)
+
+
+def missing_words(book: Book, call: Call) -> str:
+    """What the recording lacks of the context of `call`."""
+    if call.fidelity != Fidelity.TRANSCRIPT:
+        return f"{unseen(book.searches, book.session.tree, call)}, not in the recording"
+    return WITH_SEARCHES if book.searches.any_in(call.thread) else WHAT
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:

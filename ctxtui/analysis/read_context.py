@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.absence import NONE_GONE, NOT_SENT, Absences, Missing, explain
 from ctxtui.analysis.provider_edits import by_provider
+from ctxtui.analysis.searches import compacted, links
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
@@ -54,10 +55,10 @@ class ReadContext:
 
     `number` counts from 1 in its thread. `front` are the tokens of system prompt and tools that the recording lacks
     (None where they are on record or cannot be inferred), `attached` those that the client attached again after a
-    compaction, `brought` those of the provider's searches; `gone` are the blocks that were not read, `residual` what is
-    left of the report. `since` is the number of the call whose report moved the residual most, `step` by how many
-    tokens, `events` how often blocks were found to be gone so far. A call without report has the figures of the one
-    that it extends, and is not `reported` where there is none.
+    compaction, `brought` those that the provider put in (`analysis.searches`); `gone` are the blocks that were not
+    read, `residual` what is left of the report. `since` is the number of the call whose report moved the residual most,
+    `step` by how many tokens, `events` how often blocks were found to be gone so far. A call without report has the
+    figures of the one that it extends, and is not `reported` where there is none.
     """
 
     number: int
@@ -80,6 +81,8 @@ class _Line:
     read: list[ReadContext]
     at: dict[int, int]
     index: dict[str, int]
+    linked: set[str]
+    """Ids of calls whose request links to documents that it does not hold."""
 
     @property
     def events(self) -> int:
@@ -109,7 +112,7 @@ class ReadContexts:
             same = _same(known.calls, calls) if known else 0
             if known and same == len(calls) == len(known.calls):
                 continue
-            line = _Line([], [], {}, {})
+            line = _Line([], [], {}, {}, set(known.linked) if known else set())
             for index, call in enumerate(calls):
                 read = known.read[index] if known and index < same else self._next(line, call)
                 line.index[call.id] = len(line.calls)
@@ -216,6 +219,8 @@ class ReadContexts:
         """What the recording lacks of a context: system prompt and tools, what was attached again, what searches
         brought; and the step, with the level that its residual is held against."""
         call, was = step.call, step.was
+        if call.fidelity == Fidelity.WIRE:
+            return None, 0, self._put_in(line, step, gone, same), step
         if call.fidelity != Fidelity.TRANSCRIPT:
             return None, 0, 0, step
         more = _input(call) - self._visible(call, gone)
@@ -230,6 +235,21 @@ class ReadContexts:
         if searches.any_in(call.thread):
             held = searches.held(call, held, more - (front or 0) - attached)
         return front, attached, held, step
+
+    def _put_in(self, line: _Line, step: _Step, gone: Absences, same: bool) -> int:
+        """Tokens that the provider put into the context of a whole request, as answer or request show: what its own
+        tools brought, documents that are only linked to, the summary of its compaction."""
+        call, searches = step.call, self._book.searches
+        more = _input(call) - self._visible(call, gone)
+        base = line.calls[step.base].sent_head if step.base is not None else ROOT
+        new = self._tree.path(call.sent_head, self._tree.common(base, call.sent_head))
+        before = step.base is not None and line.calls[step.base].id in line.linked
+        if before or any(links(self._tree, node) for node in new):
+            line.linked.add(call.id)
+        if call.id in line.linked or compacted(self._tree, call):
+            return max(0, more)
+        held = step.was.brought if same and step.was is not None else 0
+        return searches.held(call, held, more) if searches.any_in(call.thread) else 0
 
     def _begun(self, step: _Step, more: int) -> tuple[int | None, int, _Step]:
         """What an epoch's first report says of system prompt and tools, and of what was attached again; `more` are its

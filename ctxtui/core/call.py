@@ -14,6 +14,17 @@ ESTIMATED_INPUT: Final = "estimated_input"
 """What `Call.extra` holds tokens of input under that a recording gives as an estimate, not as a report."""
 
 
+WINDOW: Final = "context_window"
+"""In `Call.extra`: tokens that the client itself named as its window when the call was made."""
+COMPACTED: Final = "compacted"
+"""In `Call.extra` of the first call after a compaction: ``{"trigger": "auto" | "manual", "tokens": n}``, who began it
+and at how many tokens, where the record says who."""
+
+
+TOOL_USE_INPUT: Final = "tool_use_input"
+"""In `Call.extra`: tokens of input that a report gives apart as brought by the provider's own tools (Gemini)."""
+
+
 class Fidelity(StrEnum):
     """How completely a call is known."""
 

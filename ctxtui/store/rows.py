@@ -69,6 +69,19 @@ class SessionRow:
     subscription: bool = False
 
 
+class StoredSpending(NamedTuple):
+    """What a stored call comes to: tokens (0 without a report) and USD (None: not known). `side` is the id of its
+    thread, "" for the one that its session is opened at; `own`: made by the client for itself, not by a subagent."""
+
+    id: str
+    side: str
+    input: int
+    cache_read: int
+    output: int
+    usd: float | None
+    own: bool = False
+
+
 class Glance(NamedTuple):
     """What the head of a file, `size` bytes long then, says of its session: title, directory, its client's version; ""
     for what it does not say."""

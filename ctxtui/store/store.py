@@ -20,7 +20,7 @@ from ctxtui.store.edits import ArtifactRow
 from ctxtui.store.errors import explained, told
 from ctxtui.store.fulltext import Texts
 from ctxtui.store.notes import Notes
-from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoreTotals
+from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoredSpending, StoreTotals
 
 
 def _unpriced(call: Call) -> None:
@@ -104,6 +104,11 @@ class Store:
     def session(self, session_id: str) -> SessionRow:
         """One session's row."""
         return listing.session_row(self._conn, listing.find(self._conn, session_id)[0])
+
+    @told
+    def spending(self, session_ids: Iterable[str]) -> dict[str, list[StoredSpending]]:
+        """What each call of these sessions comes to."""
+        return listing.spending(self._conn, session_ids)
 
     @told
     def resolve(self, prefix: str) -> str:

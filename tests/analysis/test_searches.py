@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.figures import figures, missing_block, not_recorded
+import pytest
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.figures import BlockFigure, block_figures, figures, missing_block, not_recorded
+from ctxtui.analysis.searches import LINKED, SEARCHED, SUMMARY
 from ctxtui.core import block
-from ctxtui.core.block import Item, Place
+from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from tests.analysis.sessions import book, said
+from ctxtui.services.recordings.open import load
+from tests.analysis.sessions import Script, book, said
+from tests.corpus import need_corpus
 
 MODEL = "gpt-5.6-sol"
 SEARCH = {"type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "x"}}
@@ -53,3 +60,74 @@ def test_without_a_search_growth_is_residual() -> None:
     known = book(made, model_table())
     assert not_recorded(known, calls[2]) == not_recorded(known, calls[0])
     assert figures(known, calls[2]).residual > 7_900
+
+
+# Whole requests: what the provider put in has a row that says what it is.
+
+
+def wire(*answer: Block, asked: tuple[Block, ...] = (), report: int = 9_000) -> tuple[Book, Call]:
+    script = Script("gpt-5", Fidelity.WIRE, "openai")
+    call = script.hear(block.text("what is new"), *asked).call(*answer, usage=Usage(fresh=report))
+    return book(script.session, model_table()), call
+
+
+def row_of(counted: Book, call: Call) -> BlockFigure:
+    (row,) = [one for one in block_figures(counted, call) if not one.node]
+    return row
+
+
+RAN = block.of({"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "news"}})
+LINK = block.of({"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}})
+FOLDED = block.of({"type": "compaction", "content": "what was said before"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "words"),
+    [
+        ((RAN, block.text("much")), (), SEARCHED),
+        ((block.of({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}),), (), SEARCHED),
+        ((block.text("read it"),), (LINK,), LINKED),
+        ((block.text("read it"),), (block.of({"type": "input_file", "file_url": "https://e.com/a.pdf"}),), LINKED),
+        ((FOLDED, block.text("go on")), (), SUMMARY),
+        ((RAN, block.text("both")), (LINK,), f"{LINKED}; {SEARCHED}"),
+    ],
+)
+def test_what_the_provider_put_into_a_request_says_what_it_is(
+    answer: tuple[Block, ...], asked: tuple[Block, ...], words: str
+) -> None:
+    counted, call = wire(*answer, asked=asked)
+    got, row = figures(counted, call), row_of(counted, call)
+    assert got.residual == 0 and got.not_recorded == row.tokens > 8_000
+    assert (row.category, row.method) == ("not_recorded", "inferred")
+    assert read(row.block).text == f"{words}, not in the recording"
+
+
+def test_a_request_without_any_of_that_has_no_such_row() -> None:
+    inside = block.of({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a b c"}})
+    for answer, asked in (((block.text("ok"),), ()), ((block.text("ok"),), (inside,))):
+        counted, call = wire(*answer, asked=asked)
+        got = figures(counted, call)
+        assert got.not_recorded is None and got.residual > 8_000
+        assert all(one.node for one in block_figures(counted, call))
+
+
+def test_what_a_search_brought_does_not_stay_where_the_next_report_is_without_it() -> None:
+    script = Script("gpt-5", Fidelity.WIRE, "openai")
+    script.hear(block.text("what is new")).call(RAN, block.text("much"), usage=Usage(fresh=9_000))
+    later = script.hear(block.text("thanks")).call(block.text("bye"), usage=Usage(fresh=60))
+    linked = script.hear(LINK).call(block.text("read it"), usage=Usage(fresh=7_000))
+    again = script.hear(block.text("more")).call(block.text("no"), usage=Usage(fresh=7_100))
+    counted = book(script.session, model_table())
+    assert (figures(counted, later).not_recorded or 0) < 60 and figures(counted, later).residual <= 60
+    for call in (linked, again):
+        assert (figures(counted, call).not_recorded or 0) > 5_000 and figures(counted, call).residual == 0
+
+
+def test_recorded_passes_of_the_provider_say_what_they_are() -> None:
+    files = [*need_corpus("vcr", "*web_search_tool_stream*"), *need_corpus("vcr", "*web_fetch_tool_stream*")]
+    for path in [*files, *need_corpus("vcr", "*compaction_usage*")]:
+        session = load(path).session
+        counted = book(session, model_table())
+        for call in session.calls.values():
+            got = figures(counted, call)
+            assert got.residual == 0 and got.not_recorded == row_of(counted, call).tokens, path.name

@@ -38,7 +38,8 @@ class Start(NamedTuple):
 class Phase:
     """One phase: calls `first` to `last` (from 1). Tokens: `before` is the context of the call before it (0 for the
     first), `end` that of its last call, `peak` its largest, `sent` all input and `answered` all output in it, `usd`
-    what its calls cost: None where a price is not known, or, if not `priced`, not known yet."""
+    what its calls cost: None where a price is not known (`least` is what is known), or, if not
+    `priced`, not known yet."""
 
     name: str
     first: int
@@ -50,6 +51,7 @@ class Phase:
     sent: int
     answered: int
     usd: float | None
+    least: float | None = None
     own: bool = False
     priced: bool = True
 
@@ -141,6 +143,7 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
                 sent=sum(there),
                 answered=sum(call.usage.output for call in mine if call.usage),
                 usd=sum(known) if len(known) == len(costs) else None,
+                least=sum(known) if known else None,
                 own=start.own,
                 priced=all(priced for _, priced in costs),
             )

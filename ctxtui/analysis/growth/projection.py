@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.context_window import COMPACTION, ContextWindow, by_hand
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.typical_units import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS
 from ctxtui.analysis.growth.units_ahead import Range, Typical, units_ahead
@@ -143,17 +144,20 @@ def _breaks(before: Sequence[Call], call: Call) -> bool:
     return call.epoch.number != before[-1].epoch.number and call.epoch.start in _BREAKS
 
 
-def compacts_at(book: Book, thread: str, window: int) -> tuple[int, str] | None:
-    """The size in tokens at which the client compacts by itself, and how that is known; None where nothing tells."""
-    calls = book.session.thread_calls(thread)
-    seen = [a.usage.input for a, b in pairwise(calls) if a.usage and _breaks([a], b) and b.epoch.start == _BREAKS[0]]
+def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
+    """The size in tokens at which the client compacts by itself, and how that is known; None where nothing tells.
+    `window` is the one in force for the thread's last call."""
+    if window.origin == COMPACTION:
+        return window.limit, "observed"
+    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if _breaks([a], b)]
+    seen = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not by_hand(b)]
     if seen:
         return max(seen), "observed"
     match book.session.about.source:
-        case "claude code" if window:
-            return window - OVERHEAD - MARGIN, "assumed"
-        case "codex" if window:
-            return round(window * CODEX_SHARE), "assumed"
+        case "claude code" if window.window:
+            return window.window - OVERHEAD - MARGIN, "assumed"
+        case "codex" if window.window:
+            return round(window.window * CODEX_SHARE), "assumed"
     return None
 
 
@@ -169,7 +173,7 @@ def limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
 
 
 def outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd) -> Outlook:
-    """The next `ahead` turns of `thread`, or rounds. `window` is the model's, in tokens (0: not known)."""
+    """The next `ahead` turns of `thread`, or rounds. `window` is what the client takes, in tokens (0: not known)."""
     calls = book.session.thread_calls(thread)
     unit = unit_of(book.session.tree, calls)
     found = turns_of(book, thread, usd)

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ctxtui.analysis.money.spending import row_of, summed
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import MAIN, Session, Thread
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost
 
 _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
@@ -19,7 +20,8 @@ class Kin:
 
     `tokens` is the input of its last call with a report, `peak` the largest, `sent` all input and `answered` all output
     together (None: no report). `usd` is what its calls cost: None where a price is not known, or not known yet (then
-    `priced` is False). `since` is the parent's call (from 1) after which it began, 0 where times do not tell;
+    `priced` is False); `least` is what is known of it. `since` is the parent's call (from 1) after which it began, 0
+    where times do not tell;
     `folds` counts its compactions.
     """
 
@@ -35,6 +37,7 @@ class Kin:
     sent: int | None
     answered: int | None
     usd: float | None
+    least: float | None
     priced: bool
     since: int
     folds: int
@@ -78,7 +81,7 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
     calls = session.thread_calls(thread.id)
     used = [call.usage for call in calls if call.usage is not None]
     parent = parent_of(session, thread) if thread.id != MAIN else ""
-    usd, priced = _spent(calls, costs)
+    least, whole, priced = _spent(calls, costs)
     return Kin(
         id=thread.id,
         label=thread.label,
@@ -91,25 +94,20 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
         peak=max((usage.input for usage in used), default=None),
         sent=sum(usage.input for usage in used) if used else None,
         answered=sum(usage.output for usage in used) if used else None,
-        usd=usd,
+        usd=least if whole else None,
+        least=least,
         priced=priced,
         since=_since(session.thread_calls(parent), calls) if parent else 0,
         folds=sum(call.epoch.start in _FOLDS for call in _begun(calls)),
     )
 
 
-def _spent(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tuple[float | None, bool]:
-    total, known = 0.0, any(call.usage is not None for call in calls)
-    for call in calls:
-        if call.usage is None:
-            continue
-        if call.id not in costs:
-            return None, False
-        cost = costs.get(call.id)
-        usd = known_usd(call, cost)
-        known = known and usd is not None
-        total += usd or 0.0
-    return (total if known else None), True
+def _spent(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tuple[float | None, bool, bool]:
+    """What is known of the cost of `calls`, whether that is all of it, and whether every price was asked for."""
+    if any(call.usage is not None and call.id not in costs for call in calls):
+        return None, False, False
+    total = summed(row_of(call, costs.get(call.id), "") for call in calls)
+    return total.usd, not total.unpriced, True
 
 
 def _since(before: Sequence[Call], calls: Sequence[Call]) -> int:

@@ -60,7 +60,8 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     if call.usage is None:
         return SpendingRow(name, calls=1)
     usd = known_usd(call, cost)
-    return SpendingRow(name, usd, call.usage.input + call.usage.output, 1, int(usd is None))
+    tokens = call.usage.input + call.usage.output
+    return SpendingRow(name, usd, tokens, 1, int(usd is None and tokens > 0))
 
 
 def by_category(

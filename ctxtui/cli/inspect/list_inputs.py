@@ -14,6 +14,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.phases import Phase, phases
 from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.core.call import Call
+from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.notebook import Notebook
@@ -77,10 +78,7 @@ class ListInputs:
         price = price_of(prices_for(self.settings))
 
         def cost(call: Call) -> tuple[float | None, bool]:
-            if call.usage is None or call.usage.cost is not None:
-                return (call.usage.cost if call.usage else 0.0), True
-            found = price(call)
-            return (found.usd if found is not None else None), True
+            return (0.0 if call.usage is None else known_usd(call, price(call))), True
 
         return phases(
             calls,

@@ -124,6 +124,7 @@ def phases(asked: ListInputs) -> dict[str, Any]:
                 "input_tokens": row.sent,
                 "output_tokens": row.answered,
                 "cost_usd": row.usd,
+                "cost_usd_at_least": row.least,
                 "named_by_user": row.own,
             }
             for row in rows
@@ -154,6 +155,7 @@ def threads(asked: ListInputs) -> list[dict[str, Any]]:
             "input_tokens": kin.sent,
             "output_tokens": kin.answered,
             "cost_usd": kin.usd,
+            "cost_usd_at_least": kin.least,
             "compactions": kin.folds,
         }
         for kin in asked.family

@@ -68,7 +68,7 @@ def show(
     if as_json:
         from ctxtui.cli.inspect import show_json
 
-        fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source)
+        fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source, config.settings)
         fields["notes"] = _notes(chosen, loaded, config.settings)
         write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
     elif asked:

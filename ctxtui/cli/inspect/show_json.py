@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures, growth
 from ctxtui.analysis.labels.figures import (
     LabelFigure,
@@ -24,12 +25,16 @@ from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import totals_of
 
 UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""
 
 
-def as_json(book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str) -> dict[str, Any]:
+def as_json(
+    book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, settings: Settings
+) -> dict[str, Any]:
     """The fields of ``show --json``; everything in `book` must be counted.
 
     The tokens of the blocks and the residual add up to ``context_tokens``, those of the categories to the blocks'.
@@ -41,10 +46,11 @@ def as_json(book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: st
     again = {ATTACHED: got.attached} if got.attached else {}
     left = residual(book, chosen.call)
     fields = {
-        "session": _session(book, name, source),
+        "session": {**_session(book, name, source), "totals": totals_of(book.session, settings).as_fields()},
         "call": chosen.number,
         "context_tokens": got.context_tokens,
         "method": got.method,
+        "context_window": context_window(book, chosen.call, settings.usable_share).as_fields(),
         "categories": {**got.categories, **missing, **again},
         "blocks": rows,
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),

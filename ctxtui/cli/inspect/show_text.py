@@ -6,7 +6,18 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
+from ctxtui.analysis.context_window import context_window
+from ctxtui.analysis.figures import (
+    AGAIN,
+    ATTACHED,
+    NOT_RECORDED,
+    WHAT,
+    BlockFigure,
+    CallFigures,
+    block_figures,
+    figures,
+    growth,
+)
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.session_events import sentence
 from ctxtui.analysis.short_names import short_model
@@ -14,9 +25,11 @@ from ctxtui.cli.inspect import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import totals_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
+from ctxtui.views.lists.bill import spent_words
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -37,7 +50,7 @@ def print_text(
     got = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
     for lines in (
-        _head(book, chosen, loaded),
+        _head(book, chosen, loaded, settings),
         _total(book, chosen, got, settings),
         show_labels.table(book, chosen.call, got, blocks) if by_label else _composition(book, chosen, got),
         () if by_label else show_labels.counts(book, chosen.call.model, blocks),
@@ -49,7 +62,7 @@ def print_text(
             painter.line(line)
 
 
-def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]]:
+def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
     session = book.session
     calls = len(session.thread_calls(chosen.thread))
     where = f"call {chosen.number} of {calls}" if chosen.number else "not sent yet"
@@ -62,20 +75,21 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]
     yield [Span(cells.fit(facts, room), "dim")]
     if chosen.number:
         yield [Span(cells.fit(safe_text.one_line(sentence(session, chosen.thread)), room), "ink")]
+        yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
     yield []
 
 
 def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings) -> Iterator[list[Span]]:
     spread = numbers.interval(got.context_tokens, got.lo, got.hi)
     line = [Span(numbers.exact(got.context_tokens), "bold"), Span(f" tokens {got.method} {spread}".rstrip(), "dim")]
-    window = book.session.about.window or book.card(chosen.call.model).window or 0
-    if window:
-        usable = window * settings.usable_share
-        level = bars.budget_style(got.context_tokens, usable)
-        share = numbers.share(got.context_tokens / usable, 0)
-        line += [Span("  "), *bars.budget(got.context_tokens, usable, window, 24)]
-        line += [Span(f" {share}", level), Span(f" of {numbers.tokens(usable)} usable", "dim")]
+    window = context_window(book, chosen.call, settings.usable_share)
+    if (share := window.share(got.context_tokens)) is not None:
+        level = bars.budget_style(got.context_tokens, window.usable)
+        line += [Span("  "), *bars.budget(got.context_tokens, window.usable, window.limit, 24)]
+        line += [Span(f" {numbers.share(share, 0)}", level), Span(f" of {numbers.tokens(window.usable)} usable", "dim")]
     yield line
+    if window.limit:
+        yield [Span("limit ", "dim"), *bars.limit_words(window)]
     usage = got.reported
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
@@ -143,7 +157,8 @@ def _block_table(book: Book) -> Table[BlockFigure]:
 
     def words(figure: BlockFigure, room: int) -> Span:
         if not figure.node:
-            return Span(_UNSEEN[figure.category], "ink")
+            told = read(figure.block).text
+            return Span(_UNSEEN[figure.category] if told in (WHAT, AGAIN) else told, "ink")
         gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
         return Span(gone + _words(book, figure), "ink" if figure.read and not gone else "faint")
 

@@ -17,6 +17,7 @@ from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.spending import sums_of
 from ctxtui.services.recordings.database_address import MARK, parted
 from ctxtui.views.home.columns import HomeColumn, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
@@ -131,7 +132,7 @@ def _figures(one: SessionSummary) -> dict[str, Any]:
     if one.error:
         return {"error": one.error}
     columns = {column.field: column.value(one) for column in home_columns() if column.field and column.value}
-    return {**columns, "sentence": one.sentence}
+    return {**columns, "totals": sums_of(one).as_fields(), "sentence": one.sentence}
 
 
 def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -> None:

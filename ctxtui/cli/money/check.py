@@ -93,6 +93,7 @@ def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:
                 "file": one.name,
                 "passed": one.passed,
                 "figures": as_fields(one.figures),
+                "context_window": one.window.as_fields(),
                 "checks": [v.as_fields() for v in one.verdicts],
             }
             for one in checked
@@ -107,7 +108,16 @@ def as_text(checked: list[CheckedRecording]) -> str:
         lines.append(f"{'ok    ' if one.passed else 'FAILED'}  {shown(one.name)}")
         lines += [f"  {'ok    ' if v.passed else 'FAILED'}  {v.told}" for v in one.verdicts]
         lines.append(f"          {_hits(one.figures)}")
+        lines += [f"          {told}" for told in _filled(one)]
     return "\n".join(lines)
+
+
+def _filled(one: CheckedRecording) -> Iterator[str]:
+    """How full the window was at its fullest."""
+    size, window = one.figures.context_tokens, one.window
+    share = window.share(size) if size is not None else None
+    if share is not None:
+        yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {window.limit:,} is {window.words}"
 
 
 def _hits(found: Figures) -> str:

@@ -12,6 +12,7 @@ import click
 
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_call, by_category, by_tool, merged, summed
+from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.cli.context import Meter, SessionName, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
@@ -20,9 +21,21 @@ from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, WAYS, day_of, rows_of
+from ctxtui.services.library.spending import (
+    CATEGORY,
+    DAY,
+    MODEL,
+    PROJECT,
+    THREAD,
+    TOOL,
+    UNKNOWN,
+    WAYS,
+    day_of,
+    rows_of,
+    totals_by,
+)
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists.bill import LABEL
+from ctxtui.views.lists.bill import LABEL, spent_words
 from ctxtui.views.model.session_summary import SAMPLES
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -72,7 +85,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     from ctxtui.services.recordings.folder_scan import expanded
 
     rows: list[SpendingRow] = []
-    totals: list[SpendingRow] = []
+    sums = SessionTotals()
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
@@ -80,15 +93,14 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
         read = _accounts(expanded(names, settings.clients), settings, counter, failed, counts=by in (CATEGORY, TOOL))
         for _, account, own in once(read):
             calls = [account.session.calls[id_] for id_ in account.session.calls if id_ in own]
-            totals += by_call(calls, account.costs)
+            sums = sums.plus(session_totals(account.session, account.costs, calls))
             rows += _rows(account, calls, own, by)
             for call in calls:
                 found, recorded = account.costs[call.id], recorded_usd(call)
                 versions |= {found.version: None} if found else {}
                 both += [(recorded, found.usd)] if found and recorded is not None else []
     recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
-    total = summed(totals)
-    return Spent(merged(rows) if by else [], total, recorded_sum, listed, tuple(versions), tuple(failed))
+    return Spent(merged(rows) if by else [], sums, recorded_sum, listed, tuple(versions), tuple(failed))
 
 
 def _accounts(
@@ -147,20 +159,25 @@ def _all(settings: Settings, by: str) -> Spent:
         meter.clear()
     known.sort(key=lambda one: one.mtime)
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
-    total = summed(rows_of(known))
-    return Spent(rows_of(known, by) if by else [], total, versions=(library_version(),), failed=failed)
+    rows = rows_of(known, by) if by else []
+    return Spent(rows, totals_by(known), versions=(library_version(),), failed=failed)
 
 
 class Spent(NamedTuple):
-    """What was asked for: `rows` that add up to `total`; USD `recorded` and `listed` over the calls that have both; the
-    `versions` of the price tables; recordings that could not be read."""
+    """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it; USD `recorded` and
+    `listed` over the calls that have both; the `versions` of the price tables; recordings that could not be read."""
 
     rows: list[SpendingRow]
-    total: SpendingRow
+    sums: SessionTotals
     recorded: float | None = None
     listed: float | None = None
     versions: tuple[str, ...] = ()
     failed: tuple[tuple[str, CtxtuiError], ...] = ()
+
+    @property
+    def total(self) -> SpendingRow:
+        """Everything."""
+        return self.sums.whole._replace(name="total")
 
 
 def as_fields(found: Spent, by: str) -> dict[str, Any]:
@@ -172,6 +189,7 @@ def as_fields(found: Spent, by: str) -> dict[str, Any]:
         "calls": total.calls,
         "tokens": total.tokens,
         "unpriced_calls": total.unpriced,
+        "totals": found.sums.as_fields(),
         "recorded_usd": found.recorded,
         "list_usd_where_recorded": found.listed,
         "price_versions": list(found.versions),
@@ -190,6 +208,8 @@ def print_text(painter: Painter, found: Spent) -> None:
     for row in found.rows:
         painter.line(_line(row, bold=False))
     painter.line(_line(found.total, bold=True))
+    if found.sums.others.calls:
+        painter.line([Span(f"  {spent_words(found.sums)}", "dim")])
     if found.recorded is not None:
         same = (
             f"{numbers.money(found.recorded)} by the records' own figures, {numbers.money(found.listed)} by list price"
@@ -204,7 +224,7 @@ def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
 
 def _table(style: str) -> Table[SpendingRow]:
     def usd(row: SpendingRow, room: int) -> Span:
-        return Span(("≥ " if row.unpriced and row.usd is not None else "") + numbers.money(row.usd), style)
+        return Span(numbers.least(row.usd, row.unpriced > 0), style)
 
     return Table(
         (

@@ -79,7 +79,8 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
         "unit": ahead.unit,
         "observed_turns": ahead.turns,
         "context_tokens": ahead.context,
-        "window_tokens": found.window or None,
+        "window_tokens": found.window.limit or None,
+        "context_window": found.window.as_fields(),
         "per_turn": {
             "growth_tokens": _range(ahead.growth),
             "calls": _range(ahead.calls),

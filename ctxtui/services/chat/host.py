@@ -25,6 +25,7 @@ from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.tools.registry import Toolbox
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.turn import TurnState
+from ctxtui.analysis.context_window import running_window
 from ctxtui.analysis.growth.forks import CONTINUED
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import CtxtuiError, InUse, NotFound
@@ -223,7 +224,9 @@ class Host:
             if profile is not None and self.config.from_project("profile"):
                 # What a folder brings along proposes; only its user's own word lets it act.
                 profile = replace(profile, armed=False)
-        return Edited(self.session.tree, lambda: self.overlay(), card, profile, settings.usable_share)
+        window = self.partner.window if self.partner is not None else 0
+        usable = running_window(window or card.window or 0, settings.usable_share).usable
+        return Edited(self.session.tree, lambda: self.overlay(), card, profile, usable)
 
     def _outside(self) -> dict[str, str]:
         """What edits put outside the conversation, by name."""

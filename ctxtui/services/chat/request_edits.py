@@ -23,7 +23,7 @@ IMAGE: Final = 1_500
 
 class Edited:
     """Gives the body that leaves for a context of `tree`; `overlay` is asked for the edits each time. The policies of
-    `profile` work before, on `usable_share` of the window."""
+    `profile` work before, towards `usable` tokens (0: not known)."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class Edited:
         overlay: Callable[[], ThreadEdits | None],
         card: ModelCard,
         profile: Profile | None = None,
-        usable_share: float = 0.75,
+        usable: int = 0,
     ) -> None:
         self._tree = tree
         self._overlay = overlay
         self._card = card
         self._profile = profile
-        self._usable_share = usable_share
+        self._usable = usable
         self._context: Context | None = None
 
     def outside(self) -> dict[str, str]:
@@ -66,7 +66,7 @@ class Edited:
             self._context = Context(self._tree, head, skeleton.dialect, params)
         self._context = self._context.grown(head)
         if self._profile is not None:
-            act(self._profile, self._context, overlay, self._card, self._usable_share)
+            act(self._profile, self._context, overlay, self._card, self._usable)
         if not overlay.applied:
             return None
         applied = apply(self._context, overlay.applied, rules_for(skeleton.dialect, self._card))
@@ -78,7 +78,7 @@ class Edited:
         return made.body
 
 
-def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable_share: float) -> None:
+def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
     """Stage what the policies propose for `context`, and apply it where they are armed. What the user has staged stays
     staged; what a policy did and the user took back stays back."""
     # Imported here: most chats have no edits.
@@ -87,7 +87,6 @@ def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCar
     from ctxtui.curation.provider_rules import rules_for
 
     sizes = {n: about(item.block) for n, item in enumerate(context.items)}
-    usable = round((card.window or 0) * usable_share)
     rules = rules_for(context.dialect, card)
     made = run_all(
         profile.steps,

@@ -120,7 +120,24 @@ def load(
         if not equals:
             raise BadConfig("a setting is KEY=VALUE", place=place)
         layers.lay(_known(name.strip(), place), _typed(name.strip(), text.strip(), place), Origin("flag", place))
+    for model, tokens in layers.values.get("windows", {}).items():
+        _fits(model, tokens, layers.origins[f"windows.{model}"])
     return Config(Settings(**layers.values), layers.origins, ignored)
+
+
+def _fits(model: str, tokens: int, origin: Origin) -> None:
+    """Raise `BadConfig` where a window of `tokens` is more than `model` takes, whose card is known."""
+    # Imported here: most runs set no window, and the table is long.
+    from ctxtui.services.config.package_data import model_table
+
+    card = model_table().card(model)
+    most = max(card.window or 0, card.long_window or 0)
+    if most and tokens > most:
+        raise BadConfig(
+            f"windows.{model} = {tokens:,} is more than the {most:,} tokens that {model} takes",
+            place=origin.place,
+            way_out=f"set it to {most} or less, or take it away",
+        )
 
 
 def hand_on(config: Config) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import NOT_IN_RECORD
 from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.money.bill import Rewrite, bill
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
 from ctxtui.analysis.money.savings import cures
@@ -39,6 +40,7 @@ class Account:
     book: Book
     costs: dict[str, Cost | None]
     table: PriceTable
+    usable_share: float = 0.75
 
     def threads(self) -> list[ThreadCosts]:
         """What each thread's blocks cost."""
@@ -58,7 +60,7 @@ class Account:
 
         largest = max((call for call in session.calls.values() if call.usage), key=_input, default=None)
         peak = _input(largest) if largest else 0
-        window = session.about.window or (book.card(largest.model).window if largest else 0) or 0
+        window = context_window(book, largest, self.usable_share).limit if largest else 0
         calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
         return Statement(
             bill=found,
@@ -99,7 +101,8 @@ def account(session: Session, counter: Counter, settings: Settings) -> Account:
 def priced(session: Session, book: Book, settings: Settings) -> Account:
     """The account of a session whose `book` is counted."""
     table = prices_for(settings)
-    return Account(session, book, {id_: price_call(call, table) for id_, call in session.calls.items()}, table)
+    costs = {id_: price_call(call, table) for id_, call in session.calls.items()}
+    return Account(session, book, costs, table, settings.usable_share)
 
 
 def once(accounts: Iterable[tuple[str, Account]]) -> Iterator[tuple[str, Account, frozenset[str]]]:

@@ -18,7 +18,7 @@ from ctxtui.services.config.package_data import DATA, model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.tokens.estimators import estimator_rule
-from ctxtui.tokens.models import ModelRule, ModelTable, plain_id
+from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
 
 
 def table_for(settings: Settings, estimator: str = "") -> ModelTable:
@@ -27,7 +27,7 @@ def table_for(settings: Settings, estimator: str = "") -> ModelTable:
     if not settings.windows:
         return base
     return base.with_rules(
-        tuple(ModelRule((plain_id(model),), {"window": n}, "setting windows") for model, n in settings.windows.items())
+        tuple(ModelRule((plain_id(model),), {"window": n}, SETTING) for model, n in settings.windows.items())
     )
 
 

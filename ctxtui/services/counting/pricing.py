@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call
+from ctxtui.core.session import Session
 from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, uncached
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
@@ -27,6 +29,12 @@ def prices_for(settings: Settings) -> PriceTable:
 def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:
     """The function that prices a call at its own time; None where its model has no price."""
     return lambda call: price_call(call, table)
+
+
+def totals_of(session: Session, settings: Settings) -> SessionTotals:
+    """What a session that is read whole comes to by list price."""
+    table = prices_for(settings)
+    return session_totals(session, {id_: price_call(call, table) for id_, call in session.calls.items()})
 
 
 def priced_call(call: Call, table: PriceTable) -> Priced:

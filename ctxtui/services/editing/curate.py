@@ -10,6 +10,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import Weigh
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.request_counts import as_reported, request_count
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.edit import Edit
@@ -103,7 +104,7 @@ def curated(
     counter.prefetch(card, [item.block for item in context.items])
     literals = Literals(context)
     literals.advance()
-    usable = round((card.window or 0) * usable_share)
+    usable = context_window(book, call, usable_share).usable
     asked, weigh = _asked(book, chosen, head, prices)
     hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
     situation = PolicyContext(

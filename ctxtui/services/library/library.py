@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -18,12 +18,12 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import FoundRecording, find, seen_at, watched
 from ctxtui.services.recordings.live_clients import clients, owned
-from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess
     from ctxtui.services.library.glances import Glances
-    from ctxtui.store.rows import SessionRow
+    from ctxtui.store.rows import SessionRow, StoredSpending
 
 
 def glimpse(
@@ -58,6 +58,7 @@ class SessionLibrary:
         self._children: list[ChildProcess] = []
         self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
+        self._spending: dict[str, list[StoredSpending]] = {}
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
 
@@ -110,9 +111,10 @@ class SessionLibrary:
 
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, then the sessions that only the database holds."""
-        self._rows = self._ask_store()
+        found = list(seen)
+        self._rows = self._ask_store({one.path for one in found})
         self._by_path = {row.path: row for row in self._rows if row.path}
-        return self._joined(seen)
+        return self._joined(found)
 
     def looked_into(self, seen: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
         """`seen` with titles, directories and versions from the heads of files of which nothing is known yet, for at
@@ -137,9 +139,11 @@ class SessionLibrary:
     def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         known = [self._known(one) for one in seen]
         held = {one.stored for one in known}
-        return [*known, *(_from_row(row, row.id in self._hosted) for row in self._rows if row.id not in held)]
+        rest = (row for row in self._rows if row.id not in held)
+        return [*known, *(_from_row(row, row.id in self._hosted, self._spending.get(row.id, ())) for row in rest)]
 
-    def _ask_store(self) -> list[SessionRow]:
+    def _ask_store(self, there: Set[str]) -> list[SessionRow]:
+        """Its sessions, and what the calls come to of those whose file is not `there`."""
         path = database(self._settings.data_dir)
         if not path.exists():
             return []
@@ -150,7 +154,10 @@ class SessionLibrary:
             with Store.open(path) as store:
                 self._heads().take(store.glances())
                 self._hosted = store.hosted()
-                return [*store.sessions(), *store.sessions(archived=True)]
+                rows = [*store.sessions(), *store.sessions(archived=True)]
+                files = {row.path: row.id for row in rows if row.path in there}
+                self._spending = store.spending(row.id for row in rows if files.get(row.path) != row.id)
+                return rows
         except CtxtuiError as error:
             self.trouble = error
             return []
@@ -198,26 +205,37 @@ def _mtime(path: str) -> float:
         return 0.0
 
 
-def _from_row(row: SessionRow, live: bool) -> SessionSummary:
+def _side(one: StoredSpending) -> str:
+    return f"~{one.side}" if one.own and one.side else one.side
+
+
+def _from_row(row: SessionRow, live: bool, calls: Iterable[StoredSpending]) -> SessionSummary:
+    # Imported here: money is not needed for the first frame.
+    from ctxtui.services.library.spending import with_sums
+
     share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
-    return SessionSummary(
-        key=row.id,
-        title=row.title or row.id,
-        source=row.source,
-        stored=row.id,
-        id=row.id,
-        cwd=row.cwd,
-        mtime=row.ended or row.imported,
-        live=live,
-        known=True,
-        model=row.model,
-        calls=row.calls,
-        subagents=max(0, row.threads - 1),
-        peak_tokens=row.peak or 0,
-        total_tokens=(row.input or 0) + (row.output or 0),
-        cost_usd=row.cost,
-        read_share=share,
-        tags=row.tags,
-        archived=row.archived,
-        subscription=row.subscription,
+    spent = tuple(
+        CallSpent(one.id, one.input + one.output, one.input, one.cache_read, one.usd, thread=one.side, side=_side(one))
+        for one in calls
+    )
+    return with_sums(
+        SessionSummary(
+            key=row.id,
+            title=row.title or row.id,
+            source=row.source,
+            stored=row.id,
+            id=row.id,
+            cwd=row.cwd,
+            mtime=row.ended or row.imported,
+            known=True,
+            model=row.model,
+            calls=row.calls,
+            peak_tokens=row.peak or 0,
+            read_share=share,
+            tags=row.tags,
+            archived=row.archived,
+            subscription=row.subscription,
+            spent=spent,
+            live=live,
+        )
     )

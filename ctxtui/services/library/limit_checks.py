@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, LimitVerdict, against, figures_of, verdicts
+from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
@@ -26,11 +28,12 @@ _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 class CheckedRecording(NamedTuple):
-    """A recording's figures and what the limits say of them."""
+    """A recording's figures, what the limits say of them, and the window in force for its largest context."""
 
     name: str
     figures: Figures
     verdicts: list[LimitVerdict]
+    window: ContextWindow = ContextWindow()
 
     @property
     def passed(self) -> bool:
@@ -49,9 +52,11 @@ def check(
 ) -> CheckedRecording:
     """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
     one = account(session, counter, settings)
-    found = figures_of(session, bill(one.book, one.costs), _largest(one))
+    largest, size = _largest(one)
+    found = figures_of(session, bill(one.book, one.costs), size)
+    window = context_window(one.book, largest, settings.usable_share)
     further = against(found, baseline, tolerance) if baseline is not None else []
-    return CheckedRecording(name, found, [*verdicts(found, limits), *further])
+    return CheckedRecording(name, found, [*verdicts(found, limits), *further], window)
 
 
 def check_file(
@@ -65,11 +70,13 @@ def check_file(
         return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
 
 
-def _largest(one: Account) -> int:
-    """The largest context of any call, as reported, else as counted; of one that is still to be sent where there are no
-    calls."""
+def _largest(one: Account) -> tuple[Call, int]:
+    """The call with the largest context, as reported, else as counted, and that; of one that is still to be sent where
+    there are no calls."""
     calls = list(one.session.calls.values()) or [choose(one.session).call]
-    return max(figures(one.book, call).context_tokens for call in calls)
+    sizes = [(figures(one.book, call).context_tokens, -number) for number, call in enumerate(calls)]
+    most, number = max(sizes)
+    return calls[-number], most
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import block_figures
 from ctxtui.analysis.growth.projection import Limit, Outlook, compacts_at, limit, outlook
 from ctxtui.analysis.short_names import first_words
@@ -52,7 +53,7 @@ class Preflight:
     in them."""
 
     outlook: Outlook
-    window: int
+    window: ContextWindow
     usable: Limit | None
     compaction: Limit | None
     eaten: dict[str, int]
@@ -62,19 +63,19 @@ class Preflight:
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
     """The next `turns` turns of the thread of `chosen`; everything in `book` must be counted."""
     call, thread = chosen.call, chosen.thread
-    window = book.session.about.window or book.card(call.model).window or 0
+    window = context_window(book, call, usable_share)
 
     def usd(usage: Usage) -> float | None:
         cost = price_call(_like(call, usage), prices)
         return None if cost is None else cost.usd
 
-    seen = outlook(book, thread, turns, window, usd)
+    seen = outlook(book, thread, turns, window.window, usd)
     at = compacts_at(book, thread, window)
     eaten, asked = _eaten(book, call)
     return Preflight(
         seen,
         window,
-        limit(round(window * usable_share), "setting", seen.context, seen.pace) if window else None,
+        limit(window.usable, "setting", seen.context, seen.pace) if window.usable else None,
         limit(*at, seen.context, seen.pace) if at else None,
         eaten,
         asked,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from ctxtui.analysis.money.spending import SpendingRow, merged
+from ctxtui.analysis.money.totals import NOTHING, SessionTotals, added
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
@@ -29,6 +31,41 @@ def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRo
             name = _namer(one, by)
             rows += [_row(call, name(call)) for call in own]
     return merged(rows)
+
+
+def sums_of(one: SessionSummary) -> SessionTotals:
+    """What a session comes to, as its summary remembers it."""
+    main = SpendingRow("", one.main_usd, one.main_tokens, one.main_calls, one.main_unpriced)
+    whole = SpendingRow("", one.known_usd, one.total_tokens, one.calls, one.unpriced)
+    usd = None if whole.usd is None else whole.usd - (main.usd or 0.0)
+    calls, unpriced = whole.calls - main.calls, whole.unpriced - main.unpriced
+    rest = SpendingRow("", usd, whole.tokens - main.tokens, calls, unpriced) if calls else NOTHING
+    return SessionTotals(main, rest, one.subagents)
+
+
+def with_sums(one: SessionSummary) -> SessionSummary:
+    """A summary with the sums of its calls."""
+    sums = added((call.side, _row(call, "")) for call in one.spent)
+    return replace(
+        one,
+        total_tokens=sums.whole.tokens,
+        cost_usd=None if sums.whole.unpriced else sums.whole.usd,
+        known_usd=sums.whole.usd,
+        unpriced=sums.whole.unpriced,
+        subagents=sums.agents,
+        main_calls=sums.main.calls,
+        main_tokens=sums.main.tokens,
+        main_usd=sums.main.usd,
+        main_unpriced=sums.main.unpriced,
+    )
+
+
+def totals_by(sessions: Iterable[SessionSummary]) -> SessionTotals:
+    """What all sessions come to, every call counted once."""
+    found = SessionTotals()
+    for _, own in once(sessions):
+        found = found.plus(added((call.side, _row(call, "")) for call in own))
+    return found
 
 
 def once(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, list[CallSpent]]]:

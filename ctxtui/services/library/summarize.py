@@ -9,9 +9,11 @@ from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
+from ctxtui.analysis.money.totals import main_thread, side_of
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
@@ -22,6 +24,7 @@ from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.library.glances import WORDS, first_user_text
+from ctxtui.services.library.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
@@ -69,7 +72,6 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
         models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
         calls=len(session.calls),
         turns=len({session.tree[call.raw_head].turn_start for call in calls} - {ROOT}),
-        subagents=sum(bool(thread.parent) for thread in session.threads.values()),
         first_user_text=first,
         last_answer=_last_answer(session, calls[-1].response_head),
     )
@@ -80,14 +82,15 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], thread: str, usa
     happened = events(book.session, thread)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
-    window = book.session.about.window or book.card(calls[peak].model).window or 0
+    window = context_window(book, calls[peak], usable_share)
     kinds = Tally(event.kind for event in happened)
     return replace(
         seen,
         peak_tokens=totals[peak],
         peak_call=peak + 1,
-        window=window,
-        usable=round(window * usable_share),
+        window=window.limit,
+        usable=window.usable,
+        window_origin=window.origin,
         composition_at_peak=_composition(book, calls[peak]),
         growth=_growth(calls, totals, happened),
         misses=kinds[MISS],
@@ -101,38 +104,32 @@ def _spent(seen: SessionSummary, book: Book, price: Price) -> SessionSummary:
     session = book.session
     costs = {id_: price(call) for id_, call in session.calls.items()}
     index = {name: number for number, (name, _) in enumerate(seen.models)}
-    spent = tuple(_one_spent(call, costs[id_], index, session) for id_, call in session.calls.items())
+    main = main_thread(session)
+    spent = tuple(_one_spent(call, costs[id_], index, session, main) for id_, call in session.calls.items())
     threads = thread_costs(book, costs) if any(one.cost for one in spent) else []
-    return replace(
+    known = replace(
         seen,
-        total_tokens=sum(one.tokens for one in spent),
-        cost_usd=_cost(spent),
         read_share=_read_share(session),
         spent=spent,
         by_category=_shares(by_category(threads, costs)),
         by_tool=_shares(by_tool(threads, costs, book.names)),
     )
+    return with_sums(known)
 
 
 def _shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
     return tuple((row.name, row.usd) for row in rows if row.usd)
 
 
-def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: Session) -> CallSpent:
+def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: Session, main: str) -> CallSpent:
     usage, thread = call.usage, session.threads.get(call.thread)
     label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
-    facts = (models.get(call.model, -1), int(call.started or 0), label)
+    side = side_of(call, main)
+    facts = (models.get(call.model, -1), int(call.started or 0), label, side)
     if usage is None:
         return CallSpent(call.id, 0, 0, 0, None, *facts)
     usd = known_usd(call, cost)
     return CallSpent(call.id, usage.input + usage.output, usage.input, usage.cache_read, usd, *facts)
-
-
-def _cost(spent: tuple[CallSpent, ...]) -> float | None:
-    """The sum, None where a call with a report has no price: half a sum would look like a whole one."""
-    costs = [one.cost for one in spent if one.tokens]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _read_share(session: Session) -> float | None:

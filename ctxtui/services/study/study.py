@@ -7,6 +7,7 @@ grow and dictionaries only gain keys, so that both may happen at once.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.book import Book
@@ -19,7 +20,9 @@ from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.money.totals import SessionTotals
     from ctxtui.core.block import Block
+    from ctxtui.core.call import Call
     from ctxtui.pricing.price import Cost
     from ctxtui.tokens.features import Features
 
@@ -41,6 +44,10 @@ class Study:
         self.book = book
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
+        self.totals: SessionTotals | None = None
+        """What the whole session comes to; None while a price is still to come."""
+        self._unsummed = True
+        self._unpriced: list[Call] = []
         self.subscription = False
         """Whether the user marked the session as paid by a subscription."""
         self._counter = counter
@@ -135,6 +142,7 @@ class Study:
         """The session has more than before: read the threads that were looked at anew."""
         for known in list(self._threads.values()):
             known.refresh()
+        self._unsummed = True
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -150,6 +158,7 @@ class Study:
             or any(thread.tell() for thread in threads)
             or self._count()
             or any(self._price(thread) for thread in threads)
+            or self._sum_up(threads)
             or any(self._enter(thread) for thread in threads)
             or any(thread.record(self.book) for thread in threads)
         )
@@ -207,6 +216,25 @@ class Study:
                 self.uncached[call.id] = whole.usd
         thread.price(calls, len(todo), self.costs)
         return bool(todo)
+
+    def _sum_up(self, threads: Sequence[ThreadStudy]) -> bool:
+        """Price the calls of threads that nobody looks at, then add up all of them."""
+        from ctxtui.analysis.money.totals import session_totals
+
+        if self._unsummed:
+            self._unsummed = False
+            shown = {thread.thread for thread in threads}
+            # A list first: another thread may be folding calls in.
+            every = list(self.session.calls.values())
+            self._unpriced = [call for call in every if call.thread not in shown or call.id not in self.costs]
+        elif not self._unpriced:
+            return False
+        todo, self._unpriced = self._unpriced[:STEP], self._unpriced[STEP:]
+        for call, (cost, _) in zip(todo, self.pricer(todo) if todo else (), strict=True):
+            self.costs[call.id] = cost
+        if not self._unpriced:
+            self.totals = session_totals(self.session, self.costs, list(self.session.calls.values()))
+        return True
 
     def _enter(self, thread: ThreadStudy) -> bool:
         from ctxtui.analysis.money.ledger import CostLedger

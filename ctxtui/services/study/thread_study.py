@@ -38,9 +38,9 @@ class ThreadStudy:
         self.next_ledger: CostLedger | None = None
         """The ledger under newer weights, until it has come as far as the one that is shown."""
         self.spent: list[float | None] = [None]
-        """USD of the first n calls, by n; None before the first report, and once a report without a known price is
-        among them."""
-        self._reports = [0]
+        """USD of the first n calls, by n, as far as their prices are known; None before the first that is."""
+        self.unpriced = [0]
+        """How many of the first n calls have a report and no price, by n."""
         self.priced = 0
         """How many calls are priced."""
         self.records: Sequence[tuple[int, int]] = ()
@@ -69,7 +69,7 @@ class ThreadStudy:
             same -= 1
         if same < len(before):
             self.priced = min(self.priced, same)
-            del self.spent[same + 1 :], self._reports[same + 1 :]
+            del self.spent[same + 1 :], self.unpriced[same + 1 :]
             for ledger in (self.ledger, self.next_ledger):
                 if ledger is not None:
                     ledger.back(same)
@@ -144,13 +144,13 @@ class ThreadStudy:
 
     def _spend(self, costs: Mapping[str, Cost | None]) -> None:
         """Add up what the priced calls cost by list price; a recording's own figure stands for one that is not known. A
-        call without a report adds nothing; before the first report nothing is known."""
+        call without a report adds nothing, and so does one without a price, which is counted; before the first price
+        nothing is known."""
+        # Imported here, as the ledger where it begins.
+        from ctxtui.analysis.money.spending import row_of
+
         for call in self.calls[len(self.spent) - 1 : self.priced]:
-            usage, cost, before = call.usage, costs[call.id], self.spent[-1]
-            usd = before
-            if usage is not None:
-                own = cost.usd if cost else usage.cost or None
-                before = before if self._reports[-1] else 0.0
-                usd = None if before is None or own is None else before + own
-            self.spent.append(usd)
-            self._reports.append(self._reports[-1] + (usage is not None))
+            row = row_of(call, costs[call.id], "")
+            before = self.spent[-1]
+            self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
+            self.unpriced.append(self.unpriced[-1] + row.unpriced)

@@ -23,7 +23,7 @@ from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (

@@ -80,7 +80,10 @@ class FiguresController(ChatController):
         used = None if shown.used is None else shown.used + sum(self.coming.values())
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         number = scene.number if scene.call.id else 0
-        self.panels.header.show(replace(shown, used=used, call=number, record=record))
+        partial = scene.number < len(known.unpriced) and known.unpriced[scene.number] > 0
+        self.panels.header.show(
+            replace(shown, used=used, call=number, record=record, partial=partial, totals=study.totals)
+        )
         self._warn(used or 0, now.limits.usable)
 
     def _warn(self, used: int, usable: int) -> None:

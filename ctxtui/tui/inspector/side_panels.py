@@ -94,7 +94,7 @@ class Sides:
     def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
         """The growth of the thread."""
         every = [column.total for column in self.columns(known, scene).columns]
-        return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index)
+        return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index, scene.limits)
 
     def threads(self, study: Study) -> list[ThreadRow]:
         """The threads with their contexts, peaks and costs."""

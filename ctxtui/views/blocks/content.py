@@ -188,8 +188,9 @@ def coming() -> Content:
     return Content(iter([line]), 1)
 
 
-def missing(tokens: int, low: int, high: int, attached: int = 0) -> Content:
-    """What is said of the part of a context that the recording lacks; `attached` of it came after a compaction."""
+def missing(tokens: int, low: int, high: int, attached: int = 0, put_in: str = "") -> Content:
+    """What is said of the part of a context that the recording lacks; `attached` of it came after a compaction,
+    `put_in` is what the provider put into a whole request, in words."""
     kind = NOT_RECORDED.replace("_", " ")
     told = (
         f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
@@ -203,6 +204,11 @@ def missing(tokens: int, low: int, high: int, attached: int = 0) -> Content:
             else ()
         ),
     )
+    if put_in:
+        told = (
+            f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), {put_in}.",
+            "Inferred from this call's report: its input less the blocks of the request.",
+        )
     lines: list[Spans] = [[Span(line, "dim")] for line in told]
     return Content(iter(lines), len(lines))
 

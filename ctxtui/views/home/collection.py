@@ -82,7 +82,7 @@ class Collection:
     def _count(self, one: SessionSummary) -> None:
         if one.group == SAMPLES:
             return
-        # A session that only the database holds is known by its sums.
+        # One whose calls nobody told is known by its sums.
         whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=one.cost_usd)
         self._ledger.put(one.key, one.spent or ((whole,) if one.stored and not one.path else ()))
 

@@ -152,10 +152,19 @@ def _cost(row: HomeRow, room: int) -> Span:
     s = row.summary
     if s.subscription:
         return Span(numbers.tokens(s.total_tokens), "ink bold")
-    if s.cost_usd is None and (part := sum(call.cost or 0.0 for call in s.spent)):
-        return Span(f"≥{numbers.money(part)}", "dim")
-    bold = s.cost_usd is not None and s.cost_usd >= DEAR
-    return Span(numbers.money(s.cost_usd), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")
+    usd = least(s)
+    bold = usd is not None and usd >= DEAR
+    return Span(least_words(s), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")
+
+
+def least(s: SessionSummary) -> float | None:
+    """What a session cost, in USD; where some of its calls have no price, the least that it can be."""
+    return s.known_usd if s.cost_usd is None else s.cost_usd
+
+
+def least_words(s: SessionSummary) -> str:
+    """The same in words: ``$8.03``, ``≥$8.03``."""
+    return numbers.least(least(s), s.cost_usd is None).replace(" ", "")
 
 
 def _age(row: HomeRow, room: int) -> Span:
@@ -204,8 +213,8 @@ TABLE: Table[HomeRow] = Table(
             gap=1, from_width=WIDE,
         ),
         HomeColumn(
-            "cost", 8, _cost, gap=1, sort=lambda row: _or_least(row.summary.cost_usd),
-            field="cost_usd", value=lambda s: s.cost_usd, printed=9, text=lambda s: numbers.money(s.cost_usd),
+            "cost", 8, _cost, gap=1, sort=lambda row: _or_least(least(row.summary)),
+            field="cost_usd", value=lambda s: s.cost_usd, printed=9, text=least_words,
         ),
         HomeColumn(
             "read", 5, lambda row, _: read_share(row.summary.read_share),

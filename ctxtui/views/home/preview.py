@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.views.home.columns import short_model, shortened_home, tagged, trouble
+from ctxtui.analysis.context_window import ContextWindow
+from ctxtui.views.home.columns import least_words, short_model, shortened_home, tagged, trouble
 from ctxtui.views.inspector import strip_columns
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text
@@ -46,8 +47,10 @@ def size(width: int, height: int) -> PreviewSize:
 
 
 def composition_notes(s: SessionSummary) -> list[Span]:
-    """For the rule: which call had the largest context."""
-    return [Span(f"call {s.peak_call:,}", "dim")] if s.peak_call else []
+    """For the rule: which call had the largest context, and the limit that was in force for it."""
+    limit = bars.limit_words(ContextWindow(s.window, s.usable, s.window_origin)) if s.window_origin else []
+    here = [Span(f"call {s.peak_call:,}", "dim")] if s.peak_call else []
+    return [*here, Span(" of " if here and limit else "", "dim"), *limit]
 
 
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
@@ -114,13 +117,21 @@ def growth_notes(s: SessionSummary) -> list[Span]:
     """For the rule: calls, misses, compactions, changes of model."""
     if not s.known or s.error:
         return []
-    spans = [Span(f"{s.calls:,} {'call' if s.calls == 1 else 'calls'}", "dim")]
+    spans = [Span(f"{s.calls:,} {'call' if s.calls == 1 else 'calls'}", "dim"), *_without(s)]
     if s.misses:
         spans += [Span("   "), MARK["miss"].span, Span(f" {s.misses} {'miss' if s.misses == 1 else 'misses'}", "dim")]
     for mark, count in (("compaction", s.compactions), ("model", s.model_changes)):
         if count:
             spans += [Span("   "), MARK[mark].span, Span(f" {count}", "dim")]
     return spans
+
+
+def _without(s: SessionSummary) -> list[Span]:
+    """What the session comes to without its subagents."""
+    if not s.subagents or not s.main_calls:
+        return []
+    main, agents = numbers.least(s.main_usd, s.main_unpriced > 0), f"subagent{'' if s.subagents == 1 else 's'}"
+    return [Span(f", {s.main_calls:,} for {main} without {s.subagents:,} {agents}", "dim")]
 
 
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
@@ -177,7 +188,7 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
     models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
     facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
     if s.subscription:
-        facts.append(f"subscription, {numbers.money(s.cost_usd)} list price")
+        facts.append(f"subscription, {least_words(s)} list price")
     if s.tags:
         facts.insert(0, tagged(s))
     if models or facts:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ctxtui.views.text import braille, numbers, scale
+from ctxtui.analysis.context_window import ContextWindow
+from ctxtui.views.text import bars, braille, numbers, scale
 from ctxtui.views.text.span import Span, Spans, merged
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthChart:
-    """`tokens` of each call's context in order, the `usable` limit, the index of the call shown."""
+    """`tokens` of each call's context in order, the `usable` limit, the index of the call shown, and the `window` in
+    force there."""
 
     tokens: tuple[float, ...]
     usable: float
     here: int
+    window: ContextWindow = field(default_factory=ContextWindow)
 
     @property
     def per_call(self) -> float:
@@ -28,10 +31,10 @@ class GrowthChart:
 
 
 def notes(what: GrowthChart) -> list[Span]:
-    """How fast it grows, for the rule."""
-    if len(what.tokens) < 2:
-        return []
-    return [Span(numbers.signed(what.per_call), "ink bold"), Span(" per call", "dim")]
+    """How fast it grows and towards which limit, for the rule."""
+    pace = [Span(numbers.signed(what.per_call), "ink bold"), Span(" per call", "dim")] if len(what.tokens) > 1 else []
+    limit = bars.limit_words(what.window)
+    return [*pace, Span(" · " if pace and limit else "", "faint"), *limit]
 
 
 def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:

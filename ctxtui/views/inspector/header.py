@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
-from ctxtui.views.model.scene import Scene, WindowLimits
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, width
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.money.totals import SessionTotals
 
 _TITLE: Final = 24
 """Cells that a title gets before anything that can go takes them."""
@@ -28,7 +32,7 @@ class Header:
     state: str = "recorded"
     fidelity: str = ""
     used: int | None = None
-    limits: WindowLimits = field(default_factory=WindowLimits)
+    limits: ContextWindow = field(default_factory=ContextWindow)
     cost: float | None = None
     priced: bool = False
     thread: str = ""
@@ -37,6 +41,10 @@ class Header:
     spent: int | None = None
     """Tokens in and out of the thread's calls so far, where a subscription paid: they lead then."""
     after: int | None = None
+    partial: bool = False
+    """Whether a price is missing in the cost."""
+    totals: SessionTotals | None = None
+    """What the whole session comes to, where it has more threads than the one shown."""
 
 
 def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscription: bool = False) -> Header:
@@ -111,8 +119,10 @@ def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
 
 def _figures(what: Header, room: int) -> list[Span]:
     bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
-    usable, window = what.limits.usable, what.limits.window
-    cost = numbers.money(what.cost) if what.priced else numbers.NONE
+    others = _with_others(what, room)
+    bar = min(bar, 12) if others and room < 140 else bar
+    usable, window = what.limits.usable, what.limits.limit
+    cost = numbers.least(what.cost, what.partial) if what.priced else numbers.NONE
     used = numbers.NONE if what.used is None else numbers.tokens(what.used)
     out = [Span("  ")]
     if bar and window:
@@ -136,7 +146,18 @@ def _figures(what: Header, room: int) -> list[Span]:
         out += [Span(" tokens", "dim"), Span(f"  {cost} list", "faint")] if room >= 100 else []
     else:
         out.append(Span(cost, "ink bold" if what.cost is not None else "dim"))
+        out += others
     return [*out, Span(" " if room >= 100 else "")]
+
+
+def _with_others(what: Header, room: int) -> list[Span]:
+    """What the session costs with its subagents, where there are any."""
+    totals = what.totals
+    if totals is None or not totals.others.calls or not what.priced:
+        return []
+    usd = numbers.least(totals.whole.usd, bool(totals.whole.unpriced))
+    agents = f" with {totals.agents:,} subagent{'' if totals.agents == 1 else 's'}" if totals.agents else ""
+    return [Span(f" of {usd}", "dim"), Span(agents if room >= 120 else "", "dim")]
 
 
 def _falling(used: int, after: int, usable: int, room: int) -> list[Span]:

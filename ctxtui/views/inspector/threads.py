@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.growth.thread_tree import Kin, ordered
+from ctxtui.analysis.money.spending import row_of
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session, Thread
 from ctxtui.views.text import cells, numbers, safe_text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadRow:
     """One thread: `depth` below the main one, the calls it made, the tokens of its last call and of its largest (None:
-    no report), what it cost in USD (None: not known), and whether that is worked out."""
+    no report), what it cost in USD (None: not known) without its `unpriced` calls, and whether that is worked out."""
 
     id: str
     label: str
@@ -30,6 +31,7 @@ class ThreadRow:
     tokens: int | None
     peak: int | None = None
     usd: float | None = None
+    unpriced: int = 0
     priced: bool = False
 
 
@@ -39,8 +41,8 @@ class _Sum:
 
     calls: int = 0
     peak: int | None = None
-    usd: float = 0.0
-    known: bool = True
+    usd: float | None = None
+    unpriced: int = 0
 
 
 class ThreadSums:
@@ -71,19 +73,17 @@ class ThreadSums:
                 break
         peak = whole.peak if whole.calls == len(order) else _peak(session, order[whole.calls :], whole.peak)
         priced = whole.calls == len(order)
-        usd = whole.usd if priced and whole.known and peak is not None else None
-        return replace(row, peak=peak, usd=usd, priced=priced)
+        return replace(row, peak=peak, usd=whole.usd if priced else None, unpriced=whole.unpriced, priced=priced)
 
 
 def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
     """Take in one more call; False where it is not priced yet."""
     if call.usage is not None:
-        if call.usage.cost is None and call.id not in costs:
+        if call.id not in costs:
             return False
-        cost = costs.get(call.id)
-        usd = call.usage.cost if call.usage.cost is not None else cost.usd if cost is not None else None
-        found.known = found.known and usd is not None
-        found.usd += usd or 0.0
+        more = row_of(call, costs.get(call.id), "")
+        found.usd = found.usd if more.usd is None else (found.usd or 0.0) + more.usd
+        found.unpriced += more.unpriced
         found.peak = max(found.peak or 0, call.usage.input)
     found.calls += 1
     return True
@@ -107,6 +107,10 @@ def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
     return ThreadRow(
         id=thread.id, label=label, depth=depth, last=last, calls=len(order), tokens=usage.input if usage else None
     )
+
+
+def _least(row: ThreadRow) -> str:
+    return numbers.least(row.usd, row.unpriced > 0).replace(" ", "")
 
 
 PANE_HEADS: Final = "now   peak   cost"
@@ -138,7 +142,7 @@ def pane_table(current: str) -> Table[ThreadRow]:
             Column("", 0, name, "left", least=3),
             Column("", 6, lambda row, _: Span(_tokens(row.tokens), ink(row))),
             Column("", 7, lambda row, _: Span(_tokens(row.peak), ink(row))),
-            Column("", 8, lambda row, _: Span(numbers.money(row.usd) if row.priced else numbers.NONE, ink(row))),
+            Column("", 8, lambda row, _: Span(_least(row) if row.priced else numbers.NONE, ink(row))),
         )
     )
 
@@ -164,8 +168,8 @@ def _since(row: Kin, room: int) -> Span:
 
 
 def _cost(row: Kin, room: int) -> Span:
-    style = "ink bold" if (row.usd or 0) >= 1 else "ink" if row.usd is not None else "dim"
-    return Span(numbers.money(row.usd) if row.priced else numbers.NONE, style)
+    style = "ink bold" if (row.least or 0) >= 1 else "ink" if row.usd is not None else "dim"
+    return Span(numbers.least(row.least, row.usd is None).replace(" ", "") if row.priced else numbers.NONE, style)
 
 
 _WIDE: Final = 100

@@ -23,6 +23,7 @@ from ctxtui.analysis.money.bill import (
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
 from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.session_events import duration, thousands
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
@@ -320,11 +321,24 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' if count != 1 else ''}"
 
 
+def spent_words(what: SessionTotals) -> str:
+    """What a session comes to, with its subagents and without."""
+    whole, main, others = what.whole, what.main, what.others
+    told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.unpriced > 0)} {LABEL}"
+    if not others.calls:
+        return told
+    who = many(what.agents, "subagent") if what.agents else "the client's own requests"
+    return (
+        f"{told}: {main.calls:,} for {numbers.least(main.usd, main.unpriced > 0)} in the main thread,"
+        f" {others.calls:,} for {numbers.least(others.usd, others.unpriced > 0)} of {who}"
+    )
+
+
 def head(what: Statement) -> list[Span]:
     """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
     calls = f"{many(len(what.calls), 'call')}"
     more = f" · {many(what.sessions, 'session')}" if what.sessions > 1 else ""
-    usd = ("≥ " if what.bill.unpriced and what.bill.usd is not None else "") + numbers.money(what.bill.usd)
+    usd = numbers.least(what.bill.usd, bool(what.bill.unpriced))
     if not what.subscription:
         return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
     tokens = sum(c.usage.input + c.usage.output for c in what.calls if c.usage)

@@ -29,6 +29,11 @@ def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
     return Table((Column("  phase", 0, name, "left", least=6), *_FIGURES, Column("", 8, bar, "left", gap=1)))
 
 
+def _cost(row: Phase, room: int) -> Span:
+    told = numbers.least(row.least, row.usd is None).replace(" ", "")
+    return Span(told if row.priced else numbers.NONE, "ink")
+
+
 _FIGURES: Final[tuple[Column[Phase], ...]] = (
     Column(
         "calls", 11, lambda row, _: Span(f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}", "dim")
@@ -39,7 +44,7 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
     Column("peak", 8, lambda row, _: Span(numbers.tokens(row.peak), "dim")),
     Column("sent", 9, lambda row, _: Span(numbers.tokens(row.sent), "dim")),
     Column("answered", 9, lambda row, _: Span(numbers.tokens(row.answered), "dim"), from_width=_WIDE),
-    Column("cost", 9, lambda row, _: Span(numbers.money(row.usd) if row.priced else numbers.NONE, "ink")),
+    Column("cost", 9, _cost),
 )
 
 

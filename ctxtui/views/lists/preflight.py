@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.projection import TURN, Limit, Outlook
 from ctxtui.analysis.growth.units_ahead import Range
 from ctxtui.curation.policies.risk import Risk
@@ -35,7 +36,7 @@ class PreflightReport(Protocol):
     @property
     def outlook(self) -> Outlook: ...
     @property
-    def window(self) -> int: ...
+    def window(self) -> ContextWindow: ...
     @property
     def usable(self) -> Limit | None: ...
     @property
@@ -49,7 +50,7 @@ class PreflightReport(Protocol):
 def lines(what: PreflightReport) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
-    of = f" of {numbers.tokens(what.window)}" if what.window else ""
+    of = f" of {numbers.tokens(what.window.limit)} ({what.window.words})" if what.window.limit else ""
     yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {_units(seen, seen.turns)}")
     if seen.growth is None:
         yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")
@@ -64,7 +65,7 @@ def lines(what: PreflightReport) -> Iterator[list[Span]]:
         yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{_when(what.compaction, seen)} ({how})")
     yield _row(_units(seen, seen.ahead), *_money(seen))
     if seen.after is not None:
-        yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window))
+        yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window.limit))
     yield from _eaten(what)
 
 
@@ -110,7 +111,7 @@ def _money(seen: Outlook) -> tuple[str, str]:
 
 def _after(after: Range, window: int) -> str:
     told = f"{numbers.tokens(after.low)} to {numbers.tokens(after.high)} after them, without a compaction"
-    return f"{told}: more than the window" if window and after.mid > window else told
+    return f"{told}: more than the limit" if window and after.mid > window else told
 
 
 def _eaten(what: PreflightReport) -> Iterator[list[Span]]:

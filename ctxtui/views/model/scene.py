@@ -12,18 +12,11 @@ from ctxtui.core.tree import ROOT
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
+    from ctxtui.analysis.context_window import ContextWindow
     from ctxtui.analysis.figures import CallFigures
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
-
-
-@dataclass(frozen=True, slots=True)
-class WindowLimits:
-    """What a context may come to, in tokens: the model's `window` and the `usable` share of it; 0 where unknown."""
-
-    window: int = 0
-    usable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +36,7 @@ class Scene:
     calls: Sequence[Call]
     index: int
     figures: CallFigures
-    limits: WindowLimits
+    limits: ContextWindow
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
@@ -107,12 +100,6 @@ def calls_of(session: Session, thread: str) -> list[Call]:
     return [Call("", thread, tip, tip, tip)]
 
 
-def limits_of(book: Book, model: str, usable_share: float) -> WindowLimits:
-    """The window that the recording names or the model's card, and the share of it that we fill."""
-    window = book.session.about.window or book.card(model).window or 0
-    return WindowLimits(window, round(window * usable_share))
-
-
 def scene_at(
     book: Book,
     running: RunningTotals,
@@ -125,11 +112,12 @@ def scene_at(
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them."""
     # Imported here: a screen has its first frame before any figure is asked for.
+    from ctxtui.analysis.context_window import context_window
     from ctxtui.analysis.figures import figures
 
     index = min(max(index, 0), len(calls) - 1)
     call = calls[index]
-    limits = limits_of(book, call.model, usable_share)
+    limits = context_window(book, call, usable_share)
     return Scene(
         book,
         running,

@@ -37,7 +37,8 @@ class CallSpent(NamedTuple):
 
     `input` and `read` are tokens, 0 where the call has no report; `tokens` is input + output; `cost` USD, None unknown.
     `model` is an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread`
-    the label of a subagent's thread, "" for the main one.
+    the label of a subagent's thread, "" for the main one; `side` the id of any thread but the one that a session is
+    opened at, behind ``~`` where that is no subagent.
     """
 
     id: str
@@ -48,6 +49,7 @@ class CallSpent(NamedTuple):
     model: int = -1
     started: int = 0
     thread: str = ""
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +100,24 @@ class SessionSummary:
     peak_call: int = 0
     """Number of that call, from 1."""
     window: int = 0
-    """Context window of the peak's model; 0 unknown."""
+    """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0
-    """The share of it that we fill."""
+    """What of it we fill."""
+    window_origin: str = ""
+    """How it is known."""
     total_tokens: int = 0
     """Input and output of all calls."""
     cost_usd: float | None = None
+    """None where a price is missing."""
+    known_usd: float | None = None
+    """What is known of it: the least that it can be."""
+    unpriced: int = 0
+    """Calls with a report and no price."""
+    main_calls: int = 0
+    main_tokens: int = 0
+    main_usd: float | None = None
+    main_unpriced: int = 0
+    """The same of the main thread alone, without its subagents (`analysis.money.totals`)."""
     read_share: float | None = None
     """Cache reads / input over all calls, 0..1; None for a single call or where no cache figures exist."""
     sentence: str = ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ctxtui.analysis.context_window import ContextWindow
+from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, merged
 
 EIGHTHS_ACROSS = " ▏▎▍▌▋▊▉"
@@ -59,6 +61,14 @@ def budget_style(used: float, usable: float) -> str:
     if usable <= 0 or used < 0.9 * usable:
         return "readtx"
     return "warn" if used < usable else "crit"
+
+
+def limit_words(window: ContextWindow) -> list[Span]:
+    """Which limit is in force and how that is known; nothing where none is."""
+    if not window.limit:
+        return []
+    behind = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
+    return [Span(numbers.tokens(window.limit), "ink"), Span(f" {window.words}{behind}", "dim")]
 
 
 def budget(used: float, usable: float, window: float, room: int, after: float | None = None) -> list[Span]:

@@ -83,6 +83,11 @@ def money(usd: float | None) -> str:
     return f"{sign}${short}" if short != "0.000" else "$0.000"
 
 
+def least(usd: float | None, partial: bool) -> str:
+    """As `money`; with ``≥`` where a price is missing, so that a part does not look like the whole."""
+    return ("≥ " if partial and usd is not None else "") + money(usd)
+
+
 def signed_money(usd: float | None) -> str:
     """A change in US dollars: ``+$0.729``, ``−$0.876``, ``$0.000``."""
     short = money(usd)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Fidelity
 from ctxtui.views.blocks.body import Body, HitInLine
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings, Recent
@@ -69,7 +71,8 @@ class Bodies:
 
         if entry == MISSING:
             figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
-            return content.missing(figure.tokens, figure.lo, figure.hi, scene.figures.attached)
+            told = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else words(read(figure.block))
+            return content.missing(figure.tokens, figure.lo, figure.hi, scene.figures.attached, told)
         node = scene.session.tree[entry]
         if how.raw:
             return content.raw(node.block)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.block import HEADER, UNREADABLE
+from ctxtui.core.call import Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.views.blocks import one_line
@@ -98,11 +99,17 @@ def asks(node: Node) -> bool:
 
 def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     """The row of what the recording lacks."""
-    what = "system prompt and tools, inferred from the report"
+    told = "system prompt and tools"
+    if scene.call.fidelity != Fidelity.TRANSCRIPT:
+        # Imported here: on most first screens nothing of the kind stands.
+        from ctxtui.analysis.searches import unseen
+
+        told = unseen(scene.book.searches, scene.session.tree, scene.call) or told
+    told = f"{told}, inferred from the report"
     if scene.figures.attached:
-        what = f"{numbers.guessed(scene.figures.not_recorded or 0)} {what}; "
-        what += f"{numbers.guessed(scene.figures.attached)} re-attached after the compaction"
-    words = (Span("not recorded ", "faint"), Span(what, "faint"))
+        told = f"{numbers.guessed(scene.figures.not_recorded or 0)} {told}; "
+        told += f"{numbers.guessed(scene.figures.attached)} re-attached after the compaction"
+    words = (Span("not recorded ", "faint"), Span(told, "faint"))
     return TranscriptRow(
         gutter=GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
         turn="",

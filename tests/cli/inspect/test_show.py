@@ -9,8 +9,8 @@ from tests.cli.conftest import Ran, Run, program
 from tests.corpus import corpus_params
 from tests.services.lookalike import ClaudeCode, claude_code, lines, subagent
 
-TOP = ["schema_version", "session", "call", "context_tokens", "method", "categories", "blocks", "labels", "reported"]
-TOP += ["residual", "residual_cause", "growth", "skipped"]
+TOP = ["schema_version", "session", "call", "context_tokens", "method", "context_window", "categories"]
+TOP += ["blocks", "labels", "reported", "residual", "residual_cause", "growth", "skipped"]
 
 BLOCK = ["digest", "span", "category", "label", "role", "tokens", "method", "interval"]
 
@@ -36,7 +36,7 @@ def test_the_shape_is_the_promised_one(ctxtui: Run, recording: Path) -> None:
     found = ctxtui("show", recording, "--json").json
     assert list(found) == [*TOP, "notes"]
     assert found["schema_version"] == 1
-    assert list(found["session"]) == ["id", "title", "source", "model", "calls", "threads", "labels"]
+    assert list(found["session"]) == ["id", "title", "source", "model", "calls", "threads", "labels", "totals"]
     assert (found["session"]["calls"], found["call"], found["session"]["source"]) == (8, 8, "claude code")
     for block in found["blocks"]:
         assert list(block) == [*BLOCK, "labels"]

@@ -146,9 +146,8 @@ async def test_ollama_by_its_address_is_spoken_to_in_its_own_dialect(tmp_path: P
 
 
 def test_a_window_above_the_models_own_names_file_value_maximum_and_fix(tmp_path: Path) -> None:
-    made = config(tmp_path, 'theme = "dark"\n[windows]\n"claude-opus-4-5" = 500000\n')
     with pytest.raises(BadConfig) as caught:
-        windowed(ChatModel(Endpoint("anthropic", "anthropic"), "claude-opus-4-5"), made)
+        config(tmp_path, 'theme = "dark"\n[windows]\n"claude-opus-4-5" = 500000\n')
     said = str(caught.value)
     assert "ctxtui.toml:" in said and "500,000" in said and "200,000" in said and "set it to 200000 or less" in said
 

@@ -39,12 +39,13 @@ def test_money_adds_up_call_by_call() -> None:
     assert study.uncached[known.calls[2].id] > (costs[2].usd if costs[2] else 0)
 
 
-def test_an_unknown_price_makes_the_sum_unknown_from_there_on() -> None:
+def test_an_unknown_price_is_counted_and_leaves_the_least_that_the_sum_can_be() -> None:
     story = Story().user("a").call("one")
     story.model = "no-such-model-at-all"
     story.user("b").call("two")
     known = study_of(story.session).thread(MAIN)
-    assert known.spent[1] is not None and known.spent[2] is None
+    assert known.spent[1] is not None and known.spent[2] == known.spent[1]
+    assert known.unpriced == [0, 0, 1]
 
 
 def test_a_session_that_grows_is_worked_on_from_where_it_was() -> None:

@@ -399,7 +399,14 @@ def test_the_preview_folds_away_on_small_screens(size: tuple[int, int], height: 
 
 def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:
     spent = (CallSpent("a", 10, cost=2.0), CallSpent("b", 10, cost=None))
-    assert "≥$2.00" in plain(columns.row(one("x", cost_usd=None, spent=spent), 120, NOW))
+    part = one("x", cost_usd=None, spent=spent, known_usd=2.0, unpriced=1)
+    assert "≥$2.00" in plain(columns.row(part, 120, NOW))
+    # Home keeps no calls of a session that it has counted.
+    c = Collection(HERE, "~")
+    c.see([one("x", known=False)])
+    c.put(part)
+    assert "≥$2.00" in plain(columns.row(c.sessions["x"], 120, NOW))
+    assert sorted_by("cost", part, one("y", cost_usd=1.0)) == ["x", "y"]
     assert "unknown" in plain(columns.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))
 
 

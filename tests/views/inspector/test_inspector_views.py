@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.content.tools import ToolUse
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.core.call import EpochStart
 from ctxtui.core.category import INDEX
@@ -22,7 +23,6 @@ from ctxtui.views.inspector.composition_row import CategoryPart
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.toolset import toolset
-from ctxtui.views.model.scene import WindowLimits
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript import block_details
@@ -235,7 +235,7 @@ def test_a_call_without_report_says_so() -> None:
         state=st.sampled_from(["live", "recorded", "following"]),
         fidelity=st.sampled_from(["wire", "transcript", "totals only"]),
         used=st.none() | st.integers(0, 2_000_000),
-        limits=st.builds(WindowLimits, st.integers(0, 1_000_000), st.integers(0, 750_000)),
+        limits=st.builds(ContextWindow, st.integers(0, 1_000_000), st.integers(0, 750_000)),
         cost=st.none() | st.floats(0, 9999),
         priced=st.booleans(),
     ),
@@ -294,8 +294,9 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
         for row in sums.rows(session, costs):
             own = kin[row.id]
             assert (row.tokens, row.peak, row.calls) == (own.tokens, own.peak, own.calls)
-            assert (row.usd is None) == (own.usd is None) and row.priced == own.priced
-            assert row.usd is None or abs(row.usd - (own.usd or 0)) < 1e-9
+            assert (row.usd is None) == (own.least is None) and row.priced == own.priced
+            assert row.usd is None or abs(row.usd - (own.least or 0)) < 1e-9
+            assert not row.priced or (row.unpriced > 0) == (own.usd is None and own.peak is not None)
         if id_:
             costs[id_] = None if number == 2 else Cost(0.1, fresh=0.0, read=0.1, write=0.0, output=0.0, version="t")
     fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))

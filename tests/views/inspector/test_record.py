@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.views.inspector import header, this_call
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import ThisCall
-from ctxtui.views.model.scene import WindowLimits
 from ctxtui.views.text.span import plain, width
 
 WHAT = Header(
@@ -17,7 +17,7 @@ WHAT = Header(
     state="recorded",
     fidelity="transcript",
     used=122_400,
-    limits=WindowLimits(200_000, 150_000),
+    limits=ContextWindow(200_000, 150_000),
     cost=20.88,
     priced=True,
 )

@@ -8,7 +8,16 @@ from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import CLIENT_VERSION, ESTIMATED_INPUT, FRONT_RECORDED, UNATTENDED, Call, Fidelity, Skeleton
+from ctxtui.core.call import (
+    CLIENT_VERSION,
+    COMPACTED,
+    ESTIMATED_INPUT,
+    FRONT_RECORDED,
+    UNATTENDED,
+    Call,
+    Fidelity,
+    Skeleton,
+)
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
@@ -102,6 +111,7 @@ class Answers:
             head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
+        shrunk = _shrunk(asked.anchor, thread)
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
         answer = ApiResponse(head, id=id_, asked=asked, context=head, number=len(self.calls), front=sent.front)
@@ -123,7 +133,7 @@ class Answers:
             skeleton=sent.skeleton,
             line=found.line,
             bytes_=(found.start, found.end),
-            extra=_client(record) | (_known(sent) or _asked(said_at(asked), before, at)),
+            extra=_client(record) | (_known(sent) or _asked(said_at(asked), before, at)) | shrunk,
         )
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
@@ -237,6 +247,13 @@ def _known(sent: Sent) -> dict[str, Json]:
     if sent.fidelity == Fidelity.TRANSCRIPT and sent.front != ROOT and sent.front_whole:
         return {**sent.extra, FRONT_RECORDED: True}
     return sent.extra
+
+
+def _shrunk(anchor: Anchor, thread: ClaudeThread) -> dict[str, Json]:
+    """Who asked for the compaction that the context begins with, and at how many tokens."""
+    if anchor.used or not anchor.trigger:
+        return {}
+    return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or thread.input}}
 
 
 def _client(record: ClaudeRecord) -> dict[str, Json]:

@@ -18,7 +18,12 @@ CLEARED: Final = "[Old tool result content cleared]"
 
 def after_compaction(metadata: Json) -> Anchor:
     """The start of the context after a compact boundary (or a summary without one)."""
-    return Anchor(began=EpochStart.COMPACTION, tokens_before=_count(metadata, "preTokens"))
+    trigger = metadata.get("trigger") if isinstance(metadata, Mapping) else None
+    return Anchor(
+        began=EpochStart.COMPACTION,
+        tokens_before=_count(metadata, "preTokens"),
+        trigger=trigger if isinstance(trigger, str) else "",
+    )
 
 
 def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:

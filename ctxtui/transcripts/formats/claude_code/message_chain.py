@@ -31,7 +31,8 @@ class Anchor:
 
     `sides` are client texts that hang on the results of parallel calls, outside the ancestry of what comes next.
     For an anchor that is no answer, `began` says why a context starts here, `tokens_before` how large the recording
-    says the one before was (0: nothing), `used` whether a call has gone on from it. `version` grows with every change.
+    says the one before was (0: nothing), `trigger` who asked for that (``auto``, ``manual``, "": nothing tells), `used`
+    whether a call has gone on from it. `version` grows with every change.
     `front` is the node of the system prompt and tools that `head` goes on from (`ROOT`: they are not recorded),
     `rendered` whether attachments hang on it that stand elsewhere in a request than in the record.
     """
@@ -41,6 +42,7 @@ class Anchor:
     tokens_before: int = 0
     _: KW_ONLY
     used: bool = False
+    trigger: str = ""
     results: list[Item] = field(default_factory=list)
     sides: list[Point] = field(default_factory=list)
     latest: float | None = None

@@ -104,7 +104,7 @@ def with_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
         return point
     old = point.anchor
     head = append(state.tree, context(state.tree, point), kept)
-    anchor = Anchor(head, old.began, old.tokens_before, front=old.front)
+    anchor = Anchor(head, old.began, old.tokens_before, trigger=old.trigger, front=old.front)
     return state.register(record, Point(anchor, kind=point.kind, order=point.order, at=point.at))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Final
 
+from ctxtui.core.block_content import read
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, sending, system_records
@@ -15,7 +16,7 @@ from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
 from ctxtui.transcripts.formats.claude_code.request_records import KINDS
-from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
+from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.written.files import INDEX, BodyFileReader, BodyIndexReader, is_body_name
 from ctxtui.transcripts.kit import file_head
@@ -33,6 +34,8 @@ _SILENT: Final = frozenset(
     "api-request-resumed fork-context-ref continued-in derived-from session-owner relocated isolation-latch "
     "history-suppression bridge-session observer-ref frame-link data-flow-records resume-head-vouch".split()
 )
+_BEGINNING: Final = 120
+"""Bytes of a block that are looked at for what it begins with."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
 _AGENT: Final = re.compile(r"agent-([^/\\]+?)\.jsonl$")
@@ -170,6 +173,9 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
             return []
     message = said(record, found.clean)
     if message is not None and message.role in ("user", "assistant", "system"):
+        if message.role == "user" and not agent and message.parts:
+            first = message.parts[0].block
+            state.about.window(shown_window(read(first).text) if OUTPUT.encode() in first.body[:_BEGINNING] else 0)
         return messages.message(state, record, message, found, agent)
     tally = state.silent if record.type in _SILENT else state.other
     tally[record.type or "no type"] += 1

@@ -8,6 +8,7 @@ from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequest
+from ctxtui.transcripts.formats.claude_code.session_info import named_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
 from ctxtui.transcripts.kit.record_pieces import FoundObject
@@ -63,6 +64,7 @@ def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
     value = canonical.loads(found.raw)
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (found.start, found.end)
+    state.about.window(max(map(named_window, report), default=0) if isinstance(report, dict) else 0)
     known = state.side.meter(report, seconds(state.clock), found.line, place)
     (state.silent if known else state.other)["cost-state"] += 1
     return []

@@ -15,6 +15,13 @@ from ctxtui.transcripts.kit.fields import one_line, plain
 
 SOURCE: Final = "claude code"
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
+OUTPUT: Final = "<local-command-stdout>"
+"""What a record begins with that holds the output of a command of the client's own."""
+LONG_CONTEXT: Final = 1_000_000
+"""Tokens that ``[1m]`` behind a model's name stands for."""
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+_OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+tokens")
+_PICTURE: Final = 20_000
 _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
 
@@ -38,6 +45,11 @@ class About:
         if session:
             self.sessions.add(session)
         self.now = replace(now, id=session, cwd=cwd, version=version, client=client)
+
+    def window(self, tokens: int) -> None:
+        """What the client itself showed its window to be, in tokens (0: nothing)."""
+        if tokens and tokens != self.now.window:
+            self.now = replace(self.now, window=tokens)
 
     def title(self, text: str, rank: int) -> None:
         """A title: the first thing a person said, unless something better is known."""
@@ -74,6 +86,21 @@ class About:
             return []
         self._told = self.now
         return [self.now]
+
+
+def shown_window(words: object) -> int:
+    """The window that the picture of ``/context`` shows (``23.2k/1m tokens``), in tokens; 0 where `words` is none."""
+    if not isinstance(words, str) or not words.startswith(OUTPUT):
+        return 0
+    # The head alone: the picture begins with it, and other commands may have printed anything.
+    plain_words = _COLOURS.sub("", words[:_PICTURE])
+    found = _OF_WINDOW.search(plain_words) if "context usage" in plain_words.lower() else None
+    return round(float(found[1]) * (1_000_000 if found[2] in "mM" else 1_000)) if found else 0
+
+
+def named_window(model: object) -> int:
+    """The window that a model's name asks for: ``claude-opus-4-6[1m]``; 0 where it asks for none."""
+    return LONG_CONTEXT if isinstance(model, str) and "[1m]" in model.lower() else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from ctxtui.transcripts.formats.claude_code.message import client_text, error_te
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
 from ctxtui.transcripts.formats.claude_code.request_records import KINDS
+from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, named_window, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
@@ -30,8 +31,7 @@ _KEYS: Final = {
     key: re.compile(_KEY % key.encode()) for key in ("uuid", "parentUuid", "type", "isSidechain", "agentId")
 }
 _RESUME: Final = "SessionStart:resume"
-_OUTPUT: Final = "<local-command-stdout>"
-_SENT_OUTPUT: Final = (2, 1, 197)
+_SENTOUTPUT: Final = (2, 1, 197)
 """The newest version that is known to keep no pictures of the terminal in such records."""
 _ASIDES: Final = {
     "away_summary": "a recap while its user was away",
@@ -67,6 +67,7 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
             words = record.json("content")
             thread.resumed = thread.resumed or (isinstance(words, str) and leaves(words))
             shown = _only_shown(record, words)
+            state.about.window(shown_window(words) if not agent else 0)
             items = [] if shown else client_text(words)
             return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
         case subtype if subtype in _ASIDES:
@@ -78,8 +79,8 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
 def _only_shown(record: ClaudeRecord, words: Json) -> bool:
     """Whether a local command's record is what the terminal showed (the picture of ``/context``): newer clients send
     what is meant for the model as a message (facts §13.1)."""
-    shown = isinstance(words, str) and words.startswith(_OUTPUT)
-    return shown and record.version is not None and newer(record.version, _SENT_OUTPUT)
+    shown = isinstance(words, str) and words.startswith(OUTPUT)
+    return shown and record.version is not None and newer(record.version, _SENTOUTPUT)
 
 
 def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
@@ -92,6 +93,9 @@ def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Eve
     items = rendered or items_of(value)
     if kind == SNAPSHOT:
         events += front.snapshot(state, thread, known, agent)
+    if kind == "model" and not agent:
+        identity = known.get("identity")
+        state.about.window(named_window(identity.get("modelId")) if isinstance(identity, dict) else 0)
     if str(known.get("hookName", "")).startswith(_RESUME):
         thread.resumed = True
     if not items:

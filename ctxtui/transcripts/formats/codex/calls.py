@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ctxtui.core import canonical
-from ctxtui.core.call import ESTIMATED_INPUT, Call, Epoch, EpochStart
+from ctxtui.core.call import ESTIMATED_INPUT, WINDOW, Call, Epoch, EpochStart
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.codex.usage import Counts, missing
@@ -19,7 +20,7 @@ class Calls:
 
     `answered` and `spoken` say that a tool or a person answered since: what the model writes then is another call
     (the client writes results down when the answer has ended), also where a count is missing. `start` is why the
-    next call's epoch begins, None if it goes on; `input` the last reported input.
+    next call's epoch begins, None if it goes on; `input` the last reported input, `window` the one last told.
     """
 
     thread: str = MAIN
@@ -31,6 +32,7 @@ class Calls:
     open: Call | None = None
     last: str = ""
     input: int = 0
+    window: int = 0
     answered: bool = False
     spoken: bool = False
     epoch: Epoch = field(default_factory=Epoch)
@@ -83,12 +85,15 @@ class Calls:
         if usage is None or repeated:
             return []
         self._usage, self.input = usage, usage.input
+        self.window = counts.window or self.window
         call = self.open
         if call is None:
             # Usage without any item: the client's own request, such as a compaction.
             self._next_epoch()
             call = self._call(self._id(f"{stamp} {self.model} {usage}", stamp), head, line, span, self.newest)
             call = replace(call, response_head=head, ended=seconds(stamp))
+        if self.window and call.extra.get(WINDOW) != self.window:
+            call = replace(call, extra={**call.extra, WINDOW: self.window})
         if counts.response:
             call = replace(call, extra={**call.extra, "response_id": counts.response})
         self.open = None
@@ -167,7 +172,9 @@ class Calls:
         return made
 
     def _call(self, id_: str, head: int, line: int, span: tuple[int, int], started: float | None) -> Call:
-        extra = {"effort": self.effort} if self.effort else {}
+        extra: dict[str, Json] = {"effort": self.effort} if self.effort else {}
+        if self.window:
+            extra[WINDOW] = self.window
         return Call(
             id_,
             self.thread,

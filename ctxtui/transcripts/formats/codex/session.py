@@ -177,7 +177,9 @@ class CodexSession:
         if kind in _BOUNDS:
             self._calls.close()
             window = record.value().get("model_context_window")
-            return self._describe(window=window if isinstance(window, int) else 0)
+            known = window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else 0
+            self._calls.window = known or self._calls.window
+            return self._describe(window=known)
         if kind == "turn_aborted":
             self._calls.close()
             return [self._happened("interrupt", record, "reason")]

@@ -7,6 +7,7 @@ from typing import Final
 
 from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.call import TOOL_USE_INPUT
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import plain_messages
@@ -133,8 +134,14 @@ def answer(chunks: Iterable[Json]) -> Response:
         stop_reason=reason,
         error=error,
         complete=bool(reason or error),
-        extra={key: item for key, item in whole.items() if key not in told},
+        extra={key: item for key, item in whole.items() if key not in told} | _by_tools(whole),
     )
+
+
+def _by_tools(whole: dict[str, Json]) -> dict[str, Json]:
+    """The input that the provider's own tools brought, which the report gives apart."""
+    brought = count(at(whole, "usageMetadata", "toolUsePromptTokenCount"))
+    return {TOOL_USE_INPUT: brought} if brought else {}
 
 
 def _add(said: list[Json], part: Json) -> None:

@@ -236,6 +236,7 @@ class NotesController(Controller):
         """Worked out in a worker. Raises `BadPattern`."""
         from ctxtui.analysis.figures import figures
         from ctxtui.analysis.growth.phases import phases
+        from ctxtui.pricing.price import known_usd
         from ctxtui.services.study.phase_rules import begun
 
         study, known = (
@@ -250,10 +251,9 @@ class NotesController(Controller):
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
 
         def cost(call: Call) -> tuple[float | None, bool]:
-            if call.usage is None or call.usage.cost is not None:
-                return (call.usage.cost if call.usage else 0.0), True
-            found = costs.get(call.id)
-            return (found.usd if found is not None else None), call.id in costs
+            if call.usage is None:
+                return 0.0, True
+            return known_usd(call, costs.get(call.id)), call.id in costs
 
         return phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.core.call import EpochStart
+from ctxtui.core.call import WINDOW, EpochStart
 from ctxtui.core.usage import Usage
 from tests.cases import codex
 from tests.cases.codex_odd import ODDITIES
@@ -37,7 +37,8 @@ def test_a_call_ends_at_its_token_count() -> None:
     outputs = ["function_call_output(call_00000000000001) a.py", "function_call_output(call_00000000000002) b.py"]
     assert found.context(second.id)[-2:] == outputs
     assert second.usage is not None and second.usage.input == 10_200
-    assert (first.model, first.provider, first.extra) == ("gpt-5.5", "openai", {"effort": "high"})
+    assert (first.model, first.provider, first.extra["effort"]) == ("gpt-5.5", "openai", "high")
+    assert first.extra[WINDOW] == 258_400
 
 
 def test_what_the_client_says_is_marked() -> None:
