@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.session_events import misses
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.usage import Usage
 
@@ -133,8 +132,11 @@ def limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
     return Limit(tokens, how, (soon, mid, late))
 
 
-def outlook(book: Book, thread: str, ahead: int, window: int, usd: Callable[[Usage], float | None]) -> Outlook:
-    """The next `ahead` turns of `thread`. `window` is the model's, in tokens (0: not known); `usd` prices a usage."""
+def outlook(
+    book: Book, thread: str, ahead: int, window: int, usd: Callable[[Usage], float | None], missed: int = 0
+) -> Outlook:
+    """The next `ahead` turns of `thread`, which has `missed` the cache so often. `window` is the model's, in tokens (0:
+    not known); `usd` prices a usage."""
     calls = book.session.thread_calls(thread)
     found = turns_of(book, thread)
     context = figures(book, calls[-1]).context_tokens if calls else 0
@@ -145,7 +147,6 @@ def outlook(book: Book, thread: str, ahead: int, window: int, usd: Callable[[Usa
         growth = Range(*[float(context - first)] * 3) if context > first else None
     steps = range_of([turn.calls for turn in found]) or Range(1, 1, 1)
     output = range_of([turn.output for turn in found]) or Range(0, 0, 0)
-    missed = len(misses(calls))
     rate = missed / max(1, len(found) - 1)
     worst = min(1.0, (missed + 1) / max(1, len(found)))
     after = money = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
 from ctxtui.analysis.session_events import sentence
@@ -13,6 +14,7 @@ from ctxtui.cli.inspect import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
@@ -44,6 +46,10 @@ def print_text(
             painter.line(line)
 
 
+def _sentence(book: Book, thread: str) -> str:
+    return sentence(book.session, thread, misses_of(book, cached_by(book)).found)
+
+
 def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]]:
     session = book.session
     calls = len(session.thread_calls(chosen.thread))
@@ -56,7 +62,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded) -> Iterator[list[Span]
     yield [Span(cells.fit(title, room), "bold")]
     yield [Span(cells.fit(facts, room), "dim")]
     if chosen.number:
-        yield [Span(cells.fit(safe_text.one_line(sentence(session, chosen.thread)), room), "ink")]
+        yield [Span(cells.fit(safe_text.one_line(_sentence(book, chosen.thread)), room), "ink")]
     yield []
 
 

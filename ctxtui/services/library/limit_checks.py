@@ -49,7 +49,7 @@ def check(
 ) -> CheckedRecording:
     """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
     one = account(session, counter, settings)
-    found = figures_of(session, bill(one.book, one.costs), _largest(one))
+    found = figures_of(session, bill(one.book, one.costs, one.misses().found), _largest(one))
     further = against(found, baseline, tolerance) if baseline is not None else []
     return CheckedRecording(name, found, [*verdicts(found, limits), *further])
 

@@ -90,9 +90,10 @@ def foreseen(what: Misses) -> list[Span]:
     """How the forecasts did, for the list's rule."""
     if not what.calls:
         return []
+    of = f"{what.tested:,} tested" if what.tested < what.count else f"{what.count:,}"
     return [
         Span("foreseen ", "dim"),
-        Span(f"{what.foreseen:,} of {what.misses:,}", "ink"),
+        Span(f"{what.foreseen:,} of {of}", "ink"),
         Span("   false alarms ", "dim"),
         Span(f"{what.false_alarms:,}", "ink"),
     ]
@@ -147,6 +148,8 @@ def _rest(one: Missed, room: int) -> Spans:
 
 
 def _foreseen(one: Missed, room: int) -> Spans:
+    if not one.tested:
+        return [Span("  untested", "faint")]
     return [Span("✓ ", "ok"), Span("yes", "dim")] if one.foreseen else [Span("– ", "faint"), Span("no", "faint")]
 
 
