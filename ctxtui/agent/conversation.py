@@ -149,7 +149,7 @@ def go_on(tree: Tree, head: int, dialect: str, params: Mapping[str, Json], shape
 def skeleton_for(dialect: str, params: Mapping[str, Json], items: Sequence[Item]) -> Skeleton:
     """The skeleton that spells `items` with these parameters."""
     tools = [item.block.value() for item in items if item.place.section == "tools"]
-    system = next((item.block.value().get("text", "") for item in items if item.place.section == "system"), "")
+    system = next((item.block.member("text") or "" for item in items if item.place.section == "system"), "")
     return template(dialect, dict(params), tools, system)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.cache.misses import COMPACTION, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.core.call import Call, EpochStart
-from ctxtui.core.session import Session
+from ctxtui.core.session import ASIDE, Session
 from ctxtui.core.usage import Usage
 
 JUMP: Final = 5_000
@@ -30,7 +30,7 @@ def events(session: Session, thread: str, misses: Iterable[Missed] = ()) -> list
     """Everything to travel to in one thread, whose misses are among `misses`, in order of calls."""
     calls = session.thread_calls(thread)
     missed = {one.number: one for one in misses if one.thread == thread}
-    troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after}
+    troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind != ASIDE}
     found: list[CallEvent] = []
     for number, call in enumerate(calls, 1):
         before = calls[number - 2] if number > 1 else None

@@ -10,6 +10,9 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 
+IMAGES_TOGGLE: Final = False
+"""Whether the first image of a conversation loses what the cache holds of its messages. The table of what invalidates
+says so (facts §2); of 27 recorded first images one did."""
 IMAGES_IN_RESULTS_COUNT: Final = True
 """Whether an image inside a tool result is an image in the request (the table says "anywhere", facts §2)."""
 _PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
@@ -104,7 +107,7 @@ def _with(facts: StretchFacts, node: Node) -> StretchFacts:
     block = node.block
     if node.place.section == "tools":
         return facts._replace(web=mixed(facts.web, block.digest.encode())) if outside(block) else facts
-    if not facts.images and _shows(node):
+    if IMAGES_TOGGLE and not facts.images and _shows(node):
         facts = facts._replace(images=True)
     if block.kind == "document" and not facts.citations and _CITED in block.body:
         facts = facts._replace(citations=True)

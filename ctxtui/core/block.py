@@ -35,6 +35,11 @@ class Block:
         """The body as JSON value, decoded anew at each call: blocks stay small in memory."""
         return canonical.loads(self.body)
 
+    def member(self, key: str) -> Json:
+        """One member of the body; None where it lacks it or is no object, as a damaged file's may be."""
+        value = self.value()
+        return value.get(key) if isinstance(value, dict) else None
+
     def __hash__(self) -> int:
         return hash(self.digest)
 

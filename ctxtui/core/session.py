@@ -11,6 +11,8 @@ from ctxtui.core.tree import ROOT, Tree
 
 MAIN: Final = "main"
 """The id of a session's main thread."""
+ASIDE: Final = "asked aside"
+"""The kind of what happened where the client asked the model by itself and recorded no call: no trouble."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text in
 def takes_marker(item: Item, dialect: str) -> bool:
     """Whether `dialect` lets a marker stand on the block of `item`."""
     if dialect == ANTHROPIC:
-        words = item.block.value().get("text") if item.block.kind == "text" else "-"
+        words = item.block.member("text") if item.block.kind == "text" else "-"
         return item.block.kind not in _UNMARKED and bool(str(words).strip())
     return (
         item.block.kind in _MARKED_OPENAI and item.place.role not in ("assistant", "tool") and item.block.kind != TOOL

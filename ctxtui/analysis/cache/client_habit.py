@@ -6,7 +6,7 @@ its entries live, which prefix is warm when everything else is lost, and whether
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.call import Call, Fidelity
@@ -19,6 +19,8 @@ ANSWERED_IN: Final = 0.5
 """Seconds in which nothing is answered: a call that took less has the times of a copy."""
 LAG: Final = 300
 """Tokens by which a read may fall short of what is in the cache before the cache counts as behind."""
+AGAIN: Final = 3
+"""Times in a row that the rest was lost when a person spoke, from which on it is taken to be so the next time."""
 ASKED_AT: Final = "asked_at"
 """In `Call.extra`: when a person asked, where the record's own time is that of a copy."""
 
@@ -37,10 +39,13 @@ def sent_at(call: Call) -> float | None:
 
 @dataclass(slots=True)
 class Clock:
-    """Times of one thread's calls, in order: the call before started not before `first` and not after `last`."""
+    """Times of one thread's calls, in order: the call before, `call`, started not before `first` and not after `last`,
+    and its answer `ended` (None: not known)."""
 
     first: float | None = None
     last: float | None = None
+    ended: float | None = None
+    call: str = ""
 
     def known(self, call: Call) -> bool:
         """Whether anything is known about when `call`, the next one, started."""
@@ -56,22 +61,44 @@ class Clock:
         known = sent_at(call)
         return known if known is not None else self.last + CALL_AT_MOST if self.last is not None else 0.0
 
-    def tick(self, call: Call) -> None:
-        """`call` has been made."""
+    def tick(self, call: Call, retried: float | None = None) -> None:
+        """`call` has been made; `retried` is when an attempt at it last failed, so that it was sent after that."""
         if self.known(call):
-            self.first, self.last = self.at(call), self.latest(call)
+            self.first, self.last = self.at(call), max(self.latest(call), retried or 0.0)
+        known = sent_at(call)
+        self.ended = call.ended if known is not None and call.ended is not None and call.ended >= known else None
+        self.call = call.id
+
+
+@dataclass(slots=True)
+class Pauses:
+    """Pauses longer than the lifetime (seconds), of those after which the rest was still there and those after which
+    it was gone: an entry lives longer where the client uses it in requests that it does not record."""
+
+    outlived: list[float] = field(default_factory=list)
+    ended: list[float] = field(default_factory=list)
+
+    def outlives(self, pause: float) -> bool:
+        """Whether what is cached is taken to outlive `pause`, by the pauses before."""
+        return sum(one >= pause for one in self.outlived) > sum(one <= pause for one in self.ended)
+
+    def learn(self, pause: float, outlived: bool) -> None:
+        """Take in how a pause longer than the lifetime went."""
+        (self.outlived if outlived else self.ended).append(pause)
 
 
 @dataclass(slots=True, kw_only=True)
 class Habit:
     """What one thread's calls have shown so far.
 
-    `life` is the lifetime that the client writes. `cold` is the prefix that other traffic keeps warm (tokens): what
-    the thread's first call read, and what was read after everything else had expired. `warm` is the prefix that
+    `life` is the lifetime that the client wrote last. `cold` is the prefix that other traffic keeps warm (tokens): what
+    the thread's first call read of what stands in front of its conversation, and what was read after everything else
+    had expired. `warm` is the prefix that
     survives a change of the messages, system prompt and tools; None until one was seen. `asides` counts turns after
     which the client asked by itself, `turns` all that tell. `caches`: something was read or written at all. `behind`
     is what the last call read where the provider's cache had not caught up (0: it had), `stays` and `leaves` count how
-    that went on.
+    that went on. `lost` and `kept` count how resumed clients went on; `again` counts the last times that a person spoke
+    at which the rest was lost and nothing on record says why.
     """
 
     life: str = ""
@@ -83,6 +110,19 @@ class Habit:
     behind: int = 0
     stays: int = 0
     leaves: int = 0
+    lost: int = 0
+    kept: int = 0
+    again: int = 0
+
+    @property
+    def loses_at_resume(self) -> bool:
+        """Whether a client that is started anew is taken to lose the rest: its system prompt may be another one."""
+        return self.lost + 1 > self.kept
+
+    @property
+    def loses_again(self) -> bool:
+        """Whether the rest is taken to be lost when a person speaks, because it was lost the last times."""
+        return self.again >= AGAIN
 
     @property
     def lags(self) -> bool:
@@ -109,9 +149,11 @@ class Habit:
         self.asides += was
 
     def wrote(self, usage: Usage) -> None:
-        """Take in what a call wrote: a client that writes one-hour entries keeps its prefix in them."""
+        """Take in what a call wrote. A client may change its lifetime, as Claude Code does when its plan is used up. A
+        call that wrote both says nothing new of a client that is known: results of a provider's tools are written for
+        five minutes whatever the client asks for (facts §2)."""
         self.caches = self.caches or usage.cache_read + usage.cache_write > 0
-        if usage.write_1h:
-            self.life = "1h"
-        elif usage.write_5m and not self.life:
-            self.life = "5m"
+        if usage.write_1h and usage.write_5m:
+            self.life = self.life or ("1h" if usage.write_1h > usage.write_5m else "5m")
+        elif usage.write_1h or usage.write_5m:
+            self.life = "1h" if usage.write_1h else "5m"

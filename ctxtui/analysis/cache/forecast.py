@@ -11,17 +11,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from ctxtui.analysis.cache.client_habit import Clock, Habit
-from ctxtui.analysis.cache.miss_cause import AFTER_ASIDE, FROM_OUTSIDE, MODEL, RESUME, Cause, inferred, recorded
+from ctxtui.analysis.cache.client_habit import Clock, Habit, Pauses
+from ctxtui.analysis.cache.miss_cause import (
+    AFTER_ASIDE,
+    AGAIN,
+    EXPIRED,
+    FROM_OUTSIDE,
+    MODEL,
+    RESUME,
+    STRIPPED,
+    Cause,
+    inferred,
+    recorded,
+)
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.cache.read_band import Shortfalls
+from ctxtui.analysis.cache.refreshes import Refreshes
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
@@ -69,6 +81,10 @@ class Floors(NamedTuple):
     cold: int = 0
 
 
+def _anew(forecast: CacheForecast) -> bool:
+    return forecast.call.epoch != forecast.base.epoch
+
+
 def usage_of(forecast: CacheForecast) -> Usage:
     """The usage that a foretold call would report: what is not read is written as the simulator has it, or fresh."""
     own, rest = forecast.outcome.usage(), forecast.input - forecast.read
@@ -105,13 +121,14 @@ class CacheForecaster:
         self._clocks: dict[str, Clock] = {}
         self._shortfalls: dict[str, Shortfalls] = {}
         self._left: dict[str, CacheOutcome] = {}
+        self._refreshes = Refreshes(session)
+        self._pauses = {True: Pauses(), False: Pauses()}
 
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
         """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
-        at = self._clock(call).at(call)
         made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
-        outcome = self._simulator.ask(made, at)
-        cause = self._cause(foretold, outcome, at)
+        outcome = self._simulator.ask(made, self._at(call, foretold.step.asked))
+        cause = self._cause(foretold, outcome)
         whole = min(max(self._read(foretold, outcome, cause.name), 0), foretold.predicted)
         habit, rules = self._habit(call), made.rules
         read = whole
@@ -169,23 +186,66 @@ class CacheForecaster:
     def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
         """Take in the report of `call` and what was foretold of it; without a report only its time."""
         usage, clock = call.usage, self._clock(call)
+        retried = self._refreshes.retried(clock.call, call.ended or 0.0)
         if usage is not None and usage.has_cache:
             habit = self._habit(call)
-            habit.wrote(usage)
-            if forecast is None or foretold is None:
-                habit.cold = usage.cache_read
-            else:
+            if forecast is not None and foretold is not None:
                 self._told(forecast, foretold, habit, usage.cache_read)
-            if self._prompts.reported(call, first=forecast is None):
+            habit.wrote(usage)
+            cached = self._prompts.reported(call, first=forecast is None)
+            if forecast is None:
+                # A thread may begin in the middle of a conversation (a resumed or copied one): that is no other's.
+                habit.cold = min(usage.cache_read, self._prompts.before_messages(call))
+            if cached:
                 made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
-                sent = self._simulator.send(made, clock.latest(call), began=clock.at(call))
+                sent = self._simulator.send(made, max(clock.latest(call), retried or 0.0), began=clock.at(call))
                 if self._prompts.recorded(call):
                     self._left[call.id] = sent
-        clock.tick(call)
+        clock.tick(call, retried)
+
+    def _at(self, call: Call, asked: bool) -> float:
+        """When `call` is sent, as the cache sees it (Unix seconds): as if the requests that are no calls of the record
+        had been made at the time of the call before. Lifetimes count from the last use, on record or not."""
+        clock = self._clock(call)
+        at = self._sent(call)
+        pause, life = self._pause(call, at, asked), self._life(call)
+        if clock.last is None or pause is None or self._prompts.recorded(call):
+            return at
+        if life and pause > life and self._pauses[asked].outlives(pause):
+            pause = life
+        return clock.last + pause
+
+    def _sent(self, call: Call) -> float:
+        """The earliest time at which `call` can have been sent: not before an attempt at it failed."""
+        clock = self._clock(call)
+        at = clock.at(call)
+        return max(at, self._refreshes.retried(clock.call, call.ended or at) or 0.0)
+
+    def _pause(self, call: Call, at: float, asked: bool) -> float | None:
+        """Seconds for which nothing has used the cache when `call` is sent `at`; None where that is not known."""
+        clock = self._clock(call)
+        if clock.last is None:
+            return None
+        known = [clock.last, self._refreshes.used(clock.call, at)]
+        if asked and self._habit(call).asks_aside:
+            # That request is made when the turn ends.
+            known.append(clock.ended)
+        return at - min(at, max(one for one in known if one is not None))
+
+    def _life(self, call: Call) -> float:
+        """Seconds that the client's entries live; 0 where the provider keeps them of its own accord."""
+        rules = self._rules(call)
+        return rules.seconds(self._habit(call).life) if rules.mechanism.writes_at_markers else 0.0
 
     def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
         """What the report says of the client's habit and of the provider's cache."""
         missed, cause = read * 2 <= forecast.held, forecast.cause.name
+        self._learn_pause(forecast.call, foretold.step.asked, missed, cause)
+        if cause == RESUME or (not cause and forecast.call.epoch.start == EpochStart.RESUME and _anew(forecast)):
+            habit.lost += missed
+            habit.kept += not missed
+        if foretold.step.asked and cause in ("", AGAIN):
+            habit.again = habit.again + 1 if missed else 0
         if missed and cause in FROM_OUTSIDE:
             habit.cold = read
         elif missed and read and cause:
@@ -199,12 +259,17 @@ class CacheForecaster:
             answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
             habit.aside(read - expected > max(answer / 2, 0))
 
-    def _cause(self, foretold: Forecast, outcome: CacheOutcome, at: float) -> Cause:
+    def _learn_pause(self, call: Call, asked: bool, missed: bool, cause: str) -> None:
+        life, pause = self._life(call), self._pause(call, self._sent(call), asked)
+        if life and pause is not None and pause > life and cause in ("", EXPIRED, STRIPPED):
+            self._pauses[asked].learn(pause, not missed)
+
+    def _cause(self, foretold: Forecast, outcome: CacheOutcome) -> Cause:
         """What part of what the base left is lost to."""
         call, step = foretold.call, foretold.step
         left = self._left.get(step.base.id)
         if left is None or not self._prompts.recorded(call):
-            return inferred(self._tree, call, step, outcome, at, self._clock(call), self._habit(call))
+            return inferred(self._tree, call, step, outcome, self._clock(call), self._habit(call))
         before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
         return recorded(self._tree, before, now, left, outcome)
 
@@ -214,7 +279,7 @@ class CacheForecaster:
         if self._prompts.recorded(foretold.call):
             return outcome.read
         if cause in FROM_OUTSIDE:
-            return max(outcome.read, 0 if cause == MODEL else habit.cold) if cause != RESUME else habit.cold
+            return habit.cold if cause in (RESUME, AGAIN) else max(outcome.read, 0 if cause == MODEL else habit.cold)
         if rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE:
             new = round(self._prompts.tokens(foretold.call)(step.added))
             return max(outcome.read, foretold.predicted - new)

@@ -28,8 +28,10 @@ TOOLS: Final = explain.TOOLS
 PARAMETER: Final = explain.PARAMETER
 BEHIND: Final = "cache behind"
 """An automatic cache that had not caught up at the call before, and was not expected to."""
+AGAIN: Final = "again"
+"""Nothing on record says why; it was lost the last times that a person spoke."""
 
-FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
+FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL, AGAIN)
 """Causes after which only what other traffic keeps warm is left."""
 AFTER_ASIDE: Final = ("", STRIPPED)
 """What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
@@ -56,19 +58,18 @@ def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutco
     return Cause(EXPIRED if found.cause == explain.LIFETIME else found.cause, found.by, found.what)
 
 
-def inferred(
-    tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, at: float, clock: Clock, habit: Habit
-) -> Cause:
-    """The cause where the recording has no markers; `at` is when the call starts at the earliest (Unix seconds)."""
+def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, habit: Habit) -> Cause:
+    """The cause where the recording has no markers. The outcome is that of the earliest time at which the call starts,
+    less what the cache was used by requests that are no calls."""
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
         return Cause(MODEL, what=f"{base.model} → {call.model}")
     late = next((reason.by for reason in outcome.reasons if reason.kind == reasons.EXPIRED), None)
-    late = _late(rules, at, clock, habit) if late is None else late
+    late = _late(rules, outcome.at, clock, habit) if late is None else late
     if late is not None:
         return Cause(EXPIRED, late)
     anew = call.epoch != base.epoch
-    if anew and call.epoch.start is EpochStart.RESUME and step.asked:
+    if anew and call.epoch.start is EpochStart.RESUME and step.asked and habit.loses_at_resume:
         return Cause(RESUME)
     for reason in outcome.reasons:
         if reason.kind == reasons.NO_MARKER:
@@ -77,7 +78,7 @@ def inferred(
             return Cause(explain.MINIMUM, reason.by)
     hit = outcome.hit
     if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
-        return Cause()
+        return Cause(AGAIN) if step.asked and habit.loses_again else Cause()
     if anew and call.epoch.start in _SHRUNK:
         return Cause(COMPACTION)
     return Cause(STRIPPED if rules.strips and step.asked else CONTENT)

@@ -25,7 +25,7 @@ from ctxtui.pricing.rates import Rates
 
 TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
 COMPACTION, RESTART, STRIPPED, UNKNOWN = "compaction", "client restarted", "thinking stripped", NOT_IN_RECORD
-PARAMETER, BEHIND = "parameter changed", "cache fell behind"
+PARAMETER, BEHIND, BEFORE = "parameter changed", "cache fell behind", "lost as before"
 """Causes, as they are shown; those about markers are `cache.explain`'s."""
 
 _CAUSE: Final = {
@@ -38,6 +38,7 @@ _CAUSE: Final = {
     "tools": TOOLS,
     "parameter": PARAMETER,
     "cache behind": BEHIND,
+    "again": BEFORE,
     **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
 }
 _SHOWN: Final = 4_000

@@ -52,6 +52,14 @@ class Coming:
         known = [part for part in self.usd if part is not None]
         return sum(known) if len(known) == len(self.usd) else None
 
+    def left(self, now: float) -> float | None:
+        """Seconds until what would be read cannot be read any more, seen at `now` (Unix seconds; negative: since then).
+        Never more than it lives: a recording's clock may be ahead of this one's."""
+        if self.expires is None:
+            return None
+        left = self.expires - max(now, self.at)
+        return min(left, self.life) if self.life else left
+
 
 def typical_answer(calls: Sequence[Call]) -> int:
     """Tokens of a typical answer of the last calls."""
@@ -104,7 +112,7 @@ def coming(
         ),
         uncached=charge(Usage(fresh=total, output=answer), asked.at),
         at=asked.at,
-        expires=expiry,
+        expires=min(expiry, asked.at + life) if expiry is not None and life else expiry,
         life=life,
         inferred=inferred,
         marks=len(asked.prompt.marks),

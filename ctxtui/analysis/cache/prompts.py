@@ -56,6 +56,18 @@ class CachePrompts:
         """Tokens of what stands before everything recorded, as the first report of the thread has it."""
         return self._length(call).front
 
+    def before_messages(self, call: Call) -> int:
+        """Tokens of what stands in front of the messages of `call`: what is not recorded, system prompt and tools."""
+        head, tree = call.sent_head, self._tree
+        while head != ROOT and tree[head].place.section == "messages":
+            head = tree[head].parent
+        return self.front(call) + round(self._counted(call, head))
+
+    def _counted(self, call: Call, head: int) -> float:
+        """Tokens of the blocks of the context `head`, as they are counted."""
+        parts = self._counts(call.model).at(head)
+        return self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
+
     def prompt(
         self,
         call: Call,
@@ -144,9 +156,7 @@ class CachePrompts:
         if usage is None:
             return False
         if first:
-            parts = self._counts(call.model).at(call.sent_head)
-            seen = self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
-            lengths.start(round(usage.input - seen))
+            lengths.start(round(usage.input - self._counted(call, call.sent_head)))
         marked = rules.mechanism.writes_at_markers
         whole = usage.cache_read + usage.cache_write if marked else usage.input
         if not whole:

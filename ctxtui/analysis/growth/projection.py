@@ -1,46 +1,50 @@
-"""Where a session is heading: how its context grows turn by turn, when it meets a limit, and what that will cost."""
+"""Where a session is heading: how its context grows turn by turn, when it meets a limit, and what that will cost.
+
+An agent that plays by itself has no turns: there a round is the unit (one call and the results that answer it).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import figures
+from ctxtui.analysis.growth.typical_units import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS
+from ctxtui.analysis.growth.units_ahead import Range, Typical, units_ahead
 from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 
-MANY: Final = 5
-"""From so many turns on the range is from the 10th to the 90th percentile; of fewer it is all of them."""
+TURN: Final = "turn"
+ROUND: Final = "round"
+"""What is counted: turns of a person, or rounds of an agent that plays by itself."""
 OVERHEAD: Final = 20_000
 MARGIN: Final = 13_000
 """Claude Code compacts by itself this far below its window, after taking off the room for an answer: assumed, as read
 from the client by others in 2026; what a session's own compactions tell goes first."""
+LEAST: Final = 0.1
+"""The share of today's context that a shrinking one is taken to keep."""
 CODEX_SHARE: Final = 0.9
 """Codex compacts by itself at this share of its window: assumed, from its source."""
 
 _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.REWIND, EpochStart.RESUME)
 
 
-class Range(NamedTuple):
-    """A typical figure between a low and a high one."""
-
-    low: float
-    mid: float
-    high: float
-
-
 class TurnGrowth(NamedTuple):
-    """One turn of a thread: its number, how many calls it took, by how many tokens the context grew in it (None where
-    it was compacted, or there is nothing to compare with), and the tokens of all its answers."""
+    """One turn or round of a thread: its number, how many calls it took, by how many tokens the context grew in it
+    (None where it was compacted, or there is nothing to compare with), the tokens of all its answers, the context at
+    its end, and what its calls cost in USD for input and for answers (None: not known)."""
 
     number: int
     calls: int
     growth: int | None
     output: int
+    size: int = 0
+    usd: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +59,77 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What the next turns bring. `context` is the size now, `growth`, `calls` and `output` are per turn as observed
-    over `turns` turns (`growth` None where no turn tells), `after` the size after `ahead` turns without a compaction,
-    `usd` what they cost (None: no price is known), `rewrites` the misses per turn so far."""
+    """What the next turns bring, or rounds, as `unit` says. `context` is the size now, `growth`, `calls` and `output`
+    are per unit as observed over `turns` of them (`growth` None where none tells, `calls` where a unit is one call),
+    `after` the size after `ahead` units without a compaction, `usd` what they cost (None: no price is known),
+    `rewrites` the misses per unit so far. Ranges hold what comes in four of five cases."""
 
+    unit: str = TURN
     context: int
     turns: int
     ahead: int
     growth: Range | None
-    calls: Range
-    output: Range
+    calls: Range | None
+    output: Range | None
     rewrites: float
     after: Range | None
     usd: Range | None
 
+    @property
+    def pace(self) -> Range | None:
+        """Growth per unit over all that lie ahead: what single ones differ by evens out."""
+        return None if self.after is None else self.after.mapped(lambda size: (size - self.context) / self.ahead)
 
-def turns_of(book: Book, thread: str) -> list[TurnGrowth]:
-    """The turns of `thread`, in order; everything in `book` must be counted."""
-    tree = book.session.tree
+
+Usd = Callable[[Usage], float | None]
+"""What a usage costs at the terms of today's model; None where the price is not known."""
+
+
+def unit_of(tree: Tree, calls: Sequence[Call]) -> str:
+    """What the calls of a thread are counted in: rounds where a person opened it at most, turns elsewhere."""
+    return ROUND if len({tree[call.raw_head].turn for call in calls}) <= 1 else TURN
+
+
+def turns_of(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
+    """The turns of `thread`, or its rounds, in order; everything in `book` must be counted."""
+    calls = book.session.thread_calls(thread)
+    return grown(book.session.tree, calls, lambda call: figures(book, call).context_tokens, usd)
+
+
+def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: Usd | None = None) -> list[TurnGrowth]:
+    """As `turns_of`, for `calls` of a thread whose contexts have the `size` (tokens)."""
+    alone = unit_of(tree, calls) == ROUND
     groups: list[list[Call]] = []
-    for call in book.session.thread_calls(thread):
-        if groups and tree[groups[-1][0].raw_head].turn == tree[call.raw_head].turn and not _breaks(groups[-1], call):
+    for call in calls:
+        same = groups and not alone and tree[groups[-1][0].raw_head].turn == tree[call.raw_head].turn
+        if same and not _breaks(groups[-1], call):
             groups[-1].append(call)
         else:
             groups.append([call])
-    sizes = [figures(book, group[-1]).context_tokens for group in groups]
-    grown = [None, *(None if _breaks(a, b[0]) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
+    sizes = [size(group[-1]) for group in groups]
+    growth = [None, *(None if _breaks(a, b[0]) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
     return [
-        TurnGrowth(n, len(group), growth, sum(call.usage.output for call in group if call.usage))
-        for n, (group, growth) in enumerate(zip(groups, grown[: len(groups)], strict=True), 1)
+        TurnGrowth(
+            n,
+            len(group),
+            more,
+            sum(call.usage.output for call in group if call.usage),
+            sizes[n - 1],
+            _paid(group, usd) if usd is not None else None,
+        )
+        for n, (group, more) in enumerate(zip(groups, growth[: len(groups)], strict=True), 1)
     ]
+
+
+def _paid(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
+    given = answered = 0.0
+    for call in group:
+        whole = None if call.usage is None else usd(call.usage)
+        read = None if call.usage is None else usd(replace(call.usage, output=0))
+        if whole is None or read is None:
+            return None
+        given, answered = given + read, answered + whole - read
+    return given, answered
 
 
 def _steps(
@@ -95,16 +140,6 @@ def _steps(
 
 def _breaks(before: Sequence[Call], call: Call) -> bool:
     return call.epoch.number != before[-1].epoch.number and call.epoch.start in _BREAKS
-
-
-def range_of(values: Sequence[float]) -> Range | None:
-    """The range of `values`; None where there are none."""
-    if not values:
-        return None
-    order = sorted(values)
-    last = len(order) - 1
-    cut = 0.1 if len(order) >= MANY else 0.0
-    return Range(order[round(cut * last)], order[last // 2], order[round((1 - cut) * last)])
 
 
 def compacts_at(book: Book, thread: str, window: int) -> tuple[int, str] | None:
@@ -132,80 +167,62 @@ def limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
     return Limit(tokens, how, (soon, mid, late))
 
 
-def outlook(
-    book: Book, thread: str, ahead: int, window: int, usd: Callable[[Usage], float | None], missed: int = 0
-) -> Outlook:
-    """The next `ahead` turns of `thread`, which has `missed` the cache so often. `window` is the model's, in tokens (0:
-    not known); `usd` prices a usage."""
+def outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd, missed: int = 0) -> Outlook:
+    """The next `ahead` turns of `thread`, or rounds; its calls have `missed` the cache so often. `window` is the
+    model's, in tokens (0: not known)."""
     calls = book.session.thread_calls(thread)
-    found = turns_of(book, thread)
+    unit = unit_of(book.session.tree, calls)
+    found = turns_of(book, thread, usd)
     context = figures(book, calls[-1]).context_tokens if calls else 0
-    growth = range_of([turn.growth for turn in found if turn.growth is not None])
-    if growth is None and found:
-        # One turn only: what it added from its first call to its last.
-        first = figures(book, calls[0]).context_tokens
-        growth = Range(*[float(context - first)] * 3) if context > first else None
-    steps = range_of([turn.calls for turn in found]) or Range(1, 1, 1)
-    output = range_of([turn.output for turn in found]) or Range(0, 0, 0)
-    rate = missed / max(1, len(found) - 1)
-    worst = min(1.0, (missed + 1) / max(1, len(found)))
-    after = money = None
-    if growth is not None:
-        after = Range(*(min(context + ahead * each, window or math.inf) for each in growth))
-        habit = calls[-1].usage if calls else None
-        costs = [
-            _usd(context, ahead, (growth[n], steps[n], output[n]), share, window, habit, usd)
-            for n, share in enumerate((0.0, min(1.0, rate), worst))
-        ]
-        known = [cost for cost in costs if cost is not None]
-        money = Range(*sorted(known)) if len(known) == len(costs) else None
+    growth = after = money = None
+    steps = [turn.growth for turn in found if turn.growth is not None]
+    if steps:
+        growth, after = units_ahead(steps, 1, typical_of(unit)), grows_to(context, steps, ahead, unit)
+        money = costs(found, context, (after.mid - context) / ahead, ahead, window)
     return Outlook(
+        unit=unit,
         context=context,
         turns=len(found),
         ahead=ahead,
         growth=growth,
-        calls=steps,
-        output=output,
-        rewrites=rate,
+        calls=_each([turn.calls for turn in found]) if unit == TURN else None,
+        output=_each([turn.output for turn in found]),
+        rewrites=missed / max(1, len(found) - 1),
         after=after,
         usd=money,
     )
 
 
-def _usd(
-    context: float,
-    ahead: int,
-    pace: tuple[float, float, float],
-    rewrites: float,
-    window: int,
-    habit: Usage | None,
-    usd: Callable[[Usage], float | None],
-) -> float | None:
-    """What `ahead` turns cost: `pace` is growth, calls and answer tokens per turn, `rewrites` the share of turns whose
-    first call finds nothing in the cache. `habit` is a usage that shows how the client caches."""
-    growth, calls, output = pace
-    steps = max(1, round(calls))
-    total, size = 0.0, context
-    for _ in range(ahead):
-        for step in range(steps):
-            new = min(max(0.0, growth / steps), max(0.0, (window or math.inf) - size))
-            found = usd(_usage(size, new, output / steps, habit))
-            if found is None:
-                return None
-            missed = usd(_usage(0, size + new, output / steps, habit)) if step == 0 and rewrites else found
-            total += found + rewrites * ((missed or found) - found if step == 0 else 0.0)
-            size += new
-    return total
+def _each(values: Sequence[float]) -> Range | None:
+    """The range of one more of `values` that cannot be negative."""
+    return units_ahead(values, 1, COST).mapped(lambda value: max(0.0, value)) if values else None
 
 
-def _usage(read: float, new: float, output: float, habit: Usage | None) -> Usage:
-    """A call that has `read` tokens behind it and brings `new` ones."""
-    out = round(output)
-    if habit is None or not habit.has_cache or not (habit.cache_read or habit.cache_write):
-        return Usage(fresh=round(read + new), output=out)
-    if not habit.cache_write:
-        return Usage(fresh=round(new), cache_read=round(read), output=out)
-    long = habit.write_1h > habit.write_5m
-    return Usage(
-        cache_read=round(read), write_1h=round(new) if long else 0, write_5m=0 if long else round(new), output=out
-    )
+def typical_of(unit: str) -> Typical:
+    """How growth per `unit` is in other sessions."""
+    return GROWTH_OF_ROUNDS if unit == ROUND else GROWTH_OF_TURNS
+
+
+def grows_to(
+    context: int, steps: Sequence[float], ahead: int, unit: str = TURN, typical: Typical | None = None
+) -> Range:
+    """The context after `ahead` units, when it grew by `steps` in those before; it may be more than the window."""
+    more = units_ahead(steps, ahead, typical or typical_of(unit))
+    return more.mapped(lambda tokens: max(0.0, context + tokens))
+
+
+def costs(
+    found: Sequence[TurnGrowth], context: int, growth: float, ahead: int, window: int, typical: Typical = COST
+) -> Range | None:
+    """What `ahead` units cost (USD): what each of those `found` cost for a token of its context, times the context that
+    lies ahead, and its answers. `context` is that of now, it gets more by `growth` with each unit, at most the `window`
+    (0: no limit). None where no price is known."""
+    most = window or math.inf
+    sizes = [min(most, max(LEAST * context, context + growth * n)) for n in range(1, ahead + 1)]
+    each = sum(sizes) / len(sizes)
+    paid = [turn.usd[0] / turn.size * each + turn.usd[1] for turn in found if turn.usd is not None and turn.size > 0]
+    if not any(paid):
+        return None
+    # Many units are seldom all cheaper than a third of the cheapest so far, or all as dear as the dearest.
+    least, dearest = ahead * min(paid) / 3, (ahead + 3) * max(paid)
+    return units_ahead(paid, ahead, typical).mapped(lambda usd: min(max(least, usd), dearest))

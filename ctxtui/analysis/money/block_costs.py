@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
@@ -13,11 +12,8 @@ from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
-from ctxtui.core.category import INDEX
-from ctxtui.core.tree import ROOT
 from ctxtui.pricing.price import Cost
 
-_THINKING = INDEX["thinking"]
 _CANDIDATES = 50
 """Blocks that are priced for each one that is wanted."""
 
@@ -41,32 +37,16 @@ class ThreadCosts:
         self.thread = thread
         self.calls = book.session.thread_calls(thread)
         self.running = running
-        self.ledger = CostLedger(book, running)
-        self.ledger.advance(self.calls, costs, len(self.calls))
         self.stays = Stays(self.tree)
         self.stays.advance(self.calls)
+        self.ledger = CostLedger(book, running, self.stays)
+        self.ledger.advance(self.calls, costs, len(self.calls))
         self._book = book
         self._resent: list[Resent] | None = None
-        self._turns = [self.tree[call.sent_head].turn for call in self.calls]
 
-    def nodes(self) -> Iterator[int]:
-        """Every node that was sent, headers left out."""
-        tree = self.tree
-        return (node for node in self.ledger.entered if tree[node].block.kind != HEADER)
-
-    def spans(self, node: int, since: int = 0) -> list[tuple[int, int]]:
-        """The stretches of calls [from, to), from call `since` on, in which the provider read `node`: thinking only to
-        the end of its turn where it is taken out then."""
-        end = self.ledger.done
-        here = self.tree[node]
-        if here.category == _THINKING and self.running.strips_thinking and here.turn_start != ROOT:
-            first = self.ledger.entered[node]
-            end = min(end, bisect_right(self._turns, here.turn, lo=first))
-        return [(max(a, since), b) for a, b in self.stays.spans(node, end) if b > since]
-
-    def stood(self, node: int, index: int) -> bool:
-        """Whether call `index` sent the block of `node`."""
-        return any(start <= index < stop for start, stop in self.stays.spans(node, index + 1))
+    def nodes(self) -> list[int]:
+        """The first node of every block that was sent, headers left out."""
+        return [node for node in self.stays.every() if self.tree[node].block.kind != HEADER]
 
     def missing(self, index: int) -> int:
         """Tokens of call `index` (from 0) that are not in the record."""
@@ -81,9 +61,7 @@ class ThreadCosts:
 
     def input_usd(self, node: int, since: int = 0) -> float:
         """USD that calls from `since` on took for carrying the block of `node`."""
-        depth = self.tree[node].depth
-        rate = sum(self.ledger.carried(depth, start, stop) for start, stop in self.spans(node, since))
-        return rate * self.running.own(node)
+        return self.ledger.rate(node, since, self.ledger.done) * self.running.own(node)
 
 
 def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCosts]:
@@ -119,5 +97,5 @@ def heaviest(threads: list[ThreadCosts], most: int) -> list[DearBlock]:
 def _heavy(places: list[tuple[ThreadCosts, int]]) -> DearBlock:
     thread, node = places[0]
     usd = sum(there.input_usd(at) for there, at in places)
-    calls = sum(stop - start for there, at in places for start, stop in there.spans(at))
+    calls = sum(stop - start for there, at in places for start, stop, _ in there.ledger.read_in(at, there.ledger.done))
     return DearBlock(node, thread.running.own(node), usd, calls)

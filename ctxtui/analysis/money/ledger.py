@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.content.block_lifetimes import Stays, Stretch
 from ctxtui.analysis.figures import not_recorded
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
@@ -40,16 +41,15 @@ _FREE = Charged(0, 0, (0.0, 0.0, 0.0), 0.0)
 class CostLedger:
     """Running costs of one thread, entered call by call with `advance`; only calls with report and price count.
 
-    `entered` says at which call (from 0) a block first was in the context, `made` which call answered with it.
+    `stays` knows in which of the thread's calls each block stood; it is taken on with the ledger.
     """
 
-    def __init__(self, book: Book, running: RunningTotals) -> None:
+    def __init__(self, book: Book, running: RunningTotals, stays: Stays) -> None:
         self._book = book
         self._running = running
         self.version = running.version
         """That of the weights behind the tokens that costs were shared out by."""
-        self.entered: dict[int, int] = {}
-        self.made: dict[int, int] = {}
+        self.stays = stays
         self._charged: list[Charged] = []
         self._sums: list[float] = [0.0]
         self._least: list[int] = []
@@ -68,6 +68,7 @@ class CostLedger:
             call = calls[index]
             if call.id not in costs or not self._running.counted(max(call.sent_head, call.response_head)):
                 break
+            self.stays.advance(calls, index + 1 - self.stays.done)
             self._enter(index, call, costs[call.id])
         return self.done
 
@@ -75,12 +76,7 @@ class CostLedger:
         tree, path = self._book.session.tree, self._path
         shared = tree.common(path[-1] if path else ROOT, call.sent_head)
         del path[tree[shared].depth :]
-        fresh = tree.path(call.sent_head, shared)
-        path.extend(fresh)
-        for node in fresh:
-            self.entered.setdefault(node, index)
-        for node in tree.path(call.response_head, tree.common(call.sent_head, call.response_head)):
-            self.made.setdefault(node, index)
+        path.extend(tree.path(call.sent_head, shared))
         charged, parts = self._charge(call, cost)
         self._turns.append(tree[call.sent_head].turn)
         self._sums.append(self._sums[-1] + charged.rates[0])
@@ -155,19 +151,38 @@ class CostLedger:
         return self._by_category[calls]
 
     def block(self, node: int, tokens: int, calls: int) -> float | None:
-        """USD that the block of `node` with its `tokens` has cost over the first `calls` calls: written once as an
-        answer, then part of every context that held it (thinking only to the end of its turn, where the provider
-        takes it out). None while its first call is not entered."""
-        first, made = self.entered.get(node), self.made.get(node)
-        if first is None and made is None:
+        """USD that the block of `node` with its `tokens` has cost over the first `calls` calls, wherever in their
+        contexts it stood: written once as an answer, then part of every context that held it. None while the first
+        call that held it is not entered."""
+        last, made = min(calls, self.done), self.stays.answered(node)
+        first = self.stays.first(node)
+        if not any(at is not None and at < self.done for at in (made, first)):
             return None
-        here, last = self._book.session.tree[node], min(calls, self.done)
-        usd = tokens * self._charged[made].answer if made is not None and made < last else 0.0
-        if here.category == _THINKING and self._running.strips_thinking and first is not None:
-            last = min(last, bisect_right(self._turns, here.turn, lo=first))
-        if first is not None and first < last:
-            usd += tokens * self.carried(here.depth, first, last)
-        return usd
+        usd = self._charged[made].answer if made is not None and made < last else 0.0
+        return tokens * (usd + self.rate(node, 0, last))
+
+    def read_in(self, node: int, calls: int) -> list[Stretch]:
+        """The stretches of the first `calls` calls in which the provider read the block of `node`: thinking only to the
+        end of its turn where it is taken out then."""
+        tree = self._book.session.tree
+        every = self.stays.stretches(node, min(calls, self.done))
+        if tree[node].category != _THINKING or not self._running.strips_thinking:
+            return every
+        return [
+            Stretch(start, bisect_right(self._turns, tree[there].turn, lo=start, hi=stop), there)
+            if tree[there].turn_start != ROOT
+            else Stretch(start, stop, there)
+            for start, stop, there in every
+        ]
+
+    def rate(self, node: int, since: int, calls: int) -> float:
+        """USD that calls `since` (from 0) to `calls` - 1 took for carrying one token of the block of `node`."""
+        tree = self._book.session.tree
+        return sum(
+            self.carried(tree[there].depth, max(start, since), stop)
+            for start, stop, there in self.read_in(node, calls)
+            if stop > since
+        )
 
     def charged(self, index: int) -> Charged:
         """What call `index` (from 0, below `done`) took for one token of ours."""

@@ -80,7 +80,7 @@ def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 def unused_tools(thread: ThreadCosts, names: Names) -> Cure | None:
     """Tool definitions that no call of the thread ever used, left out from the beginning: nothing is written again."""
     tree = thread.tree
-    used = {names.label(tree[n]) for n in _answered(thread) if tree[n].category == _CALL}
+    used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answers()) if tree[n].category == _CALL}
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
     idle = [n for n in defined if names.label(tree[n]) not in used]
     saves = sum(thread.input_usd(n) for n in idle)
@@ -91,10 +91,6 @@ def unused_tools(thread: ThreadCosts, names: Names) -> Cure | None:
         if idle
         else None
     )
-
-
-def _answered(thread: ThreadCosts) -> set[int]:
-    return {*thread.ledger.entered, *thread.ledger.made}
 
 
 def _pause(before: Call | None, call: Call) -> float | None:
@@ -152,13 +148,12 @@ def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 
 
 def _results(thread: ThreadCosts) -> list[int]:
-    """The nodes of the results that are worth clearing, deepest first: those that were most to carry, if there are
-    many."""
+    """The first nodes of the results that are worth clearing: those that were most to carry, if there are many."""
     tree, own = thread.tree, thread.running.own
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= LEAST]
     if len(large) > _MOST_RESULTS:
         large.sort(key=lambda node: -own(node) * thread.stays.count(node, len(thread.calls)))
-    return sorted(large[:_MOST_RESULTS], key=lambda node: -tree[node].depth)
+    return large[:_MOST_RESULTS]
 
 
 def _moments(calls: int, done: int) -> Iterable[int]:
@@ -176,14 +171,15 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
     end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
     dearer = max(0.0, written_rate(call, by) - by.read) * scale
     saved, gone, gone_read, count = 0.0, 0, 0, 0
-    for node in results:
-        if node in newest or thread.ledger.entered[node] >= index or not thread.stood(node, index):
-            continue
+    before = [node for node in results if (thread.stays.first(node) or 0) < index]
+    standing = {there: node for node in before if (there := thread.stays.standing(node, index)) is not None}
+    for there in sorted(standing.keys() - newest, key=lambda there: -tree[there].depth):
+        node = standing[there]
         own = running.own(node)
         saved += thread.input_usd(node, index) * (own - PLACEHOLDER) / own
         gone, count = gone + own, count + 1
-        gone_read += own if tree[node].depth <= charged.read else 0
-        behind = max(0.0, end - running.read(head, tree[node].parent) - gone_read)
+        gone_read += own if tree[there].depth <= charged.read else 0
+        behind = max(0.0, end - running.read(head, tree[there].parent) - gone_read)
         yield Cure(
             kind=CLEAR, saves=saved - behind * dearer, thread=thread.thread, call=index + 1, count=count, tokens=gone
         )

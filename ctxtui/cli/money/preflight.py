@@ -17,11 +17,15 @@ from ctxtui.services.counting.counting import count_all
 @click.command(
     "preflight",
     help="Before a long run: in how many turns the context meets its limits, what the turns cost, what a compaction "
-    f"would eat.\n\nNAME is {NAME_HELP}. Growth, calls and misses per turn are those of the session so far.\n\n\b\n"
+    f"would eat.\n\nNAME is {NAME_HELP}. Growth, calls and misses per turn are those of the session so far; "
+    "an agent that plays by itself has no turns, there rounds are counted (a call and its results). A range holds what "
+    "comes in four of five cases.\n\n\b\n"
     "Example: ctxtui preflight last --turns 20",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option("--turns", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="Turns ahead.")
+@click.option(
+    "--turns", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How far ahead."
+)
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
@@ -57,6 +61,7 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
     return {
         "session": session,
         "turns": ahead.ahead,
+        "unit": ahead.unit,
         "observed_turns": ahead.turns,
         "context_tokens": ahead.context,
         "window_tokens": found.window or None,

@@ -75,8 +75,8 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     return Preflight(
         seen,
         window,
-        limit(round(window * usable_share), "setting", seen.context, seen.growth) if window else None,
-        limit(*at, seen.context, seen.growth) if at else None,
+        limit(round(window * usable_share), "setting", seen.context, seen.pace) if window else None,
+        limit(*at, seen.context, seen.pace) if at else None,
         eaten,
         asked,
     )
@@ -150,9 +150,9 @@ def smallest(
 ) -> Smallest | None:
     """What to take out now so that the turns of `seen` stay below `usable` tokens; None where nothing need be done,
     nothing tells how the context grows, or little is there to take out. Everything in `book` must be counted."""
-    if seen.growth is None or seen.context + seen.ahead * seen.growth.mid <= usable:
+    if seen.after is None or seen.after.mid <= usable:
         return None
-    target = max(round(usable * LEAST), round(usable - seen.ahead * max(0.0, seen.growth.mid)))
+    target = max(round(usable * LEAST), round(usable - max(0.0, seen.after.mid - seen.context)))
     if seen.context <= target:
         return None
     steps = (Step(budget.POLICY, {"target": target}),)

@@ -201,7 +201,7 @@ class Study:
 
             for thread in list(self._threads.values()):
                 with thread.lock:
-                    thread.next_ledger = CostLedger(self.book, self.running(thread.calls[-1].model))
+                    thread.next_ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.stays)
         return moved or newer is not None
 
     def _price(self, thread: ThreadStudy) -> bool:
@@ -219,7 +219,7 @@ class Study:
 
         with thread.lock:
             if thread.ledger is None:
-                thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model))
+                thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.stays)
             ledger = thread.next_ledger or thread.ledger
             before = ledger.done
             moved = ledger.advance(thread.calls, self.costs, FEW) > before

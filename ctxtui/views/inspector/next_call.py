@@ -77,10 +77,10 @@ def _life(what: Coming, now: float, room: int) -> Spans:
     marks = [Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marks, "accent")]
     life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
     lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
-    if what.expires is None:
+    left = what.left(now)
+    if left is None:
         known = "nothing of it is cached" if not what.read else "when that expires is not known"
         return [*lead, Span(f"  {known}", "dim")]
-    left = what.expires - now
     if left <= 0:
         return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]
     style = "warn bold" if left < SOON else "ink bold"

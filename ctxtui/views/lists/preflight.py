@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ctxtui.analysis.growth.projection import Limit, Outlook, Range
+from ctxtui.analysis.growth.projection import TURN, Limit, Outlook
+from ctxtui.analysis.growth.units_ahead import Range
 from ctxtui.views.text import cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
 
@@ -45,18 +46,21 @@ def lines(what: PreflightReport) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
     of = f" of {numbers.tokens(what.window)}" if what.window else ""
-    yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {_turns(seen.turns)}")
+    yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {_units(seen, seen.turns)}")
     if seen.growth is None:
         yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")
     else:
-        missed = f"; {seen.rewrites:.1f} cache misses a turn" if seen.rewrites else ""
-        yield _row("a turn", numbers.signed(seen.growth.mid), f"tokens{_between(seen.growth)}{_calls(seen)}{missed}")
+        missed = f"; {seen.rewrites:.1f} cache misses a {seen.unit}" if seen.rewrites else ""
+        words = f"tokens{_between(seen.growth)}{_calls(seen)}{missed}"
+        yield _row(f"a {seen.unit}", numbers.signed(seen.growth.mid), words)
     if what.usable:
-        yield _row("usable", numbers.tokens(what.usable.tokens), _when(what.usable))
+        yield _row("usable", numbers.tokens(what.usable.tokens), _when(what.usable, seen))
     if what.compaction:
         how = {"observed": "as it did before", "assumed": "assumed: the client's default"}[what.compaction.how]
-        yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{_when(what.compaction)} ({how})")
-    yield _row(f"{_turns(seen.ahead)}", *_money(seen))
+        yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{_when(what.compaction, seen)} ({how})")
+    yield _row(_units(seen, seen.ahead), *_money(seen))
+    if seen.after is not None:
+        yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window))
     yield from _eaten(what)
 
 
@@ -64,43 +68,45 @@ def _row(name: str, figure: str, words: str) -> list[Span]:
     return [Span(cells.left(name, _NAME), "dim"), Span(cells.right(figure, 8), "bold"), Span("  " + words)]
 
 
-def _turns(n: int) -> str:
-    return f"{n:,} turn{'' if n == 1 else 's'}"
+def _units(seen: Outlook, n: int) -> str:
+    return f"{n:,} {seen.unit}{'' if n == 1 else 's'}"
 
 
 def _between(value: Range) -> str:
-    if value.low == value.high:
-        return ""
     return f" ({numbers.signed(value.low)} to {numbers.signed(value.high)})"
 
 
 def _calls(seen: Outlook) -> str:
-    low, mid, high = (round(n) for n in seen.calls)
+    if seen.calls is None:
+        return ""
+    low, mid, high = (max(1, round(n)) for n in seen.calls)
     spread = f" ({low} to {high})" if low != high else ""
     return f", {mid} call{'' if mid == 1 else 's'}{spread}"
 
 
-def _when(limit: Limit) -> str:
+def _when(limit: Limit, seen: Outlook) -> str:
     soon, mid, late = limit.turns
     if soon == 0:
         return "passed already"
     if mid is None:
-        return "not at this pace" if soon is None else f"not at the usual pace, in {_turns(soon)} at the soonest"
+        sooner = f"not at the usual pace, in {_units(seen, soon)} at the soonest" if soon is not None else ""
+        return sooner or "not at this pace"
     spread = "" if soon == late else f" ({soon or '?'} to {late if late is not None else 'never'})"
-    return f"in {_turns(mid)}{spread}"
+    return f"in {_units(seen, mid)}{spread}"
 
 
 def _money(seen: Outlook) -> tuple[str, str]:
-    after = ""
-    if seen.after:
-        low, mid, high = (numbers.tokens(n) for n in seen.after)
-        after = f"context {mid}" if low == high else f"context {mid} ({low} to {high}), without a compaction"
     if seen.growth is None:
-        return numbers.NOT_YET, "no turn tells yet what a turn costs"
+        return numbers.NOT_YET, f"no {TURN} tells yet what a {TURN} costs"
     if seen.usd is None:
-        return "unknown", f"no price is known{'; ' + after if after else ''}"
+        return "unknown", "no price is known"
     low, high = numbers.money(seen.usd.low), numbers.money(seen.usd.high)
-    return numbers.money(seen.usd.mid), f"({low} to {high}, list price); {after}"
+    return numbers.money(seen.usd.mid), f"{low} to {high} in four of five cases, list price"
+
+
+def _after(after: Range, window: int) -> str:
+    told = f"{numbers.tokens(after.low)} to {numbers.tokens(after.high)} after them, without a compaction"
+    return f"{told}: more than the window" if window and after.mid > window else told
 
 
 def _eaten(what: PreflightReport) -> Iterator[list[Span]]:

@@ -202,7 +202,7 @@ class ContextRows:
         unknown = Span(numbers.NONE, "faint")
         if ledger is None or scene is None:
             return "", unknown
-        made, entered = ledger.made.get(node), ledger.entered.get(node)
+        made, entered = ledger.stays.answered(node), ledger.stays.first(node)
         if made is None and entered is None:
             return "", unknown
         # A result belongs to the call that it answers, a user's text to the call that first read it.

@@ -77,7 +77,7 @@ def _tools_in_front(items: Sequence[Item]) -> list[Item]:
     for item in items:
         if item.block.kind == TOOL and item.place.section == "messages":
             kept.append(Item(item.block, TOOLS))
-        elif item.block.kind != HEADER or item.block.value().get("type") != TOOLS_ITEM:
+        elif item.block.kind != HEADER or item.block.member("type") != TOOLS_ITEM:
             kept.append(item)
     return kept
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_audited, cache_bands, cache_summary
-from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, sent_at
+from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, Pauses, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
-from ctxtui.core.session import CallSeen
+from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules
@@ -89,6 +89,147 @@ def test_a_session_that_writes_for_an_hour_keeps_its_prefix_for_an_hour() -> Non
     talk.call(after=3000)
     talk.call(after=3700, read=0)
     assert [(row.alarm, row.missed) for row in talk.rows()] == [(False, False)] * 3 + [(True, True)]
+
+
+def test_a_client_that_goes_back_to_five_minutes_is_believed() -> None:
+    talk = Talk(life="1h")
+    for _ in range(3):
+        talk.call()
+    talk.life = "5m"
+    for _ in range(12):
+        talk.call()
+    talk.call(after=400, read=0)
+    last = talk.rows()[-1]
+    assert last.alarm and last.missed and last.cause == "expired"
+
+
+def test_a_tool_of_the_provider_does_not_shorten_the_clients_lifetime() -> None:
+    habit = Habit()
+    habit.wrote(Usage(write_1h=5_000))
+    habit.wrote(Usage(write_1h=2_000, write_5m=900))
+    assert habit.life == "1h"
+    fresh = Habit()
+    fresh.wrote(Usage(write_1h=900, write_5m=2_000))
+    assert fresh.life == "5m"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (ASIDE, "a recap while its user was away"),
+        ("interrupt", "Request interrupted by user"),
+        ("unanswered", "no answer to a request is on record"),
+    ],
+)
+def test_a_request_that_is_no_call_of_the_record_keeps_the_cache_warm(kind: str, text: str) -> None:
+    talk = Talk()
+    talk.call()
+    last = talk.call()
+    assert last.started is not None
+    talk.script.session.apply(Happened(kind, text, at=last.started + 240, after=last.id))
+    talk.call(after=400)
+    talk.script.session.apply(Happened(kind, text, at=last.started + 500, after=last.id))
+    talk.call(after=310, read=0)
+    assert [(row.alarm, row.missed) for row in talk.rows()] == [(False, False), (False, False), (True, True)]
+
+
+def test_an_interrupted_tool_was_no_request() -> None:
+    talk = Talk()
+    talk.call()
+    last = talk.call()
+    assert last.started is not None
+    words = "Request interrupted by user for tool use"
+    talk.script.session.apply(Happened("interrupt", words, at=last.started + 240, after=last.id))
+    talk.call(after=400, read=0)
+    assert talk.rows()[-1].alarm
+
+
+def test_a_lifetime_counts_from_the_attempt_that_was_answered() -> None:
+    talk = Talk()
+    before = talk.call()
+    talk.script.session.apply(Happened("api error", "529", at=talk.script.clock + 200, after=before.id))
+    made = talk.call()
+    talk.script.session.apply(CallSeen(replace(made, ended=talk.script.clock + 220)))
+    # Sent 190 seconds after its record says so.
+    talk.call(after=400)
+    assert not talk.rows()[-1].alarm
+
+
+def test_a_client_that_asks_after_each_turn_keeps_the_cache_from_the_turns_end() -> None:
+    talk = Talk()
+    for _ in range(6):
+        made = talk.call(after=20)
+        talk.script.session.apply(CallSeen(replace(made, ended=talk.script.clock + 200)))
+        # The request after the turn has cached the answer too.
+        talk.left += 50
+        talk.script.hear(block.text("go on"))
+    talk.call(after=450)
+    assert not talk.rows()[-1].alarm
+
+
+def test_pauses_that_were_outlived_teach() -> None:
+    pauses = Pauses()
+    assert not pauses.outlives(400)
+    pauses.learn(600, True)
+    assert pauses.outlives(400) and pauses.outlives(600) and not pauses.outlives(700)
+    pauses.learn(350, False)
+    assert not pauses.outlives(400)
+
+
+def test_a_pause_that_was_outlived_once_is_outlived_again() -> None:
+    talk = Talk()
+    for _ in range(3):
+        talk.call()
+    talk.call(after=700)
+    talk.call()
+    talk.call(after=600)
+    assert [row.alarm for row in talk.rows()][-3:] == [True, False, False]
+
+
+def test_a_first_image_keeps_what_is_cached() -> None:
+    talk = Talk()
+    for _ in range(3):
+        talk.call()
+    source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+    talk.script.hear(block.of({"type": "image", "source": source}))
+    talk.call()
+    row = talk.rows()[-1]
+    assert not row.alarm and row.within
+
+
+def test_a_thread_that_begins_in_a_conversation_does_not_take_it_for_what_others_keep_warm() -> None:
+    talk = Talk()
+    for _ in range(12):
+        talk.script.hear(block.text(speech(talk.dice, 1500, 2500)))
+    talk.call(read=20_000, tokens=42_000)
+    talk.call()
+    talk.call(after=4000, read=0)
+    last = talk.rows()[-1]
+    assert last.alarm and last.predicted < 16_000
+
+
+def test_a_resumed_client_that_kept_its_cache_is_taken_to_keep_it() -> None:
+    talk = Talk()
+    for number in range(2, 4):
+        for _ in range(3):
+            talk.call()
+        talk.script.epoch = Epoch(number, EpochStart.RESUME)
+        talk.script.hear(block.text("go on"))
+        talk.call()
+    resumed = [row for row in talk.rows() if row.call in (4, 8)]
+    assert [row.alarm for row in resumed] == [True, False]
+
+
+def test_a_client_that_loses_the_rest_at_every_turn_is_taken_to_go_on_so() -> None:
+    talk = Talk()
+    talk.call(read=FLOOR)
+    for _ in range(5):
+        talk.call()
+        talk.script.hear(block.text("and now?"))
+        talk.call(read=FLOOR)
+    asked = [row for row in talk.rows() if row.missed]
+    assert [row.alarm for row in asked] == [False, False, False, True, True]
+    assert {row.cause for row in asked} == {NOT_IN_RECORD}
 
 
 def test_what_other_traffic_keeps_warm_is_remembered() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.core import block as blocks
-from ctxtui.core.block import Place
+from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call, Epoch
 from ctxtui.core.tree import ROOT, Tree
 
@@ -33,10 +33,46 @@ def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data
     while stays.done < len(calls):
         stays.advance(calls, data.draw(st.integers(1, 3)))
     for node in range(1, len(tree)):
-        held = [tree.holds(call.sent_head, node) for call in calls]
+        nth = number_of(tree, node)
+        there = [
+            next((one for one in tree.path(call.sent_head) if number_of(tree, one) == nth), None) for call in calls
+        ]
+        held = [one is not None for one in there]
         assert stays.first(node) == (held.index(True) if any(held) else None)
         for upto in range(len(calls) + 1):
             assert stays.count(node, upto) == sum(held[:upto])
+        assert [stays.standing(node, index) for index in range(len(calls))] == there
+    assert {number_of(tree, node) for node in stays.every()} == {number_of(tree, node) for node in range(1, len(tree))}
+
+
+def number_of(tree: Tree, node: int) -> tuple[str, int]:
+    """A block's content, and which of the same it is in its context."""
+    digest = tree[node].block.digest
+    return digest, sum(tree[one].block.digest == digest for one in tree.path(node))
+
+
+def test_a_block_behind_a_changed_beginning_stays_the_same_block() -> None:
+    tree = Tree()
+    calls = calls_of(tree, [[0, 5], [0, 5, 6], [1, 5, 6], [1, 6]])
+    stays = Stays(tree)
+    stays.advance(calls)
+    for call in calls[:3]:
+        node = tree.path(call.sent_head)[1]
+        assert (stays.first(node), stays.count(node, 4)) == (0, 3)
+    assert [(start, stop) for start, stop, _ in stays.stretches(calls[3].sent_head, 4)] == [(1, 2), (2, 3), (3, 4)]
+
+
+def test_an_answer_that_is_sent_again_elsewhere_was_still_made_once() -> None:
+    tree, place = Tree(), Place("messages", "user")
+    asked, other = (tree.extend(ROOT, [Item(blocks.text(words), place)]) for words in ("ask", "other"))
+    said = tree.extend(asked, [Item(blocks.text("said"), place)])
+    again = tree.extend(other, [Item(blocks.text("said"), place)])
+    calls = [Call("c0", "main", asked, asked, said), Call("c1", "main", again, again, again)]
+    stays = Stays(tree)
+    stays.advance(calls)
+    assert (stays.answered(said), stays.answered(again), stays.first(said)) == (0, 0, 1)
+    stays.back(0)
+    assert (stays.answered(said), stays.first(said)) == (None, None)
 
 
 def test_stability_is_the_share_of_further_calls_in_which_the_prefix_stood() -> None:
@@ -55,6 +91,18 @@ def test_stability_is_the_share_of_further_calls_in_which_the_prefix_stood() -> 
     other = Stays(tree)
     other.advance(halved)
     assert other.stability(halved[0].sent_head) == (MEDIUM, 2, 4)
+
+
+def test_a_message_spelt_in_another_way_leaves_what_follows_it_cacheable() -> None:
+    tree, place = Tree(), Place("messages", "user")
+    calls = []
+    for n in range(8):
+        head = tree.child(ROOT, blocks.header("user", {"content": "string" if n % 2 else "list"}), place)
+        head = tree.extend(head, [Item(blocks.text("a question"), place), Item(blocks.text("a file"), place)])
+        calls.append(Call(f"c{n}", "main", head, head, head))
+    stays = Stays(tree)
+    stays.advance(calls)
+    assert stays.stability(calls[0].sent_head) == stays.stability(calls[7].sent_head) == (HIGH, 7, 7)
 
 
 def test_a_compaction_takes_nothing_from_stability() -> None:

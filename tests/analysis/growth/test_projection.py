@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.growth.projection import Limit, Range, compacts_at, limit, outlook, range_of, turns_of
+from ctxtui.analysis.growth.projection import ROUND, TURN, Limit, compacts_at, limit, outlook, turns_of
+from ctxtui.analysis.growth.units_ahead import Range
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import Session
@@ -34,11 +35,36 @@ def test_a_steady_session_goes_on_steadily() -> None:
     counted = book(steady(), model_table())
     assert [turn.growth for turn in turns_of(counted, "main")] == [None] + [10_000] * 5
     seen = outlook(counted, "main", 3, 200_000, usd)
-    assert seen.context == 80_000 and seen.growth == Range(10_000, 10_000, 10_000)
-    assert seen.after == Range(110_000, 110_000, 110_000)
+    assert (seen.context, seen.turns, seen.unit) == (80_000, 6, TURN)
+    assert seen.growth is not None and seen.growth.low < 10_000 < seen.growth.high
+    assert seen.after is not None and seen.after.low < 110_000 < seen.after.high
+    assert seen.pace is not None and seen.pace.mid == pytest.approx((seen.after.mid - 80_000) / 3)
     reads = sum(80_000 + 5_000 * n for n in range(6))
-    assert seen.usd is not None and seen.usd.low == pytest.approx(30_000 * 1e-5 + reads * 1e-6)
-    assert seen.usd.low <= seen.usd.mid <= seen.usd.high, "misses only make it dearer"
+    assert seen.usd is not None and seen.usd.low < 30_000 * 1e-5 + reads * 1e-6 < seen.usd.high
+
+
+def test_an_agent_that_plays_by_itself_is_counted_in_rounds() -> None:
+    script = Script("claude-opus-4-5")
+    script.hear(block.text("play"))
+    for n in range(11):
+        script.call(block.text(f"ok {n}"), usage=Usage(fresh=10_000 + 8_000 * n, output=50))
+        script.hear(block.of({"type": "tool_result", "tool_use_id": "t", "content": f"{n}"}))
+    counted = book(script.session, model_table())
+    seen = outlook(counted, "main", 10, 200_000, usd)
+    assert (seen.unit, seen.turns, seen.calls) == (ROUND, 11, None)
+    assert seen.growth is not None and seen.growth.low < 8_000 < seen.growth.high
+    # Ten calls of 98,000 to 170,000 fresh tokens, not ten runs of eleven calls.
+    assert (
+        seen.usd is not None and seen.usd.low < sum(98_000 + 8_000 * n for n in range(10)) * 1e-5 < seen.usd.high < 25
+    )
+
+
+@pytest.mark.parametrize("turns", [2, 3, 6, 20])
+@pytest.mark.parametrize("ahead", [1, 10])
+def test_no_range_has_no_width(turns: int, ahead: int) -> None:
+    seen = outlook(book(steady(turns), model_table()), "main", ahead, 200_000, usd)
+    for found in (seen.growth, seen.calls, seen.output, seen.after, seen.usd, seen.pace):
+        assert found is not None and found.low < found.high and found.low <= found.mid <= found.high
 
 
 def test_limits_come_soonest_with_the_highest_growth() -> None:
@@ -69,9 +95,3 @@ def test_without_a_price_or_a_second_turn_nothing_is_made_up() -> None:
     assert (seen.growth, seen.after, seen.usd) == (None, None, None)
     assert outlook(book(steady(), model_table()), "main", 5, 0, lambda usage: None).usd is None
     assert compacts_at(counted, "main", 200_000) is None, "nobody knows this client"
-
-
-def test_few_turns_give_their_whole_range() -> None:
-    assert range_of([]) is None
-    assert range_of([3, 1, 2]) == Range(1, 2, 3)
-    assert range_of(list(range(101))) == Range(10, 50, 90)

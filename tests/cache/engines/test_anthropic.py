@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ctxtui.cache import outcome as why
+from ctxtui.cache import prompt_facts
 from tests.cache.bodies import Desk, assistant, figures, marked, rules_of, text, user
 
 BIG = "prompt#2000"
@@ -281,7 +282,10 @@ PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/pn
     [PICTURE, {"type": "tool_result", "tool_use_id": "t", "content": [PICTURE]}],
     ids=["in a message", "in a tool result"],
 )
-def test_an_image_anywhere_loses_the_messages_once(shown: dict[str, Any]) -> None:
+def test_an_image_anywhere_loses_the_messages_once_where_the_documents_are_right(
+    shown: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prompt_facts, "IMAGES_TOGGLE", True)
     desk = Desk()
     system = [text("sys#1000", "")]
     start = [user(text("one#1000", ""))]
@@ -294,6 +298,13 @@ def test_an_image_anywhere_loses_the_messages_once(shown: dict[str, Any]) -> Non
     # And the plain prompt is another one again.
     assert desk.ask(3, start, system=system).read == 2000
     assert desk.ask(3, [*start, assistant(text("ok")), user(text("no image", ""))], system=system).read == 2000
+
+
+def test_a_first_image_loses_nothing() -> None:
+    desk = Desk()
+    desk.send(0, [user(text("one#2000", ""))])
+    first = [user(text("one#2000")), assistant(text("ok")), user(dict(PICTURE), text("look", ""))]
+    assert desk.ask(1, first).read == 2000
 
 
 def test_the_citations_toggle_loses_system_and_messages() -> None:

@@ -68,7 +68,7 @@ def _synthetic(state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, th
         items = [Item(part.block, ASSISTANT) for part in said.parts]
         return state.move(thread, state.add(record, parent, SAID, items))
     # The client shows an API error as an answer, and leaves it out of the next request.
-    words = " ".join(str(part.block.value().get("text", "")) for part in said.parts if part.block.kind == "text")
+    words = " ".join(str(part.block.member("text") or "") for part in said.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
     return [Happened("api error", plain(words), thread.id, seconds(record.timestamp), thread.call)]
 

@@ -38,11 +38,11 @@ def places(records: Sequence[SourceRecord], path: Sequence[Item]) -> Places:
         if at in made.found or item.place.section != "messages":
             continue
         if item.block.kind == "tool_result":
-            place = results.get(str(item.block.value().get("tool_use_id")))
+            place = results.get(str(item.block.member("tool_use_id")))
             if place is not None:
                 made.found[at] = place
         elif item.block.kind == "text":
-            said = _bare(item.block.value().get("text"))
+            said = _bare(item.block.member("text"))
             same = [place for place in words.get(said, ()) if place not in taken]
             held = same[-1:] or [
                 place

@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Event, Happened
+from ctxtui.core.session import ASIDE, Event, Happened
 from ctxtui.transcripts.formats.claude_code import front, messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
@@ -33,6 +33,12 @@ _RESUME: Final = "SessionStart:resume"
 _OUTPUT: Final = "<local-command-stdout>"
 _SENT_OUTPUT: Final = (2, 1, 197)
 """The newest version that is known to keep no pictures of the terminal in such records."""
+_ASIDES: Final = {
+    "away_summary": "a recap while its user was away",
+    "memory_saved": "memories after a turn",
+}
+"""What the client says it asked the model by itself, in a request that begins as the conversation does (read in the
+client's code, 2.1.112): no call of it is recorded."""
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
@@ -62,6 +68,8 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
             shown = _only_shown(record, words)
             items = [] if shown else client_text(words)
             return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
+        case subtype if subtype in _ASIDES:
+            events.append(Happened(ASIDE, _ASIDES[subtype], thread.id, seconds(record.timestamp), thread.call))
     state.silent[f"system {record.subtype or ''}".strip()] += 1
     return events + state.move(thread, state.add(record, parent, PASSING))
 

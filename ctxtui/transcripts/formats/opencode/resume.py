@@ -61,7 +61,7 @@ class _Draft:
         self._found = {at: (*self._places[n], self._kinds[n][k][1]) for at, (n, k) in where.items()}
         calls = {word(messages[m].parts[p].get("callID")): (m, p) for m, p in self._places}
         for at, item in told(enumerate(order.path)):
-            place = calls.get(str(item.block.value().get("tool_use_id")))
+            place = calls.get(str(item.block.member("tool_use_id")))
             if at not in self._found and item.block.kind == "tool_result" and place is not None:
                 self._found[at] = (*place, resume_messages.RESULT)
         kept = [one for one in order.sent if order.end is None or one.at is None or one.at < order.end]

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from ctxtui.analysis.session_events import events
 from ctxtui.core.call import EpochStart
-from ctxtui.core.session import MAIN, Skipped
+from ctxtui.core.session import ASIDE, MAIN, Skipped
 from ctxtui.core.usage import Usage
 from tests.cases import claude_code
 from tests.cases.claude_code import Script, text, tool_use, usage
@@ -102,6 +103,21 @@ def test_what_the_client_answers_is_no_call() -> None:
         ("api error", "API Error: 529 overloaded", "msg_1"),
         ("api error", "529 Overloaded", "msg_1"),
     ]
+
+
+@pytest.mark.parametrize(("subtype", "kinds"), [("away_summary", [ASIDE]), ("turn_duration", [])])
+def test_what_the_client_asks_by_itself_is_told_with_its_time(subtype: str, kinds: list[str]) -> None:
+    script = Script()
+    script.user("hello")
+    script.assistant(text("hi"), id="msg_1", use=usage(read=10, write=5))
+    script.put("system", subtype=subtype, content="You were about to ...", isMeta=False)
+    script.user("and now?")
+    script.assistant(text("fine"), id="msg_2", use=usage(read=15, write=5))
+    found = read(script.dump())
+    assert [(h.kind, h.after) for h in found.session.happenings] == [(kind, "msg_1") for kind in kinds]
+    assert all(h.at is not None and h.at > (found.calls[0].started or 0) for h in found.session.happenings)
+    assert "You were about to" not in str(found.context("msg_2"))
+    assert all(event.kind != "error" for event in events(found.session, MAIN))
 
 
 def test_compaction_starts_from_the_summary() -> None:

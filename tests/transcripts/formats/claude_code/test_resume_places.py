@@ -52,3 +52,8 @@ def test_reminders_joined_in_one_turn_are_all_their_attachments() -> None:
 
 def test_a_text_that_no_record_holds_is_nowhere() -> None:
     assert found(item("Tool loaded.", "user")) == [(None, [])]
+
+
+def test_a_text_that_is_no_object_has_no_place_and_stops_nothing() -> None:
+    broken = Item(block.make("text", "no object"), Place("messages", "user"))
+    assert found(broken, item("fix the shop\n", "user")) == [(None, []), (0, [])]

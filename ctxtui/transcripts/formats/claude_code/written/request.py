@@ -53,7 +53,7 @@ def answer_name(items: Iterable[Item]) -> str:
     calls, words = [], []
     for item in items:
         if item.block.kind == "tool_use":
-            calls.append(word(item.block.value().get("id")))
+            calls.append(word(item.block.member("id")))
         elif item.block.kind == "text":
             words.append(block_content.read(item.block).text.strip())
     return "\n".join(sorted(calls)) or "\n".join(filter(None, words))
@@ -82,7 +82,7 @@ def ending(backwards: Iterable[Item], own: bool = False) -> Ending:
         else:
             parts += 1
             if item.block.kind == "tool_result":
-                results.add(word(item.block.value().get("tool_use_id")))
+                results.add(word(item.block.member("tool_use_id")))
             elif item.block.kind == "text" and not (own and item.place.mark not in ("", SUMMARY)):
                 texts.append(block_content.read(item.block).text.strip())
     return Ending(answer_name(reversed(said)), frozenset(results), tuple(filter(None, texts)), parts)
