@@ -27,11 +27,11 @@ NOT_IN_RECORD: Final = "not in the record"
 class CacheAudited:
     """One call's cache read as foretold and as reported, in tokens; `call` is its number in its thread, from 1.
 
-    `previous` is the input of the call whose context it extends. `lost` are the tokens that it missed (see
-    `losses.CacheDemand`), `foretold` those that it was to miss: 0 for a hit. `cause` says what was foretold to be lost;
-    of a miss that was not foretold what the recording holds about it, ``not in the record`` where that is nothing.
-    `evidence` is what the recording shows about a miss. `inferred`: the client's markers are not recorded. `what` names
-    the tool, parameter or model that was lost to.
+    `previous` is the input of the call whose context it extends; a hit reads more than half of it. `lost` are the
+    tokens that it missed (see `losses.CacheDemand`), `foretold` those that it was to miss. `cause` says what was
+    foretold to be lost; of a miss that was not foretold what the recording holds about it, ``not in the record`` where
+    that is nothing. `evidence` is what the recording shows about a miss. `inferred`: the client's markers are not
+    recorded. `what` names the tool, parameter or model that was lost to.
     """
 
     thread: str
@@ -57,13 +57,13 @@ class CacheAudited:
 
     @property
     def missed(self) -> bool:
-        """Whether the call was a miss."""
-        return self.lost > 0
+        """Whether the call was a miss, and no hit: a smaller loss, of which nothing was foretold, tests no forecast."""
+        return self.lost > 0 and (self.reported * 2 <= self.previous or self.alarm)
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss was foretold."""
-        return self.foretold > 0
+        """Whether a miss was foretold, where there was anything to lose."""
+        return self.predicted * 2 <= self.previous and (self.foretold > 0 or self.lost > 0)
 
 
 class CacheAuditor:
@@ -105,10 +105,10 @@ class CacheAuditor:
         call = forecast.call
         usage = call.usage
         assert usage is not None
-        lost, foretold = demand.lost(usage.cache_read), _foretold(forecast, demand)
+        lost, foretold = demand.lost(usage.cache_read), demand.lost(forecast.read)
         cause = forecast.cause
         if not cause.name and lost:
-            cause = demand.cause if demand.cause.name or not foretold else Cause(BEHIND)
+            cause = demand.cause if demand.cause.name or not forecast.alarm else Cause(BEHIND)
         return CacheAudited(
             thread=call.thread,
             call=number,
@@ -126,12 +126,6 @@ class CacheAuditor:
             lost=lost,
             foretold=foretold,
         )
-
-
-def _foretold(forecast: CacheForecast, demand: CacheDemand) -> int:
-    """Tokens that a forecast says will be missed: with a cause, or more than half of what could be read."""
-    lost = demand.lost(forecast.read)
-    return lost if forecast.cause.name or forecast.read * 2 <= demand.expected else 0
 
 
 def cache_audited(book: Book, rules: Callable[[Call], CacheRules]) -> list[CacheAudited]:

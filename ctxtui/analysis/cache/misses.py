@@ -62,9 +62,10 @@ class Missed:
     reading them (None: no price is known). `read` tokens were read, `partial`: not nothing; `shared` are the tokens
     that both requests begin with, as reported for them; `sizes` are the inputs of both calls. `cause` is one of this
     module's, `by` how many seconds too late it came, `pause` the seconds since the call before (None: not recorded),
-    `life` the lifetime that counted, `what` more about the cause. `tested`: the call was foretold from what came before
-    it; `foreseen`: the miss was, too. `block` is the place (from 1) of the first block that differs among `blocks`,
-    `old` and `new` that block in both requests, `writer` the tool call of this session that changed it, "" for none.
+    `life` the lifetime that counted, `what` more about the cause. `tested`: the simulator was asked whether it would be
+    hit or miss (see `audit.CacheAudited.missed`); `foreseen`: it said miss. `block` is the place (from 1) of the first
+    block that differs among `blocks`, `old` and `new` that block in both requests, `writer` the tool call of this
+    session that changed it, "" for none.
     """
 
     thread: str
@@ -116,7 +117,7 @@ class Misses:
 
     @property
     def tested(self) -> int:
-        """How many of them are of calls that were foretold."""
+        """How many of them were tested against the simulator."""
         return sum(one.tested for one in self.found)
 
     @property
@@ -209,9 +210,9 @@ class MissFinder:
             what=_what(call, base, cause) or told.what,
             by=late,
             life=demand.life,
-            foreseen=row.alarm if row is not None else False,
+            foreseen=row is not None and row.missed and row.alarm,
             evidence=row.evidence if row is not None else "",
-            tested=row is not None,
+            tested=row is not None and row.missed,
             paid=paid,
             pause=demand.pause,
             block=tree[second or first].depth if second or first else 0,

@@ -177,4 +177,5 @@ def cache_text(rows: Rows) -> Iterator[str]:
     untested = sum(not one.tested for some in rows.values() for one in some.misses)
     if untested:
         yield ""
-        yield f"{untested} further {'miss' if untested == 1 else 'misses'} not tested: nothing could be foretold"
+        many = "miss" if untested == 1 else "misses"
+        yield f"{untested} further {many} not tested: smaller than half, or nothing could be foretold"

@@ -88,7 +88,7 @@ def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
         "cost_usd": found.usd,
         "lost_usd": found.lost,
         "written_again_tokens": found.tokens,
-        "reported": found.count,
+        "reported": found.tested,
         "tested": found.tested,
         "foreseen": found.foreseen,
         "false_alarms": found.false_alarms,
