@@ -1,147 +1,137 @@
-"""The audit table: forecasts held against reports on recordings with usage, per source, and with leave-one-out priors.
+"""Forecasts held against reports, each project's recordings by what those of the others taught, beside a naive rule.
 
-``python -m benchmarks audit`` prints the targets, ``python -m benchmarks.audit`` the whole table. The recordings are
-those of `CTXTUI_CORPUS`, a folder with one folder per source; where there is none, nothing is measured.
+``python -m benchmarks.audit`` prints the figures, with ``--write`` it puts them on record (``docs/forecasts.json``) and
+their tables into README.md and docs/forecasts.md; ``python -m benchmarks audit`` holds them against the goals. The
+recordings are those of `CTXTUI_CORPUS`; where there is none, nothing is measured.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final
 
+from benchmarks.forecast_tables import RECORD, put
+from benchmarks.left_out import Pair, foretold, known
 from benchmarks.measure import Result
-from ctxtui.analysis.audit import Audited, audited, summary
-from ctxtui.analysis.book import Book
-from ctxtui.analysis.forecast import Forecaster, teaches
-from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.recordings.open import load
-from ctxtui.tokens.calibrate import Calibration
-from ctxtui.tokens.features import Features
-from ctxtui.tokens.models import ModelCard
+from benchmarks.recorded import CLIENTS, recordings
+from ctxtui.analysis.audit import Audited, summary
+from ctxtui.analysis.cache.audit import CacheAudited
 
-FINAL: Final = ("codex", "mini_swe_agent")
-"""Sources whose output counts are final."""
-SOURCES: Final = ("claude_code", *FINAL)
-COLUMNS: Final = (
-    ("median_abs_error_pct", "total med"),
-    ("p95_abs_error_pct", "p95"),
-    ("new_median_abs_error_pct", "new med"),
-    ("new_p90_abs_error_pct", "p90"),
-    ("interval_coverage_pct", "inside"),
-    ("median_interval_width_pct", "±"),
-)
-
-Lesson = tuple[str, ModelCard, Features, float, int]
-"""What one report taught: its family, card, features, tokens, answers taken from reports."""
+GOALS: Final = {"within": 1.7, "hit or miss": 0.7, "not foreseen": 20.0, "false alarms": 5.0}
+"""The most that may be wrong of Claude Code's cache reads, in percent."""
 
 
-class Recording(NamedTuple):
-    """One recording of a source with its counts."""
-
-    source: str
-    name: str
-    book: Book
-
-
-def recordings(corpus: Path) -> Iterator[Recording]:
-    """Every recording of `SOURCES` that holds a context."""
-    counter = Counter()
-    for source in SOURCES:
-        for path in sorted(p for p in (corpus / source).glob("*") if p.is_file()):
-            try:
-                book = Book(load(path).session, model_table(), counter)
-            except CtxtuiError:
-                continue
-            count_all(book, counter)
-            yield Recording(source, path.name, book)
+def measured(corpus: Path) -> dict[str, Any]:
+    """The figures by client, and of each client by project."""
+    every = [known(one) for one in recordings(corpus)]
+    pairs: dict[str, dict[str, list[Pair]]] = {client: {} for client in CLIENTS}
+    for one in every:
+        held = one.recording
+        others = [other for other in every if other.recording.project != held.project]
+        pairs[held.client].setdefault(held.project, []).extend(foretold(held, others))
+    clients = []
+    for client, by in pairs.items():
+        rows = [pair for some in by.values() for pair in some]
+        if rows:
+            projects = [{"project": project, **figures(some)} for project, some in sorted(by.items()) if some]
+            clients.append({"client": CLIENTS[client], **figures(rows), "projects": projects})
+    return {"measured": f"{datetime.now(UTC):%Y-%m-%d}", "clients": clients}
 
 
-def lessons(book: Book) -> list[Lesson]:
-    """What the reports of a recording teach, in order."""
-    forecaster = Forecaster(book.session, book.cumulated, book.card)
-    found = []
-    for call in book.session.calls.values():
-        forecast = forecaster.forecast(call) if call.usage else None
-        if forecast and call.usage and teaches(forecast, call.usage.input):
-            tokens = call.usage.input - forecast.known - forecast.added
-            card = book.card(call.model)
-            found.append((family(card), card, forecast.features, tokens, forecast.answers))
-        forecaster.learn(call, forecast)
+def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """What was foretold of some calls, and what the naive rule says, held against reports: in percent, or counts."""
+    reads = [(pair, pair.read) for pair in pairs if pair.read is not None]
+    naive_reads = [replace(read, predicted=pair.naive_read) for pair, read in reads]
+    return {
+        "calls": len(pairs),
+        "input": _inputs([pair.input for pair in pairs]),
+        "cache": {**_reads([read for _, read in reads]), "not_foreseen": _missed(reads)},
+        "naive": {"input": _inputs([_naive(pair) for pair in pairs]), "cache": _reads(naive_reads)},
+    }
+
+
+def _naive(pair: Pair) -> Audited:
+    row = pair.input
+    more = pair.naive_input - row.predicted
+    return replace(row, predicted=pair.naive_input, new_predicted=row.new_predicted + more)
+
+
+def _inputs(rows: Sequence[Audited]) -> dict[str, Any]:
+    found = summary(rows)
+    return {
+        "median": found["median_abs_error_pct"],
+        "p95": found["p95_abs_error_pct"],
+        "new_median": found["new_median_abs_error_pct"],
+        "new_p90": found["new_p90_abs_error_pct"],
+    }
+
+
+def _reads(rows: Sequence[CacheAudited]) -> dict[str, Any]:
+    if not rows:
+        return {"calls": 0}
+    missed, alarms = [row for row in rows if row.missed], [row for row in rows if row.alarm]
+    return {
+        "calls": len(rows),
+        "within": _percent(sum(row.within for row in rows), len(rows)),
+        "hit_or_miss": _percent(sum(row.missed == row.alarm for row in rows), len(rows)),
+        "misses": len(missed),
+        "foreseen": sum(row.alarm for row in missed),
+        "alarms": len(alarms),
+        "false_alarms": sum(not row.missed for row in alarms),
+    }
+
+
+def _missed(reads: Sequence[tuple[Pair, CacheAudited]]) -> dict[str, int]:
+    """Misses that were not foreseen, by what came before them and by what was read."""
+    found = {"asked_nothing": 0, "asked_part": 0, "loop_nothing": 0, "loop_part": 0}
+    for pair, read in reads:
+        if read.missed and not read.alarm:
+            found[f"{'asked' if pair.input.asked else 'loop'}_{'part' if read.reported else 'nothing'}"] += 1
     return found
 
 
-def family(card: ModelCard) -> str:
-    """Cards of one family share a prior."""
-    return f"{card.provider} {card.factors.text}"
-
-
-def left_out(held: Recording, taught: dict[str, list[Lesson]]) -> list[Audited]:
-    """The audit of `held` with the factors that the other recordings teach, instead of the shipped ones."""
-    learnt: dict[str, Calibration] = {}
-    for name, some in taught.items():
-        for kind, card, features, tokens, answers in some if name != held.name else ():
-            learnt.setdefault(kind, Calibration(card)).learn(features, tokens, answers)
-    factors = {kind: one.factors for kind, one in learnt.items()}
-    cards = {m: held.book.card(m) for m in {call.model for call in held.book.session.calls.values()}}
-    fitted = {m: replace(c, factors=factors.get(family(c), c.factors)) for m, c in cards.items()}
-    return audited(held.book, fitted.__getitem__)
-
-
-def table(corpus: Path) -> dict[str, list[Audited]]:
-    """Rows by line of the table: each source, the sources with final counts, and all of it left one out."""
-    found: dict[str, list[Audited]] = {}
-    known = list(recordings(corpus))
-    taught = {one.name: lessons(one.book) for one in known}
-    for one in known:
-        lines = [one.source, *(["final counts"] if one.source in FINAL else [])]
-        for suffix, rows in (("", audited(one.book)), (", left one out", left_out(one, taught))):
-            for line in lines:
-                found.setdefault(line + suffix, []).extend(rows)
-            if one.source not in FINAL:
-                found.setdefault(f"{one.source}, tool loop{suffix}", []).extend(r for r in rows if not r.asked)
-    return found
+def _percent(part: int, of: int) -> float:
+    return round(100 * part / of, 2)
 
 
 def results(folder: Path, runs: int) -> list[Result]:
-    """The targets of the audit; none without a corpus. `folder` and `runs` are not used: nothing varies."""
+    """The goals for Claude Code's cache reads; none without a corpus. Neither argument is used: nothing varies."""
     corpus = os.environ.get("CTXTUI_CORPUS")
-    rows = table(Path(corpus)) if corpus else {}
-    wanted = {
-        "claude_code": (0.04, 0.8, 5.0, 25.0, 30.0),
-        "claude_code, tool loop": (None, None, 4.0, 18.0, None),
-        "final counts": (None, None, 1.0, 6.0, 5.0),
-    }
+    clients = measured(Path(corpus))["clients"] if corpus else []
     found = []
-    for line, (median, p95, new, new_p90, width) in wanted.items():
-        if line not in rows:
+    for client in clients:
+        got = client["cache"]
+        if client["client"] != CLIENTS["claude_code"] or not got["calls"]:
             continue
-        got = summary(rows[line])
-        keys = [key for key, _ in COLUMNS if key != "interval_coverage_pct"]
-        aims = dict(zip(keys, (median, p95, new, new_p90, width), strict=True))
-        found += [Result(f"{line}: {key}", got[key], aim, "%") for key, aim in aims.items() if aim is not None]
-        if width is None:
-            continue
-        away = abs(got["interval_coverage_pct"] - 90)
-        found.append(Result(f"{line}: interval coverage, away from 90 %", away, 3.0, "%", f"{len(rows[line])} calls"))
+        wrong = {
+            "within": 100 - got["within"],
+            "hit or miss": 100 - got["hit_or_miss"],
+            "not foreseen": _percent(got["misses"] - got["foreseen"], max(1, got["misses"])),
+            "false alarms": _percent(got["false_alarms"], max(1, got["alarms"])),
+        }
+        note = f"{got['calls']} calls, {got['misses']} misses"
+        found = [Result(f"{client['client']}: {k} wrong", wrong[k], goal, "%", note) for k, goal in GOALS.items()]
     return found
 
 
 def main() -> int:
-    """Print the whole table."""
+    """Print the figures; with ``--write`` put them on record."""
     corpus = os.environ.get("CTXTUI_CORPUS")
     if not corpus:
         print("CTXTUI_CORPUS names no folder of recordings")
         return 2
-    print(f"{'':34} {'calls':>6} " + " ".join(f"{title:>10}" for _, title in COLUMNS))
-    for line, rows in table(Path(corpus)).items():
-        got = summary(rows)
-        print(f"{line:34} {len(rows):6} " + " ".join(f"{got[key]:10.3f}" for key, _ in COLUMNS))
+    record = measured(Path(corpus))
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    print(text)
+    if "--write" in sys.argv[1:]:
+        RECORD.write_text(text + "\n", encoding="utf-8")
+        put(record)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.client_habit import USUAL, Leanings
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
@@ -16,6 +17,7 @@ from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.running_totals import running_of
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.tokens.models import ModelCard
 
 SHARE: Final = 0.02
 LEAST: Final = 300
@@ -69,15 +71,22 @@ class CacheAudited:
 class CacheAuditor:
     """The audit of a session, call by call: each is foretold by what came before it and taught to the rest only then.
 
-    `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach.
+    `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach. `card` gives
+    other facts about a model than the book's, counted in the same way; `leanings` as in `CacheForecaster`.
     """
 
-    def __init__(self, book: Book, rules: Callable[[Call], CacheRules]) -> None:
+    def __init__(
+        self,
+        book: Book,
+        rules: Callable[[Call], CacheRules],
+        card: Callable[[str], ModelCard] | None = None,
+        leanings: Leanings = USUAL,
+    ) -> None:
         session = book.session
         self._book = book
         self._rules = rules
-        self._inputs = Forecaster(session, book.cumulated, book.card)
-        self._reads = CacheForecaster(session, rules, book.cumulated, self._inputs)
+        self._inputs = Forecaster(session, book.cumulated, card or book.card)
+        self._reads = CacheForecaster(session, rules, book.cumulated, self._inputs, leanings)
         self._numbers: dict[str, int] = {}
         self._past = Evidence(session, self._numbers)
 
@@ -128,13 +137,19 @@ class CacheAuditor:
         )
 
 
-def cache_audited(book: Book, rules: Callable[[Call], CacheRules]) -> list[CacheAudited]:
+def cache_audited(
+    book: Book,
+    rules: Callable[[Call], CacheRules],
+    card: Callable[[str], ModelCard] | None = None,
+    leanings: Leanings = USUAL,
+) -> list[CacheAudited]:
     """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
 
-    Everything in `book` must be counted.
+    Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the same
+    way; `leanings` as in `CacheForecaster`.
     """
     demands = CacheDemands(book, rules, running_of(book))
-    auditor = CacheAuditor(book, rules)
+    auditor = CacheAuditor(book, rules, card, leanings)
     found = (auditor.take(call, demands.take(call)) for call in list(book.session.calls.values()))
     return [row for row in found if row is not None]
 

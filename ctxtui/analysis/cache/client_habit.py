@@ -19,8 +19,6 @@ ANSWERED_IN: Final = 0.5
 """Seconds in which nothing is answered: a call that took less has the times of a copy."""
 LAG: Final = 300
 """Tokens by which a read may fall short of what is in the cache before the cache counts as behind."""
-AGAIN: Final = 3
-"""Times in a row that the rest was lost when a person spoke, from which on it is taken to be so the next time."""
 ASKED_AT: Final = "asked_at"
 """In `Call.extra`: when a person asked, where the record's own time is that of a copy."""
 
@@ -70,6 +68,23 @@ class Clock:
         self.call = call.id
 
 
+@dataclass(frozen=True, slots=True)
+class Leanings:
+    """What forecasts lean to before a session has shown anything, fitted to recordings (`benchmarks.left_out`).
+
+    `again`: times in a row that the rest was lost when a person spoke, and nothing says why, from which on it is taken
+    to be lost the next time. `resumed`: how many resumed clients are taken to have lost the rest before the first.
+    `ended`: how many pauses longer than the lifetime are taken to have ended what was cached before the first.
+    """
+
+    again: int = 3
+    resumed: int = 1
+    ended: int = 0
+
+
+USUAL: Final = Leanings()
+
+
 @dataclass(slots=True)
 class Pauses:
     """Pauses longer than the lifetime (seconds), of those after which the rest was still there and those after which
@@ -77,10 +92,12 @@ class Pauses:
 
     outlived: list[float] = field(default_factory=list)
     ended: list[float] = field(default_factory=list)
+    leanings: Leanings = USUAL
 
     def outlives(self, pause: float) -> bool:
         """Whether what is cached is taken to outlive `pause`, by the pauses before."""
-        return sum(one >= pause for one in self.outlived) > sum(one <= pause for one in self.ended)
+        ended = self.leanings.ended + sum(one <= pause for one in self.ended)
+        return sum(one >= pause for one in self.outlived) > ended
 
     def learn(self, pause: float, outlived: bool) -> None:
         """Take in how a pause longer than the lifetime went."""
@@ -113,16 +130,17 @@ class Habit:
     lost: int = 0
     kept: int = 0
     again: int = 0
+    leanings: Leanings = USUAL
 
     @property
     def loses_at_resume(self) -> bool:
         """Whether a client that is started anew is taken to lose the rest: its system prompt may be another one."""
-        return self.lost + 1 > self.kept
+        return self.lost + self.leanings.resumed > self.kept
 
     @property
     def loses_again(self) -> bool:
         """Whether the rest is taken to be lost when a person speaks, because it was lost the last times."""
-        return self.again >= AGAIN
+        return self.again >= self.leanings.again
 
     @property
     def lags(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from ctxtui.analysis.cache.client_habit import Clock, Habit, Pauses
+from ctxtui.analysis.cache.client_habit import USUAL, Clock, Habit, Leanings, Pauses
 from ctxtui.analysis.cache.miss_cause import (
     AFTER_ASIDE,
     AGAIN,
@@ -111,9 +111,11 @@ class CacheForecaster:
         rules: Callable[[Call], CacheRules],
         counts: Callable[[str], Cumulated],
         inputs: Forecaster,
+        leanings: Leanings = USUAL,
     ) -> None:
         self._tree = session.tree
         self._rules = rules
+        self._leanings = leanings
         self._inputs = inputs
         self._simulator = Simulator()
         self._prompts = CachePrompts(session.tree, rules, counts, inputs)
@@ -122,7 +124,7 @@ class CacheForecaster:
         self._shortfalls: dict[str, Shortfalls] = {}
         self._left: dict[str, CacheOutcome] = {}
         self._refreshes = Refreshes(session)
-        self._pauses = {True: Pauses(), False: Pauses()}
+        self._pauses = {asked: Pauses(leanings=leanings) for asked in (True, False)}
 
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
         """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
@@ -301,7 +303,7 @@ class CacheForecaster:
         key = (call.thread, call.model)
         found = self._habits.get(key)
         if found is None:
-            found = self._habits[key] = Habit(stays=int(self._rules(call).settles))
+            found = self._habits[key] = Habit(stays=int(self._rules(call).settles), leanings=self._leanings)
         return found
 
     def _clock(self, call: Call) -> Clock:
