@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
+from ctxtui.analysis.absence import Absences
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
+from ctxtui.analysis.read_context import ReadContexts
 from ctxtui.analysis.reported_thinking import ReportedThinking
 from ctxtui.analysis.searches import Searches
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
-from ctxtui.core.tree import Node
+from ctxtui.core.tree import ROOT, Node
 from ctxtui.tokens.cumulate import Cumulated, Parts
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, slack, tokens
+
+_THINKING: Final = INDEX["thinking"]
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
@@ -50,6 +56,7 @@ class Book:
         self.searches = Searches(session)
         self._learning = Learning(session, self.cumulated, self.card)
         self.version = 0
+        self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
 
@@ -126,6 +133,8 @@ class Book:
         if done == len(self.session.tree) and self._learning.give():
             self._weights = {model: self._learning.weights(model) for model in self._weights}
             self.version += 1
+        if done == len(self.session.tree):
+            self.contexts.advance()
         return done, len(self.session.tree)
 
     @property
@@ -149,6 +158,17 @@ class Book:
     def sum_of(self, model: str, node: int, category: int) -> int:
         """As `sums`, for one category alone."""
         return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
+
+    def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
+        """As `sums`, of what `model` reads: without thinking of earlier turns where it is taken out, and without the
+        blocks that are `gone`."""
+        sums = list(self.sums(model, head))
+        start = self.session.tree[head].turn_start
+        if start != ROOT and self.card(model).strips_thinking:
+            sums[_THINKING] -= self.sum_of(model, self.session.tree[start].parent, _THINKING)
+        if gone:
+            sums = [n - less for n, less in zip(sums, self.contexts.tokens(model, head, gone), strict=True)]
+        return tuple(sums)
 
     def own(self, model: str, node: int) -> int:
         """Whole tokens of one block, with its message's header where it is the first part: what the sums of its

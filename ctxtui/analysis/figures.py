@@ -11,19 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ctxtui.analysis.absence import Absence
 from ctxtui.analysis.book import Book
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
-from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import is_read
 
 NOT_RECORDED: Final = "not_recorded"
+ATTACHED: Final = "reattached"
+AGAIN: Final = "what the client attached again after the compaction, not in the recording"
 WHAT: Final = "system prompt and tools, not in the recording"
 WITH_SEARCHES: Final = "system prompt and tools, and what searches brought, not in the recording"
-_THINKING: Final = INDEX["thinking"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +36,9 @@ class CallFigures:
     gives as an estimate or what an earlier report foretells (``calibrated`` once enough was learnt from reports, else
     ``guessed``), else the sum of our figures (``exact`` where every block is); `lo` and `hi` are its 90 % interval.
     `categories` holds our figure for each category that is not empty, in prompt order. `not_recorded` is what the
-    recording lacks (None where nothing is lacking or it cannot be inferred yet), `residual` the context tokens less
-    everything else. `counted` is False while some block has no count yet: then only `context_tokens` and `reported` are
-    meant to be shown.
+    recording lacks (None where nothing is lacking or it cannot be inferred yet), `attached` what the client attached
+    again after a compaction, `residual` the context tokens less everything else. `counted` is False while some block
+    has no count yet: then only `context_tokens` and `reported` are meant to be shown.
     """
 
     context_tokens: int
@@ -48,13 +50,15 @@ class CallFigures:
     residual: int
     reported: Usage | None
     counted: bool
+    attached: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockFigure:
     """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
     how they were obtained (``exact``, ``guessed``; ``reported`` for reasoning, ``inferred`` for what is not recorded).
-    `read` is False for a block that the provider takes out before the model reads (its tokens count nowhere)."""
+    `read` is False for a block that the provider takes out before the model reads (its tokens count nowhere). `gone`
+    says why and since when, where a report shows that a block is gone; what stands in its place is ``inferred``."""
 
     node: int
     block: Block
@@ -65,6 +69,7 @@ class BlockFigure:
     lo: int
     hi: int
     read: bool = True
+    gone: Absence | None = None
 
 
 def figures(book: Book, call: Call) -> CallFigures:
@@ -84,12 +89,12 @@ def figures(book: Book, call: Call) -> CallFigures:
             reported=reported,
             counted=False,
         )
-    by_category = _categories(book, call.model, head)
+    by_category = book.read_sums(call.model, head, book.contexts.at(head))
     visible = sum(by_category)
-    missing = not_recorded(book, call)
-    ours = visible + (missing or 0)
+    missing, again = not_recorded(book, call), attached(book, call)
+    ours = visible + (missing or 0) + again
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
-    total, method, lo, hi = _total(book, call, visible, missing or 0)
+    total, method, lo, hi = _total(book, call, visible, (missing or 0) + again)
     return CallFigures(
         context_tokens=total,
         method=method,
@@ -100,6 +105,7 @@ def figures(book: Book, call: Call) -> CallFigures:
         residual=total - ours,
         reported=reported,
         counted=True,
+        attached=again,
     )
 
 
@@ -126,51 +132,53 @@ def estimated(book: Book, model: str) -> str:
     return "calibrated" if book.weights(model).calibrated else "guessed"
 
 
-def _categories(book: Book, model: str, head: int) -> list[int]:
-    """Tokens per category index of the context `head` as `model` reads it."""
-    sums = list(book.sums(model, head))
-    start = book.session.tree[head].turn_start
-    if book.card(model).strips_thinking and start != ROOT:
-        sums[_THINKING] -= book.sum_of(model, book.session.tree[start].parent, _THINKING)
-    return sums
-
-
 def not_recorded(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks (design §2): inferred once per epoch, from the first
-    call of the epoch that has a report, or else from what the recording gives as an estimate, and again where a tool
-    that the provider ran brought something; None where system prompt and tools are on record, and while nothing can be
-    inferred."""
+    """Tokens that the provider read but the recording lacks (design §2), less what was attached again: inferred once
+    per epoch, from the first call of the epoch that has a report, or else from what the recording gives as an estimate,
+    and again where a tool that the provider ran brought something; None where system prompt and tools are on record,
+    and while nothing can be inferred."""
     if call.fidelity != Fidelity.TRANSCRIPT:
         return None
-    found = _front(book, call)
-    if not book.searches.any_in(call.thread):
-        return found
+    read = book.contexts.of(call)
+    if read is not None and read.reported:
+        return (read.front or 0) + read.brought or None
+    return _front(book, call)
 
-    def beyond(one: Call) -> int | None:
-        if one.usage is None or not book.counted(one.model, one.sent_head):
-            return None
-        return one.usage.input - sum(_categories(book, one.model, one.sent_head)) - (_front(book, one) or 0)
 
-    return (found or 0) + book.searches.brought(call, book.version, beyond) or None
+def attached(book: Book, call: Call) -> int:
+    """Tokens that a client attached again after a compaction and did not record; 0 where it attached nothing."""
+    read = book.contexts.of(call)
+    return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
+
+
+def lacking(book: Book, call: Call) -> int:
+    """Everything that the recording lacks of the context of `call`: not recorded and attached again."""
+    return (not_recorded(book, call) or 0) + attached(book, call)
 
 
 def _front(book: Book, call: Call) -> int | None:
-    """System prompt and tools, where they are not on record."""
+    """System prompt and tools, where they are not on record, before the reports are gone through."""
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
     given = first.usage.input if first.usage is not None else first.estimated_input
     if given is None or not book.counted(first.model, first.sent_head):
         return None
-    return max(0, given - sum(_categories(book, first.model, first.sent_head))) or None
+    return max(0, given - sum(_read(book, first))) or None
+
+
+def _read(book: Book, call: Call) -> tuple[int, ...]:
+    return book.read_sums(call.model, call.sent_head, book.contexts.at(call.sent_head))
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
     """Every block of `call`'s context in prompt order; what is not recorded comes first. Headers are no rows: their
     few tokens are in the first part of their message. Raises `IndexError` while a block is not counted."""
-    missing = not_recorded(book, call)
+    missing, again = not_recorded(book, call), attached(book, call)
     if missing:
         yield missing_block(book, call, missing)
+    if again:
+        yield attached_block(book, call, again)
     tree = book.session.tree
     for node in tree.path(call.sent_head):
         if tree[node].block.kind != HEADER:
@@ -179,15 +187,23 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """The block that stands for what the recording lacks; its interval is that of the figure it was inferred from."""
-    first = book.first_report(call.thread, call.epoch.number) or call
-    visible = sum(_categories(book, first.model, first.sent_head))
-    slack = round(visible * (book.whole_slack(first.model, first.sent_head) or 0.0))
     what = WITH_SEARCHES if book.searches.any_in(call.thread) else WHAT
+    return _inferred(book, call, tokens, NOT_RECORDED, what)
+
+
+def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
+    """The block that stands for what the client attached again after a compaction."""
+    return _inferred(book, call, tokens, ATTACHED, AGAIN)
+
+
+def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> BlockFigure:
+    first = book.first_report(call.thread, call.epoch.number) or call
+    slack = round(sum(_read(book, first)) * (book.whole_slack(first.model, first.sent_head) or 0.0))
     made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
         block=made,
-        category=NOT_RECORDED,
+        category=category,
         role="",
         tokens=tokens,
         method="inferred",
@@ -204,16 +220,21 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     half = book.slack(call.model, node)
     slack = 0 if not half or not tokens else max(1, round(half))
     counted = "exact" if half is None else estimated(book, call.model)
+    read = is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking)
+    gone = book.contexts.at(call.sent_head).get(node) if read else None
+    if gone is not None and gone.left:
+        counted, tokens, slack = "inferred", min(gone.left, tokens), 0
     return BlockFigure(
         node=node,
         block=here.block,
         category=CATEGORIES[here.category],
         role=here.place.role,
         tokens=tokens,
-        method="reported" if book.is_reported(node) else counted,
-        lo=max(0, tokens - slack),
+        method="reported" if book.is_reported(node) and gone is None else counted,
+        lo=max(min(0, tokens), tokens - slack),
         hi=tokens + slack,
-        read=is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking),
+        read=read and (gone is None or gone.left > 0),
+        gone=gone,
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.reported_thinking import Carried
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.conformal import Errors
@@ -29,6 +30,10 @@ _FLOOR: Final = 0.9
 """... and one that may be partial (Claude Code notes it before the end of the stream) above this one."""
 _LEAST: Final = 20
 """Output tokens up to which a count that may be partial is taken for partial."""
+_MOST_LEFT: Final = 0.75
+"""Share of a request's texts below which a report shows that a part of it was taken out ..."""
+_LEAST_LEFT: Final = 256
+"""... where it is at least this many tokens: the texts of smaller ones are only counted wrongly."""
 TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
 """Errors in deviations of sessions seen before: what intervals rest on until a session has its own."""
 
@@ -75,6 +80,7 @@ class Forecaster:
         self._cumulated = cumulated
         self._card = card
         self._calibrations: dict[str, Calibration] = {}
+        self._wholes: dict[str, Calibration] = {}
         self._errors: dict[str, Errors] = {}
         self._lineages: dict[str, Lineage] = {}
         self._rhythms: dict[str, Rhythm] = {}
@@ -90,7 +96,7 @@ class Forecaster:
     @property
     def learnt(self) -> int:
         """How many reports taught something, all models together."""
-        return sum(one.learnt for one in self._calibrations.values())
+        return sum(one.learnt for one in (*self._calibrations.values(), *self._wholes.values()))
 
     @property
     def carrying(self) -> dict[str, bool]:
@@ -102,11 +108,17 @@ class Forecaster:
         return self._carried.setdefault(model, Carried())
 
     def weights(self) -> dict[str, Weights]:
-        """The weights by model, as they are now."""
-        return {model: self._weights(model) for model in self._calibrations}
+        """The weights of whole contexts by model, as they are now."""
+        return {model: self._weights(model) for model in [*self._calibrations, *self._wholes]}
+
+    def _whole(self, model: str) -> Calibration:
+        found = self._wholes.get(model)
+        if found is None:
+            found = self._wholes[model] = Calibration(self._card(model), whole=True)
+        return found
 
     def _weights(self, model: str) -> Weights:
-        found = self.calibration(model).weights
+        found = self._whole(model).weights
         if self.carried(model).holds:
             return found
         return replace(found, factors=found.factors._replace(reported=0.0))
@@ -142,11 +154,17 @@ class Forecaster:
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:
         """Take in the report of `call`, which was `forecast`; a call without report teaches nothing."""
-        if call.usage is None:
+        if call.usage is None or not call.usage.input:
             return
         self._lineage(call).add(call, forecast.step if forecast else None)
-        if forecast is None or self._card(call.model).plain:
+        if self._card(call.model).plain:
             return
+        if forecast is not None:
+            self._learn_step(call, forecast)
+        self._learn_whole(call)
+
+    def _learn_step(self, call: Call, forecast: Forecast) -> None:
+        assert call.usage is not None
         error = call.usage.input - forecast.predicted
         self._learn_carried(call, forecast, error)
         self._error(call).learn(error / forecast.deviation)
@@ -157,6 +175,22 @@ class Forecaster:
         given = forecast.added if abs(error) < abs(more) else 0.0
         tokens = call.usage.input - forecast.known - given
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
+        # Blocks alone: here what an answer's report says teaches what its blocks come to.
+        features, _, known = self._parts(call, forecast.step, by_blocks=True)
+        self._whole(call.model).learn(features, call.usage.input - known - given)
+
+    def _learn_whole(self, call: Call) -> None:
+        """Where a request is on record as it left, its blocks cannot come to more than was reported; to less they may:
+        providers add text of their own."""
+        if call.usage is None or call.fidelity != Fidelity.WIRE:
+            return
+        found = self._cumulated(call.model).at(call.sent_head)
+        features = reduce(plus, found, NOTHING)
+        whole, report = self._whole(call.model), call.usage.input
+        if whole.tokens(features._replace(image=0.0)) * _MOST_LEFT > report >= _LEAST_LEFT:
+            return  # much of it was never read: that says nothing of weights
+        if whole.tokens(features) > report > 0:
+            whole.learn(features, call.usage.input, at_most=True)
 
     def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
         step, carried = forecast.step, self.carried(call.model)
@@ -164,14 +198,15 @@ class Forecaster:
             reasoning = step.usage.reasoning
             carried.learn(reasoning, error if carried.holds else error - reasoning)
 
-    def _parts(self, call: Call, step: LineageStep) -> tuple[Features, int, float]:
-        """What the weights apply to, whether the answer is taken from its report, and what is known without weights."""
+    def _parts(self, call: Call, step: LineageStep, *, by_blocks: bool = False) -> tuple[Features, int, float]:
+        """What the weights apply to, whether the answer is taken from its report, and what is known without weights;
+        `by_blocks` takes every answer by its blocks."""
         card, stripped = self._card(call.model), self._stripped(call, step)
         base = self._card(step.base.model)
         scale = card.factors.text / base.factors.text if card.factors.text and base.factors.text else 1.0
         known = step.usage.input * (scale if card.encoding == base.encoding else 1.0)
         features, answers = step.net, 0
-        if self._given(call, step, stripped):
+        if not by_blocks and self._given(call, step, stripped):
             # Reasoning that is no part of the recorded answer is not sent back.
             gone = stripped or not step.thought or not self.carried(call.model).holds
             known += step.usage.output - (step.usage.reasoning if gone else 0)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.forecast import Forecaster
+from ctxtui.core.call import Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.models import ModelCard
@@ -26,7 +27,8 @@ class ForecastRange(NamedTuple):
 class Learning:
     """Feeds the calls of `session` to a forecaster and keeps what was foretold of each, by call id.
 
-    The newest call of a thread waits until another follows: a fuller record may still replace it.
+    The newest call of a thread waits until another follows: a fuller record may still replace it, unless the request
+    itself is on record.
     """
 
     def __init__(
@@ -54,6 +56,15 @@ class Learning:
                 self._learn(before)
             self._waiting[call.thread] = id_
             self._read += 1
+        self._at_once()
+
+    def _at_once(self) -> None:
+        """Learn from waiting calls of which all is known: a request and its answer are on record as they went."""
+        for thread, id_ in list(self._waiting.items()):
+            call = self._session.calls[id_]
+            if call.fidelity == Fidelity.WIRE and call.usage is not None and self._counted(id_):
+                self._learn(id_)
+                del self._waiting[thread]
 
     def give(self) -> bool:
         """Give out the weights as they are now, if enough was learnt since the last time; whether they are new."""

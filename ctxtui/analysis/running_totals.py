@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 
+from ctxtui.analysis.absence import Absence, Absences
 from ctxtui.analysis.book import Book
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
+from ctxtui.tokens.cumulate import is_read
 
 _THINKING = INDEX["thinking"]
+
+
+class _GoneTotals:
+    """What the absent blocks of a context take from it, running: in tokens, and by category index."""
+
+    def __init__(self, nodes: Sequence[int], parts: Sequence[dict[int, int]]) -> None:
+        self._nodes = nodes
+        self._sums = [(0,) * len(INDEX)]
+        for part in parts:
+            self._sums.append(tuple(n + part.get(category, 0) for category, n in enumerate(self._sums[-1])))
+        self._totals = [sum(one) for one in self._sums]
+
+    def until(self, node: int, start: int = ROOT) -> int:
+        """Tokens of the absent blocks from `start` on up to and with `node`."""
+        return self._totals[bisect_right(self._nodes, node)] - self._totals[bisect_left(self._nodes, start)]
+
+    def by_category(self, node: int, start: int = ROOT) -> tuple[int, ...]:
+        """As `until`, per category index."""
+        last, first = self._sums[bisect_right(self._nodes, node)], self._sums[bisect_left(self._nodes, start)]
+        return tuple(a - b for a, b in zip(last, first, strict=True))
 
 
 class RunningTotals:
@@ -31,6 +54,7 @@ class RunningTotals:
         self._next = (self.version, *_none())
         self.elsewhere: dict[int, int] = {}
         """Nodes whose block counts mostly in another category than its own, because label rules split it: that one."""
+        self._gone: tuple[Absences | None, int, _GoneTotals, _GoneTotals] = (None, 0, *_nothing_gone())
 
     @property
     def done(self) -> int:
@@ -94,31 +118,75 @@ class RunningTotals:
         """Tokens of the blocks from node `first` to node `last` further down the same path, both included."""
         return self._total[last] - self._total[self._tree[first].parent]
 
+    def is_read(self, head: int, node: int) -> bool:
+        """Whether the model reads the block of `node` as part of the context `head`: thinking of earlier turns may be
+        taken out, and a report may show that a block is gone."""
+        return is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.gone(head, node) is None
+
+    def gone(self, head: int, node: int) -> Absence | None:
+        """Why the block of `node` is gone from the context `head`, as its report shows; None where it is there."""
+        return self._book.contexts.at(head).get(node)
+
+    def sent(self, head: int, node: int) -> int:
+        """As `read`, with the blocks that a report shows to be gone."""
+        return self._known_to_be_read(head)(node)
+
     def read(self, head: int, node: int) -> int:
         """Tokens that the provider reads of the context `head` up to and with `node`, which is on its path."""
-        total = self._total[node]
-        if not self.strips_thinking:
-            return total
-        start = self._tree[head].turn_start
-        earlier = node if start == ROOT or node < start else self._tree[start].parent
-        return total - (0 if start == ROOT else self._thinking[earlier])
+        return self.reading(head)(node)
 
     def reading(self, head: int) -> Callable[[int], int]:
         """`read` of one context, for many nodes on its path."""
+        sent, gone = self._known_to_be_read(head), self._book.contexts.at(head)
+        if not gone:
+            return sent
+        start = self._tree[head].turn_start if self.strips_thinking else ROOT
+        thoughts, others = self._absent(gone)
+        return lambda node: sent(node) - others.until(node) - (thoughts.until(node, start) if node >= start else 0)
+
+    def _known_to_be_read(self, head: int) -> Callable[[int], int]:
+        """Tokens up to and with a node of the context `head`, less the thinking that is taken out by rule."""
         total, thinking, start = self._total, self._thinking, self._tree[head].turn_start
         if not self.strips_thinking or start == ROOT:
             return total.__getitem__
-        gone = thinking[self._tree[start].parent]
-        return lambda node: total[node] - (thinking[node] if node < start else gone)
+        stale = thinking[self._tree[start].parent]
+        return lambda node: total[node] - (thinking[node] if node < start else stale)
 
     def sums(self, head: int, node: int) -> tuple[int, ...]:
         """As `read`, per category index."""
         sums = self._book.sums(self._model, node)
-        start = self._tree[head].turn_start
-        if not self.strips_thinking or start == ROOT:
+        start = self._tree[head].turn_start if self.strips_thinking else ROOT
+        if start != ROOT:
+            stale = self._thinking[node if node < start else self._tree[start].parent]
+            sums = (*sums[:_THINKING], sums[_THINKING] - stale, *sums[_THINKING + 1 :])
+        gone = self._book.contexts.at(head)
+        if not gone:
             return sums
-        earlier = self._thinking[node if node < start else self._tree[start].parent]
-        return (*sums[:_THINKING], sums[_THINKING] - earlier, *sums[_THINKING + 1 :])
+        thoughts, others = self._absent(gone)
+        parts = [others.by_category(node), *([thoughts.by_category(node, start)] if node >= start else [])]
+        return tuple(n - sum(less) for n, *less in zip(sums, *parts, strict=True))
+
+    def _absent(self, gone: Absences) -> tuple[_GoneTotals, _GoneTotals]:
+        """What `gone` takes from a context: thinking, and everything else."""
+        known, version, thoughts, others = self._gone
+        if known is not gone or version != self.version:
+            thoughts, others = (
+                self._taken([n for n in gone.of if (self._tree[n].category == _THINKING) == thought], gone)
+                for thought in (True, False)
+            )
+            self._gone = (gone, self.version, thoughts, others)
+        return thoughts, others
+
+    def _taken(self, nodes: list[int], gone: Absences) -> _GoneTotals:
+        parts = [dict(self._book.own_by_category(self._model, node)) for node in nodes]
+        for node, part in zip(nodes, parts, strict=True):
+            # What stands in the place of a cleared result is still read.
+            part[next(iter(part))] -= min(gone.of[node].left, sum(part.values()))
+        return _GoneTotals(nodes, parts)
+
+
+def _nothing_gone() -> tuple[_GoneTotals, _GoneTotals]:
+    return _GoneTotals((), ()), _GoneTotals((), ())
 
 
 def _none() -> tuple[list[int], list[int]]:

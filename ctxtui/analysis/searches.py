@@ -3,7 +3,6 @@ the reports show them (facts §4)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from ctxtui.core.call import Call
@@ -13,9 +12,6 @@ _KINDS: Final = frozenset({"web_search_call", "file_search_call"})
 """Calls whose results the provider keeps for itself: it puts them before the model again when the call is sent back."""
 _GONE: Final = 0.5
 """Share of what was brought by which a report must fall short before it counts as gone."""
-
-Beyond = Callable[[Call], int | None]
-"""Gives a call's reported input beyond everything else that is known of it; None where it cannot be told."""
 
 
 class Searches:
@@ -29,7 +25,6 @@ class Searches:
         self._session = session
         self._seen: dict[str, int] = {}
         self._ran: dict[str, set[str]] = {}
-        self._brought: dict[str, tuple[tuple[int, int, bool], dict[str, int]]] = {}
 
     def any_in(self, thread: str) -> bool:
         """Whether any answer of `thread` so far holds a search."""
@@ -46,26 +41,9 @@ class Searches:
         self._seen[thread] = max(0, len(order) - 1)
         return bool(ran)
 
-    def brought(self, call: Call, version: int, beyond: Beyond) -> int:
-        """The tokens that searches brought into the context of `call`, under the weights of `version`."""
-        order = self._session.order[call.thread]
-        last = self._session.calls[order[-1]]
-        key = (version, len(order), last.usage is None)
-        known = self._brought.get(call.thread)
-        if known is None or known[0] != key:
-            known = self._brought[call.thread] = (key, self._along(call.thread, beyond))
-        return known[1].get(call.id, 0)
-
-    def _along(self, thread: str, beyond: Beyond) -> dict[str, int]:
-        found: dict[str, int] = {}
-        held, epoch = 0, 0
-        for call in self._session.thread_calls(thread):
-            if call.epoch.number != epoch:
-                held, epoch = 0, call.epoch.number
-            more = beyond(call)
-            if more is not None and call.id in self._ran[thread]:
-                held = max(held, more)
-            elif more is not None and held - more > _GONE * held:
-                held = max(0, more)
-            found[call.id] = held
-        return found
+    def held(self, call: Call, before: int, more: int) -> int:
+        """The tokens that searches brought into the context of `call`, of which `before` were in the one before it;
+        `more` is what its report has beyond everything else that is known of it."""
+        if call.id in self._ran[call.thread]:
+            return max(before, more)
+        return max(0, more) if before - more > _GONE * before else before

@@ -13,9 +13,9 @@ from hashlib import blake2b
 from typing import Final
 
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
-from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, outside
+from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, billing, outside
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER
+from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
@@ -114,7 +114,7 @@ class PrefixKeys:
             return PrefixEnd(digest, before, node.id, before.number + 1, section, role)
         heads = block.kind == HEADER
         thought = node.category == _THINKING and not heads
-        if (bare and thought) or (section == "tools" and not self._bounded and outside(block)):
+        if (bare and thought) or (not self._bounded and _apart(section, block)):
             return before
         if block.kind == "compaction" and not self._bounded:
             before = _front(before)
@@ -144,6 +144,11 @@ class PrefixKeys:
         if section == "messages":
             key = mixed(key, self._seed.messages)
         return key
+
+
+def _apart(section: str, block: Block) -> bool:
+    """Whether a block of Anthropic's front stands outside the cached prefix."""
+    return (section == "tools" and outside(block)) or (section == "system" and billing(block))
 
 
 def _front(spot: PrefixEnd) -> PrefixEnd:

@@ -15,6 +15,11 @@ IMAGES_TOGGLE: Final = False
 says so (facts §2); of 27 recorded first images one did."""
 IMAGES_IN_RESULTS_COUNT: Final = True
 """Whether an image inside a tool result is an image in the request (the table says "anywhere", facts §2)."""
+BILLING_LINE_COUNTS: Final = False
+"""Whether the line that Claude Code puts in front of its system prompt for the biller is part of the cached prefix. It
+changes with the kind of request, with the first message, in some versions with every request, which all go on hitting
+(facts §13.3)."""
+_BILLING: Final = b'"text":"x-anthropic-billing-header:'
 _PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
 _RESULT: Final = INDEX["tool_result"]
 _SPEAKING: Final = frozenset({"user", "human"})
@@ -101,6 +106,11 @@ def outside(block: Block) -> bool:
     """Whether a tool definition stands outside the cached tools: toggling web search or fetch spares them and loses
     what follows (facts §2)."""
     return block.kind == "tool" and any(kind in block.body for kind in _WEB)
+
+
+def billing(block: Block) -> bool:
+    """Whether a system text is the line for the biller, which stands outside the cached prefix."""
+    return not BILLING_LINE_COUNTS and block.kind == "text" and _BILLING in block.body[:120]
 
 
 def _with(facts: StretchFacts, node: Node) -> StretchFacts:

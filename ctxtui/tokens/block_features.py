@@ -36,15 +36,21 @@ def features_of(block: Block, count: Count, card: ModelCard) -> Features:
     got = read_value(block.kind, value)
     words = count(got.text) if got.text else 0
     if block.kind == HEADER:
-        return Features(text=words, messages=1)
+        return Features(text=words, messages=1, letters=_letters(got))
     if block.kind in _THINKING:
         return _thinking(value, got, words, card)
     image = float(sum(media_tokens(one, card.image, card.page_tokens) for one in got.media))
     if got.arguments:
-        return Features(text=words, json=count(got.name) + count(got.arguments), image=image, calls=1)
+        json = count(got.name) + count(got.arguments)
+        return Features(text=words, json=json, image=image, calls=1, letters=_letters(got))
     if block.kind.endswith(("_result", "_output")):
-        return Features(result=words, image=image, returns=1, symbols=_symbols(got.text))
-    return Features(text=words, hidden=_beyond(got.hidden, card), image=image)
+        symbols = _symbols(got.text)
+        return Features(result=words, image=image, returns=1, symbols=symbols, letters=_letters(got))
+    return Features(text=words, hidden=_beyond(got.hidden, card), image=image, letters=_letters(got))
+
+
+def _letters(got: BlockContent) -> float:
+    return len(got.text) / 4
 
 
 def _symbols(text: str) -> int:

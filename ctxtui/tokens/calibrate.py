@@ -22,18 +22,28 @@ LEARNT: Final = 8
 """Calls that must have taught something before figures are called calibrated."""
 
 _WIDTH: Final = len(Features._fields)
+_TEXT, _RESULT, _LETTERS = map(Features._fields.index, ("text", "result", "letters"))
 _ANSWERS: Final = _WIDTH
 """Index of the weight beyond the features: what an answer that is taken from its report adds to its output tokens."""
 _ANSWER_DOUBT: Final = 5.0
+_LETTERS_DOUBT: Final = 0.3
+"""Standard deviation of the share by which a tokenizer goes by characters, not by the card's encoding."""
 _TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
 _ALIKE: Final = 0.5
 """Correlation of the doubts about texts of different kinds: they are cut by one tokenizer."""
+_CORRECT: Final = frozenset({"symbols", "letters"})
 _CLIP: Final = 1.0
 """Errors beyond this many standard deviations count less and less ..."""
 _ABSURD: Final = 4.0
 """... and beyond this many not at all: something entered or left that the recording does not show."""
 _DRIFT: Final = 0.02
 """Share of its doubt by which a factor may change from one call to the next: the kind of content changes."""
+_IMAGE_DOUBT: Final = 0.3
+"""Least standard deviation of what an image counts by: at which detail a provider reads it is seldom in the request."""
+_PIECE: Final = 300.0
+"""Tokens of a piece of text whose density is independent of that of the next one."""
+_ROUNDING: Final = 1.0
+"""Tokens by which a report of a whole request is off."""
 _NINETY: Final = 1.645
 """Standard deviations in half of a 90 % interval."""
 
@@ -42,14 +52,28 @@ def _together(i: int, j: int) -> float:
     return 1.0 if i == j else _ALIKE if i in _TEXTS and j in _TEXTS else 0.0
 
 
-class Calibration:
-    """What is known of one model's weights: `prior` before any report; `learnt` counts the reports that taught."""
+def _told(features: Sequence[float], answers: int) -> list[float]:
+    """What is learnt from: characters count by how many more or fewer they are than tokens."""
+    x = [*features, float(answers)]
+    x[_LETTERS] -= x[_TEXT] + x[_RESULT]
+    return x
 
-    def __init__(self, card: ModelCard) -> None:
+
+class Calibration:
+    """What is known of one model's weights: `prior` before any report; `learnt` counts the reports that taught.
+
+    `whole` asks for weights under which whole contexts come to what is reported: there a large step says as much more
+    than a small one as it has more tokens. Without, the weights foretell single steps, most of which are small.
+    """
+
+    def __init__(self, card: ModelCard, *, whole: bool = False) -> None:
         self._card = card
+        self._whole = whole
         self.prior = prior(card)
         self._means: list[float] = [*self.prior.factors, 0.0]
-        self._doubts: list[float] = [*card.doubt, _ANSWER_DOUBT]
+        letters = _LETTERS_DOUBT if whole and card.doubt.text else 0.0
+        image = max(card.doubt.image, _IMAGE_DOUBT) if whole else card.doubt.image
+        self._doubts: list[float] = [*card.doubt._replace(letters=letters, image=image), _ANSWER_DOUBT]
         self._cov: list[list[float]] = [
             [one * other * _together(i, j) for j, other in enumerate(self._doubts)]
             for i, one in enumerate(self._doubts)
@@ -60,28 +84,39 @@ class Calibration:
 
     @property
     def weights(self) -> Weights:
-        """The weights as they are now; those of the card until `LEARNT` reports were learnt from."""
-        if self.learnt < LEARNT:
+        """The weights as they are now; calibrated once `LEARNT` reports were learnt from, until then those of the card,
+        or for whole contexts what the first reports make of them."""
+        if self.learnt < (1 if self._whole else LEARNT):
             return self.prior
-        return Weights(self.factors, self.prior.spread, self.prior.half_width, self.prior.exact, calibrated=True)
+        known = self.learnt >= LEARNT
+        return Weights(self.factors, self.prior.spread, self.prior.half_width, self.prior.exact, calibrated=known)
 
     @property
     def factors(self) -> Features:
         """Tokens per unit of each feature, as far as is known."""
-        return Features(*self._means[:_WIDTH])
+        found = Features(*self._means[:_WIDTH])
+        found = found._replace(text=found.text - found.letters, result=found.result - found.letters)
+        # No text takes tokens away, whatever a report says; only what corrects a count may.
+        kept = [w if name in _CORRECT else max(0.0, w) for name, w in zip(Features._fields, found, strict=True)]
+        return Features(*kept) if self._whole else found
 
     def tokens(self, features: Sequence[float], answers: int = 0) -> float:
         """What `features` are expected to come to, with `answers` (0 or 1) answers taken from their reports."""
-        return float(sum(map(mul, features, self._means))) + answers * self._means[_ANSWERS]
+        return float(sum(map(mul, _told(features, answers), self._means)))
 
     def deviation(self, features: Sequence[float], answers: int = 0) -> float:
         """The standard deviation of `tokens`, in tokens: of the weights, of the blocks, and of what is unexplained."""
-        x = [*features, float(answers)]
+        x = _told(features, answers)
         return math.sqrt(self._of_weights(x)[0] + self._of_blocks(features))
 
     def _of_blocks(self, features: Sequence[float]) -> float:
         parts = [f * w * s for f, w, s in zip(features, self._means, self._shares, strict=False) if f]
         return self._card.noise**2 + float(sum(map(mul, parts, parts)))
+
+    def _of_pieces(self, features: Sequence[float]) -> float:
+        """As `_of_blocks`, where the errors of the pieces of a large block even out."""
+        parts = [(f * w * s, abs(f * w)) for f, w, s in zip(features, self._means, self._shares, strict=False) if f]
+        return self._card.noise**2 + float(sum(off**2 * min(1.0, _PIECE / (size or 1.0)) for off, size in parts))
 
     def _of_weights(self, x: list[float]) -> tuple[float, list[float]]:
         """The variance that the weights leave in `x`, and covariance times `x`."""
@@ -92,15 +127,21 @@ class Calibration:
                 gains = [gain + v * c for gain, c in zip(gains, row, strict=True)]
         return float(sum(map(mul, gains, x))), gains
 
-    def learn(self, features: Sequence[float], tokens: float, answers: int = 0) -> bool:
-        """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything."""
-        x = [*features, float(answers)]
+    def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
+        """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything. `at_most` says that
+        there is nothing else in these tokens, so that only rounding makes them less sure."""
+        x = _told(features, answers)
         explained, gains = self._of_weights(x)
         noise = self._of_blocks(features)
         error = tokens - self.tokens(features, answers)
         far = abs(error) / math.sqrt(explained + noise) / _CLIP
         if far >= _ABSURD:
             return False
+        if at_most:
+            noise, far = _ROUNDING**2, 1.0
+        elif self._whole:
+            # Text that no record holds adds tokens, nothing takes any away: only what is too much is doubted.
+            noise, far = self._of_pieces(features), far if error > 0 else 1.0
         spread = explained + noise * max(1.0, far) ** 2
         moved = [i for i, gain in enumerate(gains) if gain]
         for i in moved:

@@ -16,7 +16,8 @@ class Features(NamedTuple):
     rule. Numbers of parts: `calls` tool calls, `returns` tool results, `definitions` tools, `messages` message heads.
     `symbols` is runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
     at least a token on each, Claude less. `reported` is tokens that a report gives a block, in place of counts of its
-    own.
+    own. `letters` is quarters of a character in prose and results: how much longer or shorter texts are than the
+    card's encoding has them tells one tokenizer from another.
     """
 
     text: float = 0.0
@@ -32,6 +33,7 @@ class Features(NamedTuple):
     messages: float = 0.0
     symbols: float = 0.0
     reported: float = 0.0
+    letters: float = 0.0
 
 
 NOTHING: Final = Features()

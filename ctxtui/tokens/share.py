@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.tokens.features import Features
 
-_SPREAD: Final = frozenset({"text", "result", "json", "tools", "symbols"})
+_SPREAD: Final = frozenset({"text", "result", "json", "tools", "symbols", "letters"})
 """Features that grow with the text; every other one (an image, the fact that it is a call) belongs to one segment."""
 
 
@@ -37,7 +37,7 @@ def _running(weights: Sequence[float]) -> list[float]:
 def _spread(amount: float, running: Sequence[float]) -> list[float]:
     if not amount:
         return [0.0] * len(running)
-    ends = [float(round(amount * share)) for share in running[:-1]] + [amount]
+    ends = [min(amount, float(round(amount * share))) for share in running[:-1]] + [amount]
     return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
 
 

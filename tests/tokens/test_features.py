@@ -55,7 +55,13 @@ def of(value: Any, count: Count, table: ModelTable, model: str = CLAUDE) -> Feat
     ],
 )
 def test_features(value: Any, expected: Features, count: Count, table: ModelTable) -> None:
-    assert of(value, count, table) == expected
+    assert of(value, count, table)._replace(letters=0) == expected
+
+
+def test_prose_and_results_also_count_their_characters_in_quarters(count: Count, table: ModelTable) -> None:
+    assert of({"type": "text", "text": "hello world"}, count, table).letters == 11 / 4
+    assert of({"type": "tool_result", "tool_use_id": "t", "content": "déjà"}, count, table).letters == 1
+    assert of({"type": "thinking", "thinking": "hello world"}, count, table).letters == 0
 
 
 def test_a_call_counts_its_name_and_input(count: Count, table: ModelTable) -> None:

@@ -13,6 +13,7 @@ WHOLE = st.builds(
     json=st.integers(0, 999).map(float),
     image=st.floats(0, 5000),
     calls=st.sampled_from([0.0, 1.0]),
+    letters=st.integers(0, 10**6).map(lambda n: n / 4),
     **dict.fromkeys(
         ("tools", "thinking", "hidden", "returns", "definitions", "messages", "symbols", "reported"), st.just(0.0)
     ),

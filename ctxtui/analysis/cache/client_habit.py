@@ -6,6 +6,7 @@ its entries live, which prefix is warm when everything else is lost, and whether
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -72,8 +73,9 @@ class Clock:
 class Leanings:
     """What forecasts lean to before a session has shown anything, fitted to recordings (`benchmarks.left_out`).
 
-    `again`: times in a row that the rest was lost when a person spoke, and nothing says why, from which on it is taken
-    to be lost the next time. `resumed`: how many resumed clients are taken to have lost the rest before the first.
+    `again`: times in a row that the rest was lost at requests of one kind, and nothing says why, from which on it is
+    taken to be lost the next time. `resumed`: how many resumed clients are taken to have lost the rest before the
+    first.
     `ended`: how many pauses longer than the lifetime are taken to have ended what was cached before the first.
     """
 
@@ -114,8 +116,8 @@ class Habit:
     survives a change of the messages, system prompt and tools; None until one was seen. `asides` counts turns after
     which the client asked by itself, `turns` all that tell. `caches`: something was read or written at all. `behind`
     is what the last call read where the provider's cache had not caught up (0: it had), `stays` and `leaves` count how
-    that went on. `lost` and `kept` count how resumed clients went on; `again` counts the last times that a person spoke
-    at which the rest was lost and nothing on record says why.
+    that went on. `lost` and `kept` count how resumed clients went on; `again` counts, by kind of request, the last
+    ones in a row at which the rest was lost and nothing on record says why.
     """
 
     life: str = ""
@@ -129,7 +131,7 @@ class Habit:
     leaves: int = 0
     lost: int = 0
     kept: int = 0
-    again: int = 0
+    again: dict[str, int] = field(default_factory=dict)
     leanings: Leanings = USUAL
 
     @property
@@ -137,10 +139,14 @@ class Habit:
         """Whether a client that is started anew is taken to lose the rest: its system prompt may be another one."""
         return self.lost + self.leanings.resumed > self.kept
 
-    @property
-    def loses_again(self) -> bool:
-        """Whether the rest is taken to be lost when a person speaks, because it was lost the last times."""
-        return self.again >= self.leanings.again
+    def loses_again(self, kinds: Iterable[str]) -> bool:
+        """Whether the rest is taken to be lost at a request of these kinds, because it was lost the last times."""
+        return any(self.again.get(kind, 0) >= self.leanings.again for kind in kinds)
+
+    def went(self, kinds: Iterable[str], lost: bool) -> None:
+        """Take in how a request of these kinds went that nothing on record says would lose the rest."""
+        for kind in kinds:
+            self.again[kind] = self.again.get(kind, 0) + 1 if lost else 0
 
     @property
     def lags(self) -> bool:

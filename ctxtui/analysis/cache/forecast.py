@@ -22,6 +22,7 @@ from ctxtui.analysis.cache.miss_cause import (
     STRIPPED,
     Cause,
     inferred,
+    kinds,
     recorded,
 )
 from ctxtui.analysis.cache.prompts import CachePrompts
@@ -211,7 +212,7 @@ class CacheForecaster:
         clock = self._clock(call)
         at = self._sent(call)
         pause, life = self._pause(call, at, asked), self._life(call)
-        if clock.last is None or pause is None or self._prompts.recorded(call):
+        if clock.last is None or pause is None:
             return at
         if life and pause > life and self._pauses[asked].outlives(pause):
             pause = life
@@ -246,8 +247,8 @@ class CacheForecaster:
         if cause == RESUME or (not cause and forecast.call.epoch.start == EpochStart.RESUME and _anew(forecast)):
             habit.lost += missed
             habit.kept += not missed
-        if foretold.step.asked and cause in ("", AGAIN):
-            habit.again = habit.again + 1 if missed else 0
+        if cause in ("", AGAIN):
+            habit.went(kinds(self._tree, foretold.step), missed)
         if missed and cause in FROM_OUTSIDE:
             habit.cold = read
         elif missed and read and cause:
@@ -268,21 +269,24 @@ class CacheForecaster:
 
     def _cause(self, foretold: Forecast, outcome: CacheOutcome) -> Cause:
         """What part of what the base left is lost to."""
-        call, step = foretold.call, foretold.step
+        call, step, habit = foretold.call, foretold.step, self._habit(foretold.call)
         left = self._left.get(step.base.id)
         if left is None or not self._prompts.recorded(call):
-            return inferred(self._tree, call, step, outcome, self._clock(call), self._habit(call))
-        before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
-        return recorded(self._tree, before, now, left, outcome)
+            found = inferred(self._tree, call, step, outcome, self._clock(call), habit)
+        else:
+            before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
+            found = recorded(self._tree, before, now, left, outcome)
+        return Cause(AGAIN) if not found.name and habit.loses_again(kinds(self._tree, step)) else found
 
     def _read(self, foretold: Forecast, outcome: CacheOutcome, cause: str) -> int:
         """Tokens read, if everything goes as it should."""
         rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
-        if self._prompts.recorded(foretold.call):
+        aside = rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE
+        if self._prompts.recorded(foretold.call) and not aside and cause != AGAIN:
             return outcome.read
         if cause in FROM_OUTSIDE:
             return habit.cold if cause in (RESUME, AGAIN) else max(outcome.read, 0 if cause == MODEL else habit.cold)
-        if rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE:
+        if aside:
             new = round(self._prompts.tokens(foretold.call)(step.added))
             return max(outcome.read, foretold.predicted - new)
         if outcome.hit is not None and outcome.read >= (habit.warm or 0):

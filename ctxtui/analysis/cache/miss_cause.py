@@ -29,7 +29,7 @@ PARAMETER: Final = explain.PARAMETER
 BEHIND: Final = "cache behind"
 """An automatic cache that had not caught up at the call before, and was not expected to."""
 AGAIN: Final = "again"
-"""Nothing on record says why; it was lost the last times that a person spoke."""
+"""Nothing on record says why; it was lost at the last requests of this kind."""
 
 FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL, AGAIN)
 """Causes after which only what other traffic keeps warm is left."""
@@ -48,6 +48,15 @@ class Cause(NamedTuple):
 
 
 NO_CAUSE: Final = Cause()
+
+
+def kinds(tree: Tree, step: LineageStep) -> tuple[str, ...]:
+    """What kind of request one is, as far as clients and providers treat kinds differently: a person spoke; what was
+    cached last ends with a system message among the others (Claude Code from 2.1.280 on writes such ones another way
+    when it sends them again)."""
+    place = tree[step.base.sent_head].place
+    asked, system = step.asked, place.section == "messages" and place.role == "system"
+    return tuple(kind for kind, holds in (("asked", asked), ("behind a system message", system)) if holds)
 
 
 def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Cause:
@@ -78,7 +87,7 @@ def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, c
             return Cause(explain.MINIMUM, reason.by)
     hit = outcome.hit
     if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
-        return Cause(AGAIN) if step.asked and habit.loses_again else Cause()
+        return Cause()
     if anew and call.epoch.start in _SHRUNK:
         return Cause(COMPACTION)
     return Cause(STRIPPED if rules.strips and step.asked else CONTENT)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.running_totals import RunningTotals
 
 SURE: Final = 0.75
 """A report below this share of what we count means that something was cut, whatever the window is."""
@@ -36,18 +39,23 @@ def cut_prompt(tree: Tree, running: RunningTotals, head: int, slack: float, read
 
     Raises `IndexError` while the context is not counted.
     """
-    sent = running.read(head, head)
+    sent = running.sent(head, head)
     if not is_cut(sent, slack, read, window):
         return None
-    unseen: list[int] = []
+    return CutPrompt(sent, read, unseen(tree, head, running.own, sent, read))
+
+
+def unseen(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
+    """The nodes of the context `head`, of `sent` tokens by `own`, that a server leaves out to read `read` of them."""
+    found: list[int] = []
     left = sent
     for node in tree.path(head, ROOT):
         if left <= read:
             break
         if tree[node].category not in _SYSTEM and tree[node].place.role not in ("system", "developer"):
-            unseen.append(node)
-            left -= running.own(node)
-    return CutPrompt(sent, read, tuple(unseen))
+            found.append(node)
+            left -= own(node)
+    return tuple(found)
 
 
 FIXES: Final = {

@@ -81,8 +81,8 @@ def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[Segme
 
 
 def segments_of(book: Book, model: str, blocks: Iterable[BlockFigure]) -> list[SegmentFigure]:
-    """The segments of those of a context's `blocks` that rules split."""
-    return [part for one in blocks if one.node for part in segment_figures(book, model, one.node)]
+    """The segments of those of a context's `blocks` that rules split and that are there."""
+    return [part for one in blocks if one.node and not one.gone for part in segment_figures(book, model, one.node)]
 
 
 def session_labels(book: Book) -> list[LabelFigure]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Stays, Stretch
-from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES, INDEX
@@ -89,7 +89,7 @@ class CostLedger:
 
     def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
         usage, running = call.usage, self._running
-        missing = not_recorded(self._book, call) or 0
+        missing = lacking(self._book, call)
         total = missing + running.read(call.sent_head, call.sent_head)
         if usage is None or cost is None or not usage.input or not total:
             return _FREE, (0.0,) * (len(CATEGORIES) + 1)

@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.diff import alike, versions
 from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -107,4 +107,4 @@ class Sending:
         return found
 
     def _missing(self, call: Call) -> int:
-        return not_recorded(self._book, call) or 0
+        return lacking(self._book, call)

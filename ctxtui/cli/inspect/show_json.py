@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, block_figures, figures, growth
+from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures, growth
 from ctxtui.analysis.labels.figures import (
     LabelFigure,
     SegmentFigure,
@@ -19,6 +19,7 @@ from ctxtui.analysis.labels.figures import (
     session_labels,
 )
 from ctxtui.analysis.labels.labelling import words
+from ctxtui.analysis.residual import residual
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Skipped
@@ -37,16 +38,19 @@ def as_json(book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: st
     blocks = list(block_figures(book, chosen.call))
     rows = [row for figure in blocks for row in _rows(book, chosen.call.model, figure)]
     missing = {NOT_RECORDED: got.not_recorded} if got.not_recorded else {}
+    again = {ATTACHED: got.attached} if got.attached else {}
+    left = residual(book, chosen.call)
     fields = {
         "session": _session(book, name, source),
         "call": chosen.number,
         "context_tokens": got.context_tokens,
         "method": got.method,
-        "categories": {**got.categories, **missing},
+        "categories": {**got.categories, **missing, **again},
         "blocks": rows,
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),
         "reported": _usage(got.reported) if got.reported else None,
         "residual": got.residual,
+        "residual_cause": None if left is None else {"what": left.what, "likely": left.cause, "since_call": left.since},
         "growth": [
             {"call": g.call, "context_tokens": g.context_tokens, "reported_input": g.reported_input}
             for g in growth(book, chosen.thread)
@@ -74,7 +78,7 @@ def _session(book: Book, name: str, source: str) -> dict[str, Any]:
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
     """A block as one row, or as several where rules count its parts in different categories."""
     text = words(read(figure.block))
-    parts = by_category(segment_figures(book, model, figure.node)) if figure.node else []
+    parts = by_category(segment_figures(book, model, figure.node)) if figure.node and not figure.gone else []
     if len(parts) < 2:
         ((category, part),) = parts or [(figure.category, [])]
         return [{**_row(figure, [0, len(text)], category, _label(book, figure)), "labels": _labels(part)}]
@@ -107,6 +111,7 @@ def _row(figure: BlockFigure, span: list[int], category: str, label: str) -> dic
         "tokens": figure.tokens if figure.read else 0,
         "method": figure.method if figure.read else UNREAD,
         "interval": [figure.lo, figure.hi] if figure.read else [0, 0],
+        **({"gone": {"why": figure.gone.says, "since_call": figure.gone.since}} if figure.gone else {}),
     }
 
 
@@ -119,7 +124,9 @@ def _label_row(one: LabelFigure) -> dict[str, Any]:
 
 
 def _label(book: Book, figure: BlockFigure) -> str:
-    return book.names.label(book.session.tree[figure.node]) if figure.node else "not recorded"
+    if not figure.node:
+        return "re-attached" if figure.category == ATTACHED else "not recorded"
+    return book.names.label(book.session.tree[figure.node])
 
 
 def _usage(usage: Usage) -> dict[str, int | None]:

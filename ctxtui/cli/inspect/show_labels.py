@@ -36,7 +36,7 @@ def table(book: Book, call: Call, got: CallFigures, blocks: Sequence[BlockFigure
         LabelRow(signs.category(one.category).span, safe_text.one_line(one.label), one.count, one.tokens)
         for one in found
     ]
-    for name, tokens in (("no label", rest), ("not recorded", got.not_recorded or 0)):
+    for name, tokens in (("no label", rest), ("not recorded", got.not_recorded or 0), ("re-attached", got.attached)):
         rows += [LabelRow(Span(" ", "dim"), name, None, tokens)] if tokens else []
     drawn = _label_table(got.context_tokens, max([rest, got.not_recorded or 0, *(one.tokens for one in found), 1]))
     for row in rows:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.figures import NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
+from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, CallFigures, block_figures, figures, growth
+from ctxtui.analysis.residual import residual
 from ctxtui.analysis.session_events import sentence
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.inspect import show_labels
@@ -23,6 +24,10 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 HEAVIEST = 12
+_UNSEEN = {
+    NOT_RECORDED: "system prompt and tools: not in the recording",
+    ATTACHED: "attached again after the compaction: not in the recording",
+}
 _SKIPPED = 8
 
 
@@ -36,7 +41,7 @@ def print_text(
     for lines in (
         _head(book, chosen, loaded),
         _total(book, chosen, got, settings),
-        show_labels.table(book, chosen.call, got, blocks) if by_label else _composition(got),
+        show_labels.table(book, chosen.call, got, blocks) if by_label else _composition(book, chosen, got),
         () if by_label else show_labels.counts(book, chosen.call.model, blocks),
         _blocks(book, blocks, got.context_tokens, every_block),
         _growth(book, chosen),
@@ -84,21 +89,26 @@ def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings)
         yield [*told, Span(f"answer {numbers.tokens(usage.output)}", "dim")]
 
 
-def _composition(got: CallFigures) -> Iterator[list[Span]]:
+def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[list[Span]]:
     yield rule("context")
-    rows = list(got.categories.items()) + ([(NOT_RECORDED, got.not_recorded)] if got.not_recorded else [])
+    unseen = ((NOT_RECORDED, got.not_recorded), (ATTACHED, got.attached))
+    rows = [*got.categories.items(), *((name, tokens) for name, tokens in unseen if tokens)]
     table = _category_table(got)
     for row in rows:
         yield table.draw(row, 0)
     if got.residual:
         yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(got.residual), 8), "dim")]
+    left = residual(book, chosen.call)
+    if left is not None:
+        since = f"since call {left.since}: " if left.since != chosen.number else ""
+        yield [Span(cells.fit(f"   {since}{left.cause}", width()), "faint")]
 
 
 def _category_table(got: CallFigures) -> Table[tuple[str, int]]:
-    top = max([*got.categories.values(), got.not_recorded or 0, 1])
+    top = max([*got.categories.values(), got.not_recorded or 0, got.attached, 1])
 
     def figure(row: tuple[str, int], room: int) -> Span:
-        return Span(numbers.guessed(row[1]) if row[0] == NOT_RECORDED else numbers.tokens(row[1]))
+        return Span(numbers.guessed(row[1]) if row[0] in (NOT_RECORDED, ATTACHED) else numbers.tokens(row[1]))
 
     def share(row: tuple[str, int], room: int) -> Span:
         return Span(numbers.share(row[1] / got.context_tokens) if got.context_tokens else "", "dim")
@@ -138,8 +148,10 @@ def _block_table(book: Book) -> Table[BlockFigure]:
         return Span(str(node.turn) if node.opens_turn and figure.node else "", "dim")
 
     def words(figure: BlockFigure, room: int) -> Span:
-        none = "system prompt and tools: not in the recording"
-        return Span(_words(book, figure) if figure.node else none, "ink" if figure.read else "faint")
+        if not figure.node:
+            return Span(_UNSEEN[figure.category], "ink")
+        gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
+        return Span(gone + _words(book, figure), "ink" if figure.read and not gone else "faint")
 
     return Table(
         (

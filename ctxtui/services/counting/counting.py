@@ -130,7 +130,7 @@ class Counter:
         return {**new, **(self.labels.unsaved() if self.labels else {})}
 
 
-FORMULAS: Final = 2
+FORMULAS: Final = 3
 """Raised when `features_of` counts differently: what was remembered before is then not used."""
 
 

@@ -30,7 +30,7 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
 
-_STAYS = frozenset({"system", "tools", "not_recorded"})
+_STAYS = frozenset({"system", "tools", "not_recorded", "reattached"})
 """Categories that a client's compaction leaves: they are no part of the conversation."""
 
 

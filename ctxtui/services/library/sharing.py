@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.figures import BlockFigure, block_figures, figures
+from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
@@ -15,6 +16,8 @@ from ctxtui.curation.masking import Masker, said
 from ctxtui.services.editing.exporting import exported, own_form
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.views.lists.share_page import SharedBlock, SharedCall, index_of
+
+_UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
 
 
 def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: str) -> SharedCall:
@@ -60,7 +63,7 @@ def _title(title: str, rows: Sequence[BlockFigure], masked: Sequence[Block], mas
 
 def _block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> SharedBlock:
     got = read(masked)
-    label = book.names.label(book.session.tree[figure.node], got) if figure.node else "not recorded"
+    label = book.names.label(book.session.tree[figure.node], got) if figure.node else _UNSEEN[figure.category]
     return SharedBlock(
         category=index_of(figure.category),
         role=figure.role,

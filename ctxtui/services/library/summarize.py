@@ -146,7 +146,7 @@ def _read_share(session: Session) -> float | None:
 
 def _composition(book: Book, call: Call) -> tuple[tuple[str, int], ...]:
     got = figures(book, call)
-    rest = (("not recorded", got.not_recorded or 0), ("residual", got.residual))
+    rest = (("not recorded", got.not_recorded or 0), ("re-attached", got.attached), ("residual", got.residual))
     return (*got.categories.items(), *((name, tokens) for name, tokens in rest if tokens))
 
 

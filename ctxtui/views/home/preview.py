@@ -27,7 +27,7 @@ _FIGURE: Final = 7
 _LONGEST: Final = 40
 """Cells of the longest bar."""
 _BOLD_SHARE: Final = 0.2
-_REST: Final = ("not recorded", "residual")
+_REST: Final = ("not recorded", "re-attached", "residual")
 _ROOMY: Final = 8
 """Lines from which the residual has one."""
 
@@ -82,7 +82,7 @@ def _category(name: str, tokens: int, scale: int, total: int, room: int) -> list
     sign = CATEGORY[NOT_RECORDED] if name in _REST else category(name)
     faint = name in _REST
     figure = numbers.signed(tokens) if name == "residual" else numbers.tokens(tokens)
-    figure = numbers.guessed(tokens) if name == "not recorded" else figure
+    figure = numbers.guessed(tokens) if name in _REST[:-1] else figure
     bold = " bold" if tokens >= _BOLD_SHARE * total and not faint else ""
     glyph = Span(" ") if name == "residual" else sign.span
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)

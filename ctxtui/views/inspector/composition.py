@@ -11,7 +11,7 @@ from ctxtui.views.inspector import composition_row
 from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, CategoryPart
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
-from ctxtui.views.text.signs import NOT_RECORDED
+from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED
 from ctxtui.views.text.span import Span, Spans
 
 
@@ -57,16 +57,19 @@ def composition(
     weights = scene.book.weights(scene.call.model)
     if not got.counted:
         return Composition(total, got.reported is not None, weights.half_width, (), 0)
-    known = dict(enumerate(got.categories.get(name, 0) for name in CATEGORIES)) | {NOT_RECORDED: scene.missing}
+    known = dict(enumerate(got.categories.get(name, 0) for name in CATEGORIES)) | {
+        NOT_RECORDED: got.not_recorded or 0,
+        ATTACHED: got.attached,
+    }
     was = before.categories if before and before.counted else None
     parts = [
         CategoryPart(
             category=category,
             tokens=tokens,
             share=tokens / total if total else 0.0,
-            change=None if was is None or category == NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
-            this=money[0][category] if money else None,
-            so_far=money[1][category] if money else None,
+            change=None if was is None or category >= NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
+            this=money[0][category] if money and category <= NOT_RECORDED else None,
+            so_far=money[1][category] if money and category <= NOT_RECORDED else None,
             shown=shown[category] if category < len(shown) else "line",
         )
         for category, tokens in known.items()
@@ -107,8 +110,8 @@ def lines(what: Composition, room: int, height: int) -> list[Spans]:
     rest = bool(what.residual)
     kept, folded = fold(what.parts, free - rest)
     scale = max((part.tokens for part in what.parts), default=0)
-    last = [part for part in kept if part.category == NOT_RECORDED]
-    out += [composition_row.draw(part, scale, room) for part in kept if part.category != NOT_RECORDED]
+    last = [part for part in kept if part.category >= NOT_RECORDED]
+    out += [composition_row.draw(part, scale, room) for part in kept if part.category < NOT_RECORDED]
     if folded:
         out.append(composition_row.folded(folded, what.total, room))
     out += [composition_row.draw(part, scale, room) for part in last]

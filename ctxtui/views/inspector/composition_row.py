@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.views.text import bars, cells, numbers
-from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign
+from ctxtui.views.text.signs import NOT_RECORDED, Sign, category_at
 from ctxtui.views.text.span import Span, width
 
 BOLD_SHARE: Final = 0.2
@@ -37,7 +37,7 @@ class CategoryPart:
     @property
     def sign(self) -> Sign:
         """Glyph, key and colour."""
-        return CATEGORY[self.category]
+        return category_at(self.category)
 
 
 def columns(room: int) -> tuple[int, int, int]:
@@ -58,14 +58,14 @@ def heads(room: int) -> list[Span]:
 def draw(part: CategoryPart, scale: int, room: int) -> list[Span]:
     """A category's row in `room` cells; `scale` is the tokens that a full bar stands for."""
     bar, money, decimals = columns(room)
-    sign, lost = part.sign, part.category == NOT_RECORDED
+    sign, lost = part.sign, part.category >= NOT_RECORDED
     big = "bold" if part.share >= BOLD_SHARE and not lost else ""
     now = part.tokens if part.after is None else part.after
     figure = numbers.guessed(part.tokens) if lost else numbers.tokens(now)
     changed = "warn" if now < part.tokens else "add" if now > part.tokens else "ink"
     name_style = {"hidden": "faint strike", "full": "ink underline"}.get(part.shown, "ink")
     name = (
-        [Span("   not recorded", "faint")] if lost else [_key(sign), sign.span, Span(" "), Span(sign.name, name_style)]
+        [Span(f"   {sign.name}", "faint")] if lost else [_key(sign), sign.span, Span(" "), Span(sign.name, name_style)]
     )
     line = [
         *name,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.tree import ROOT
-from ctxtui.tokens.cumulate import is_read
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers
@@ -40,11 +39,11 @@ class Heaviest:
         grows = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
         if not grows:
             self._top, seen = [], 0
-        strips, own = scene.running.strips_thinking, scene.running.own
+        own = scene.running.own
         for node in path[seen:]:
             tokens = own(node)
             heavy = tokens and (len(self._top) < KEEP or -tokens < self._top[-1][0])
-            if heavy and is_read(tree, head, node, strips_thinking=strips):
+            if heavy and scene.running.is_read(head, node):
                 insort(self._top, (-tokens, node))
                 del self._top[KEEP:]
         self._head, self._running = head, scene.running

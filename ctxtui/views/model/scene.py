@@ -92,8 +92,8 @@ class Scene:
 
     @property
     def missing(self) -> int:
-        """Tokens that the recording lacks, 0 where nothing is lacking."""
-        return self.figures.not_recorded or 0
+        """Tokens that the recording lacks, with what was attached again; 0 where nothing is lacking."""
+        return (self.figures.not_recorded or 0) + self.figures.attached
 
     def position(self, node: int) -> int:
         """Tokens that the provider has read when it has read the block of `node`, what is not recorded included."""

@@ -16,6 +16,8 @@ from ctxtui.views.text.span import Span
 
 NOT_RECORDED: Final = len(CATEGORIES)
 """The category index of what a recording lacks: faint, ``░`` in the map."""
+ATTACHED: Final = NOT_RECORDED + 1
+"""The category index of what a client attached again after a compaction and did not record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ CATEGORY: Final[tuple[Sign, ...]] = (
     Sign("not recorded", "░", "?", "faint"),
 )
 """Signs by category index (`ctxtui.core.category`), and last the sign of what is not recorded."""
+
+_AGAIN: Final = Sign("re-attached", "░", "?", "faint")
 
 MARK: Final[dict[str, Sign]] = {
     sign.name: sign
@@ -122,7 +126,12 @@ def of_note(note: Note) -> Span:
 
 def category(name: str) -> Sign:
     """The sign of a category by core's word for it (``tool_call``); unknown words get the sign of not recorded."""
-    return CATEGORY[INDEX.get(name, NOT_RECORDED)]
+    return _AGAIN if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
+
+
+def category_at(index: int) -> Sign:
+    """The sign of the category with `index`; what was attached again has one too."""
+    return _AGAIN if index == ATTACHED else CATEGORY[index]
 
 
 DARK: Final = {

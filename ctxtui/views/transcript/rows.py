@@ -8,7 +8,6 @@ from typing import Final
 from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node
-from ctxtui.tokens.cumulate import is_read
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
@@ -62,7 +61,7 @@ def block_row(
     """The row of a block. One behind the context shown (its answer, what came since) is neither charged nor unread."""
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
-    read = not sent or is_read(tree, scene.head, node.id, strips_thinking=scene.running.strips_thinking)
+    read = not sent or scene.running.is_read(scene.head, node.id)
     sign = CATEGORY[scene.running.category(node.id)]
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)

@@ -17,6 +17,7 @@ from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, Pauses, s
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.analysis.cache.miss_cause import AGAIN
 from ctxtui.core import block
+from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
@@ -231,6 +232,16 @@ def test_a_client_that_loses_the_rest_at_every_turn_is_taken_to_go_on_so() -> No
     asked = [row for row in talk.rows() if row.missed]
     assert [row.alarm for row in asked] == [False, False, False, True, True]
     assert [row.cause for row in asked] == [NOT_IN_RECORD] * 3 + [AGAIN] * 2
+
+
+def test_a_client_whose_trailing_system_messages_are_not_found_again_is_taken_to_go_on_so() -> None:
+    talk = Talk()
+    place = Place("messages", "system")
+    for _ in range(6):
+        note = [Item(block.header("system"), place), Item(block.text("9000 tokens left"), place)]
+        talk.script.head = talk.script.session.tree.extend(talk.script.head, note)
+        talk.call(read=FLOOR)
+    assert [row.alarm for row in talk.rows()] == [False, False, False, True, True]
 
 
 def test_what_other_traffic_keeps_warm_is_remembered() -> None:
@@ -465,6 +476,18 @@ def test_the_cause_of_a_recorded_request_is_named(last: dict[str, object], cause
     row = wired(request(LONG), request(LONG, "b"), last)[-1]
     assert (row.cause, row.evidence) == (cause, evidence)
     assert row.missed and row.alarm and not row.inferred
+
+
+def test_a_recorded_client_that_asked_aside_keeps_its_cache_warm() -> None:
+    desk, script = Desk(), Script(Desk().model)
+    for n, body in enumerate((request(LONG), request(LONG, "b"), request(LONG, "b", "c"))):
+        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        usage = desk.simulator.send(desk.of(sent)[0], 1000.0 + 10 * n).usage(output=5)
+        script.head = script.session.tree.extend(0, sent.items)
+        call = script.call(usage=usage, after=10 if n < 2 else 500)
+        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))
+        script.session.apply(Happened(ASIDE, "a recap while its user was away", at=script.clock + 240, after=call.id))
+    assert [(row.alarm, row.missed, row.inferred) for row in audit(script)] == [(False, False, False)] * 2
 
 
 def test_a_recorded_request_that_should_have_hit_is_not_in_the_record() -> None:

@@ -300,6 +300,18 @@ def test_an_image_anywhere_loses_the_messages_once_where_the_documents_are_right
     assert desk.ask(3, [*start, assistant(text("ok")), user(text("no image", ""))], system=system).read == 2000
 
 
+def test_the_line_for_the_biller_is_no_part_of_the_prefix() -> None:
+    def system(suffix: str) -> list[dict[str, Any]]:
+        line = {"type": "text", "text": f"x-anthropic-billing-header: cc_version=2.1.330.{suffix}; cc_entrypoint=cli;"}
+        return [line, text("rules#1000", "")]
+
+    desk = Desk()
+    desk.send(0, [user(text("one#1000", ""))], system=system("cd7"))
+    assert desk.ask(1, [user(text("one#1000", ""))], system=system("232")).read >= 2000
+    other = [text("another line#20"), text("rules#1000", "")]
+    assert desk.ask(1, [user(text("one#1000", ""))], system=other).read == 0
+
+
 def test_a_first_image_loses_nothing() -> None:
     desk = Desk()
     desk.send(0, [user(text("one#2000", ""))])

@@ -10,7 +10,7 @@ from tests.corpus import corpus_params
 from tests.services.lookalike import ClaudeCode, claude_code, lines, subagent
 
 TOP = ["schema_version", "session", "call", "context_tokens", "method", "categories", "blocks", "labels", "reported"]
-TOP += ["residual", "growth", "skipped"]
+TOP += ["residual", "residual_cause", "growth", "skipped"]
 
 BLOCK = ["digest", "span", "category", "label", "role", "tokens", "method", "interval"]
 

@@ -159,7 +159,7 @@ def test_a_tokenizer_that_gives_up_is_counted_by_bytes(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("ctxtui.services.counting.counting.count_text", panics)
     here = LocalCounts()
-    assert here.features(CARD, [block.text("é" * 10)]) == [Features(text=5)]
+    assert here.features(CARD, [block.text("é" * 10)]) == [Features(text=5, letters=2.5)]
     assert here.failures == 1
 
 

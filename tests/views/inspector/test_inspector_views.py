@@ -103,7 +103,7 @@ def test_an_opened_block_is_indented_and_closed() -> None:
     text = text_of(rows)
     assert text[index + 1][6:].startswith("\u2502   1 import {Command}")
     assert "\u2570 17 more lines  $0.0" in text[index + 7]
-    assert "this call \u00b7 $0.007 so far  \u23ce fold  e more  o pager  y copy  r raw JSON" in text[index + 7]
+    assert "this call \u00b7 $0.006 so far  \u23ce fold  e more  o pager  y copy  r raw JSON" in text[index + 7]
     rows.more(index)
     assert len(text_of(rows)) == len(text) + 17
     rows.toggle(index, raw=True)

@@ -1,0 +1,176 @@
+"""What a report shows to be gone is found, marked as inferred and carried on; the rest stays where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ctxtui.analysis import absence
+from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.analysis.residual import residual
+from ctxtui.analysis.running_totals import RunningTotals
+from ctxtui.core import block
+from ctxtui.core.call import EpochStart
+from tests.analysis.audits import counted
+from tests.cases.unsaid import FRONT, Unsaid, cleared, failed_answer, old_messages_left_out, thinking_left_out
+
+Case = Callable[[int], tuple[Unsaid, set[int]]]
+CASES: list[tuple[Case, str]] = [
+    (cleared, absence.RESULTS_CLEARED),
+    (failed_answer, absence.NOT_SENT),
+    (thinking_left_out, absence.THINKING_LEFT_OUT),
+    (old_messages_left_out, absence.MESSAGES_LEFT_OUT),
+]
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize(("case", "why"), CASES)
+def test_what_left_without_a_word_is_found_where_the_report_falls(case: Case, why: str, seed: int) -> None:
+    made, lost = case(seed)
+    book = counted(made.script)
+    found = book.contexts.of(made.calls[-1])
+    assert found is not None and {one.why for one in found.gone.of.values()} == {why}
+    wrong = set(found.gone.of) ^ lost
+    known = sum(book.own(made.model, n) for n in lost)
+    assert sum(book.own(made.model, n) for n in wrong) <= 0.15 * known, "nearly the blocks that left, no others"
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize(("case", "why"), CASES)
+def test_no_composition_exceeds_its_report(case: Case, why: str, seed: int) -> None:
+    made, _ = case(seed)
+    book = counted(made.script)
+    for call in made.calls:
+        got = figures(book, call)
+        assert got.reported is not None and got.residual >= -0.02 * got.reported.input
+
+
+def test_cleared_results_stay_gone_and_say_since_when_and_why() -> None:
+    made, _ = cleared()
+    book = counted(made.script)
+    first = next(n for n, call in enumerate(made.calls, 1) if book.contexts.at(call.sent_head))
+    for call in made.calls[first - 1 :]:
+        gone = [row for row in block_figures(book, call) if row.gone]
+        assert len(gone) == 9 and {row.gone.since for row in gone if row.gone} == {first}
+        assert {row.method for row in gone} == {"inferred"}, "what stands in their place is a guess"
+        assert {row.gone.says for row in gone if row.gone} == {"the client cleared its oldest results"}
+    before = list(block_figures(book, made.calls[first - 2]))
+    assert not any(row.gone for row in before), "no call before the report that shows it"
+
+
+@pytest.mark.parametrize(("case", "why"), CASES)
+def test_rows_totals_and_figures_agree_where_blocks_are_gone(case: Case, why: str) -> None:
+    made, _ = case(2)
+    book = counted(made.script)
+    running = RunningTotals(book, made.model)
+    running.advance()
+    for call in made.calls:
+        got = figures(book, call)
+        rows = [row for row in block_figures(book, call) if row.read]
+        assert sum(row.tokens for row in rows) + got.residual == got.context_tokens
+        assert running.read(call.sent_head, call.sent_head) == sum(got.categories.values())
+        assert sum(running.sums(call.sent_head, call.sent_head)) == sum(got.categories.values())
+        for name, tokens in got.categories.items():
+            assert sum(row.tokens for row in rows if row.category == name) == tokens
+
+
+@pytest.mark.parametrize(("case", "why"), CASES)
+def test_nothing_is_inferred_from_later_reports(case: Case, why: str) -> None:
+    made, _ = case(1)
+    whole = counted(made.script)
+    for number in (len(made.calls) // 2, len(made.calls) - 1):
+        cut = case(1)[0]
+        kept = {call.id for call in cut.calls[:number]}
+        session = cut.script.session
+        session.order["main"] = [id_ for id_ in session.order["main"] if id_ in kept]
+        for id_ in [id_ for id_ in session.calls if id_ not in kept]:
+            del session.calls[id_]
+        book = counted(cut.script)
+        for call in cut.calls:
+            assert set(book.contexts.at(call.sent_head).of) == set(whole.contexts.at(call.sent_head).of)
+
+
+def test_what_the_cache_read_again_is_not_gone() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(8)
+    last = made.nodes(lambda one: one.kind == "tool_result")[-1]
+    # The newest result is read as far less than is recorded; everything before it came from the cache.
+    made.lose([last])
+    made._known = set(made.gone)
+    made.call(block.text("done"))
+    book = counted(made.script)
+    assert set(book.contexts.at(made.calls[-1].sent_head).of) == {last}
+
+
+def test_what_a_client_attaches_again_after_a_compaction_is_no_system_prompt() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(4)
+    made.script.head = 0
+    made.epoch(EpochStart.COMPACTION)
+    made.added = 9_000
+    made.hear(200, 300)
+    made.work(2)
+    book = counted(made.script)
+    before, after = figures(book, made.calls[3]), figures(book, made.calls[4])
+    assert before.not_recorded is not None and abs(before.not_recorded - FRONT) < 300 and not before.attached
+    assert after.not_recorded == before.not_recorded
+    assert abs(after.attached - 9_000) < 300
+    row = next(row for row in block_figures(book, made.calls[4]) if row.category == "reattached")
+    assert row.tokens == after.attached and row.method == "inferred"
+
+
+def test_a_client_that_comes_back_may_have_other_tools_but_not_none() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(4)
+    made.epoch(EpochStart.RESUME)
+    made.added = -6_000
+    made.hear()
+    made.call(block.text("ok"))
+    book = counted(made.script)
+    got = figures(book, made.calls[-1])
+    assert got.not_recorded is not None and abs(got.not_recorded - (FRONT - 6_000)) < 400
+    assert not book.contexts.at(made.calls[-1].sent_head)
+
+
+def test_results_that_were_cleared_while_the_client_was_away_are_found() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(12, 900, 1_200)
+    results = made.nodes(lambda one: one.kind == "tool_result")
+    made.lose(results[:-2])
+    made.epoch(EpochStart.RESUME)
+    made.hear()
+    made.call(block.text("ok"), after=9_000)
+    book = counted(made.script)
+    got = figures(book, made.calls[-1])
+    found = book.contexts.at(made.calls[-1].sent_head)
+    assert {one.why for one in found.of.values()} == {absence.RESULTS_CLEARED}
+    assert got.not_recorded is not None and abs(got.not_recorded - FRONT) < 600
+    assert got.residual >= -0.02 * got.context_tokens
+
+
+def test_a_residual_says_what_it_is_its_cause_and_its_first_call() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(5)
+    made.added = 3_000
+    made.work(2)
+    book = counted(made.script)
+    left = residual(book, made.calls[-1])
+    assert left is not None and left.since == 6 and left.tokens > 2_800
+    assert "added and did not record" in left.cause and "beyond" in left.what
+
+
+def test_the_whole_of_a_request_without_any_recorded_block_is_not_recorded() -> None:
+    made = Unsaid()
+    made.hear()
+    made.call(block.text("ok"))
+    made.script.head = 0
+    made.call(block.text("?"))
+    book = counted(made.script)
+    got = figures(book, made.calls[-1])
+    assert got.residual == 0 and got.not_recorded == got.context_tokens

@@ -1,0 +1,111 @@
+"""No composition exceeds its report: blocks, not recorded and attached again come to at most 2 % more than was read.
+
+Nothing is scaled to hold this: what is gone is known or inferred (`analysis.read_context`), what a model's tokenizer
+makes of a text is learnt from reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Session
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.recordings.open import load
+from tests.cases import claude_code, codex, growing, sessions
+from tests.cases.unsaid import cleared, failed_answer, old_messages_left_out, thinking_left_out
+from tests.corpus import CORPUS, need_corpus
+
+SAMPLES = sorted((Path(__file__).parents[2] / "sessions").glob("*.jsonl"))
+MOST = 0.02
+FOLDERS = ("claude_code", "codex", "pi", "gemini_cli", "copilot_cli", "mini_swe_agent", "openhands", "inspect")
+MADE_UP = ("off-gpt",)
+"""Models of ctxtui's own offline provider: llm's database does not say how tools were written into its requests."""
+
+LOOK_ALIKES: dict[str, Callable[[], Session]] = {
+    "cleared": lambda: cleared(7)[0].script.session,
+    "failed answer": lambda: failed_answer(7)[0].script.session,
+    "thinking left out": lambda: thinking_left_out(7)[0].script.session,
+    "old messages left out": lambda: old_messages_left_out(7)[0].script.session,
+    "every category": sessions.every_category,
+    "compacted": sessions.compacted,
+    "with subagents": sessions.with_subagents,
+    "troubled": sessions.troubled,
+    "evolution": growing.evolution,
+}
+
+
+def counted(session: Session) -> Book:
+    counter = Counter()
+    book = Book(session, model_table(), counter)
+    count_all(book, counter)
+    return book
+
+
+def exceeding(book: Book) -> Iterator[str]:
+    """The calls whose composition exceeds the report, as text; figures that do not add up are an error."""
+    for thread in book.session.order:
+        for number, call in enumerate(book.session.thread_calls(thread), 1):
+            if call.usage is None or not call.usage.input:
+                continue
+            got = figures(book, call)
+            rows = sum(row.tokens for row in block_figures(book, call) if row.read)
+            assert rows + got.residual == got.context_tokens == call.usage.input
+            # Figures are whole tokens: a request of a dozen cannot be nearer than one.
+            if got.residual < min(-1, -MOST * call.usage.input):
+                yield f"{thread} {number}: {got.residual} of {call.usage.input} ({call.model})"
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_no_composition_of_a_sample_exceeds_its_report(sample: Path) -> None:
+    assert list(exceeding(counted(load(sample).session))) == []
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_no_composition_of_a_look_alike_exceeds_its_report(name: str) -> None:
+    assert list(exceeding(counted(LOOK_ALIKES[name]()))) == []
+
+
+def test_no_composition_of_a_generated_session_exceeds_its_report(tmp_path: Path) -> None:
+    for name, made in (("claude.jsonl", claude_code.generate(120, compactions=1)), ("codex.jsonl", codex.generate(60))):
+        path = tmp_path / name
+        path.write_bytes(made)
+        assert list(exceeding(counted(load(path).session))) == []
+
+
+def _holds(paths: list[Path]) -> None:
+    wrong = {}
+    for path in paths:
+        try:
+            session = load(path).session
+        except CtxtuiError:
+            continue  # holds no context
+        found = [one for one in exceeding(counted(session)) if not any(model in one for model in MADE_UP)]
+        if found:
+            wrong[path.name] = found
+    assert wrong == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_composition_of_a_recording_exceeds_its_report(folder: str) -> None:
+    _holds(need_corpus(folder))
+
+
+@pytest.mark.slow
+def test_no_composition_of_recorded_traffic_exceeds_its_report() -> None:
+    _holds(need_corpus("vcr"))
+
+
+@pytest.mark.slow
+def test_no_composition_of_a_client_of_today_exceeds_its_report() -> None:
+    found = sorted(p for p in (CORPUS / "clients").rglob("*") if p.is_file() and "tools" not in p.parts)
+    if not found:
+        pytest.skip("corpus absent: clients")
+    _holds(found)
