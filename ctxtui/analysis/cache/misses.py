@@ -11,9 +11,10 @@ from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, CacheAudito
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import Cause
 from ctxtui.analysis.content.file_accesses import touches
+from ctxtui.analysis.content.parting import parting
 from ctxtui.analysis.money.input_split import split_of
 from ctxtui.analysis.running_totals import RunningTotals, running_of
-from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET, parting
+from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
@@ -163,6 +164,7 @@ class MissFinder:
         rates: Callable[[Call], Rates | None] | None = None,
     ) -> None:
         self._book = book
+        self._running = running
         self._costs = costs or {}
         self._rates = rates
         self._demands = CacheDemands(book, rules, running)
@@ -189,10 +191,13 @@ class MissFinder:
         assert usage is not None and base is not None and base.usage is not None
         tree = book.session.tree
         order = book.session.order[call.thread]
-        first, second = parting(tree, base.sent_head, call.sent_head)
+        first, second, token = parting(book, self._running(call.model), base, call)
         told = Cause(row.cause, what=row.what) if row is not None else demand.cause
         cause = _cause(told.name, tree, second if second != ROOT else first)
-        differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS)
+        if cause == STRIPPED and first != ROOT:
+            # It is about what is gone, not about what follows it.
+            second = ROOT
+        differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS, STRIPPED)
         paid, more = self._usd(call, demand, tokens)
         late = max(0.0, (demand.pause or 0.0) - demand.life) if cause == TTL else 0.0
         return Missed(
@@ -204,7 +209,7 @@ class MissFinder:
             tokens=tokens,
             usd=more,
             read=usage.cache_read,
-            shared=_shared(book, call, tree.common(base.sent_head, call.sent_head)),
+            shared=min(token, usage.input),
             sizes=(base.usage.input, usage.input),
             cause=cause,
             what=_what(call, base, cause) or told.what,
@@ -279,14 +284,6 @@ def _what(call: Call, base: Call, cause: str) -> str:
     if cause == COMPACTION:
         return call.epoch.detail
     return ""
-
-
-def _shared(book: Book, call: Call, head: int) -> int:
-    """Reported tokens of what both requests begin with: our count, stretched to the report."""
-    assert call.usage is not None
-    ours = sum(book.sums(call.model, call.sent_head)) or 1
-    hidden = max(0, call.usage.input - ours)
-    return min(call.usage.input, hidden + sum(book.sums(call.model, head)))
 
 
 def _side(book: Book, node: int) -> PartingBlock | None:

@@ -109,10 +109,10 @@ class Study:
             known.calls,
             index,
             self._usable_share,
-            known.events,
-            self.costs,
-            self.uncached,
-            known.missed,
+            events=known.events,
+            costs=self.costs,
+            uncached=self.uncached,
+            missed=known.missed,
         )
 
     def known(self, thread: str, index: int) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ from ctxtui.analysis.cache.misses import (
     CONTENT,
     MODEL,
     RESTART,
+    STRIPPED,
     SYSTEM,
     TOOLS,
     TTL,
@@ -215,7 +216,7 @@ def _sentences(one: Missed, room: int) -> Iterator[Spans]:
 
 def _parts(one: Missed) -> bool:
     """Whether the contexts themselves part; elsewhere the entry was gone, or out of reach."""
-    return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION)
+    return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED)
 
 
 def _because(one: Missed) -> str:
