@@ -3,7 +3,7 @@
 
 BIN = .venv/bin
 
-.PHONY: run test quick install lint types imports unit format test-all clients test-clients client-table bench samples constraints wheel clean
+.PHONY: run test quick install lint types imports unit format test-all clients test-clients client-table policies-table bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -53,6 +53,10 @@ test-clients: install clients
 # The table of clients in docs/formats.md, from what the tests find.
 client-table: install clients
 	REAL_CLIENTS=1 CLIENTS="$(CLIENTS)" CLIENTS_TABLE=write $(BIN)/pytest -n 2 tests/clients $(ARGS)
+
+# The column of the cures in docs/policies.md, from the samples.
+policies-table: install
+	$(BIN)/python scripts/policies_table.py
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)

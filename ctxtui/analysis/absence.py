@@ -69,23 +69,30 @@ class Found(NamedTuple):
     why: str
 
 
+class Stood(NamedTuple):
+    """The nodes of a context that are read, in prompt order, and which of them came from the cache, so that they stand
+    there unchanged."""
+
+    path: Sequence[int]
+    kept: frozenset[int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
     """What a report lacks: `tokens` less than its blocks come to, give or take `doubt`.
 
     `came` are the nodes that follow the context of the call before, `answered` those of them that are its answer,
-    `path` all that are read, in prompt order; `size` gives a node's tokens, `left` the tokens of what stands in the
-    place of a cleared result. `kept` are the nodes that were read from the cache, so that they stand there unchanged.
-    `prefix_stays` and `prefix_broke` say what the cache tells of the context before: it was read again, or it was not.
-    `whole` says that the request itself is on record: only what its provider takes out can be missing.
+    `stood` finds all that are read: a walk through the whole context, for which few reports ask. `size` gives a node's
+    tokens, `left` the tokens of what stands in the place of a cleared result. `prefix_stays` and `prefix_broke` say
+    what the cache tells of the context before: it was read again, or it was not. `whole` says that the request itself
+    is on record: only what its provider takes out can be missing.
     """
 
     tokens: int
     doubt: float
     came: Sequence[int]
     answered: Sequence[int]
-    path: Sequence[int]
-    kept: frozenset[int]
+    stood: Callable[[], Stood]
     size: Callable[[int], int]
     left: int
     prefix_stays: bool
@@ -100,10 +107,11 @@ class Missing:
 def explain(tree: Tree, missing: Missing) -> Found | None:
     """The blocks that are most likely gone; None where none explain what is missing."""
     if missing.whole:
-        return _thinking(tree, missing)
+        return _thinking(tree, missing, missing.stood())
     found = None if missing.prefix_broke else _new(tree, missing)
     if found is None and not missing.prefix_stays:
-        found = _thinking(tree, missing) or _oldest(tree, missing)
+        stood = missing.stood()
+        found = _thinking(tree, missing, stood) or _oldest(tree, missing, stood)
     return found
 
 
@@ -132,8 +140,8 @@ def _best(sets: Iterable[tuple[int, ...]], missing: Missing) -> tuple[int, tuple
     return min(known, key=lambda one: abs(one[0]), default=(0, ()))
 
 
-def _thinking(tree: Tree, missing: Missing) -> Found | None:
-    thoughts = [n for n in missing.path if tree[n].category == _THINKING and n not in missing.kept]
+def _thinking(tree: Tree, missing: Missing, stood: Stood) -> Found | None:
+    thoughts = [n for n in stood.path if tree[n].category == _THINKING and n not in stood.kept]
     spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
     off, nodes = _best([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
     return Found(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
@@ -144,9 +152,10 @@ def _asks(node: Node) -> bool:
     return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _oldest(tree: Tree, missing: Missing) -> Found | None:
+def _oldest(tree: Tree, missing: Missing, stood: Stood) -> Found | None:
     """The oldest results, else the oldest images, else the oldest messages, as many as are missing."""
-    old = [n for n in missing.path if n not in missing.kept and n not in set(missing.came)]
+    known = stood.kept.union(missing.came)
+    old = [n for n in stood.path if n not in known]
     results = [n for n in old if tree[n].category == _RESULT and missing.size(n) > missing.left]
     media = [n for n in old if tree[n].category in _MEDIA]
     messages = [n for n in old if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]

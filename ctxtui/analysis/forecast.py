@@ -16,7 +16,7 @@ from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.reported_thinking import Carried
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
-from ctxtui.tokens.calibrate import Calibration
+from ctxtui.tokens.calibrate import Calibration, Tokenizer, tokenizer
 from ctxtui.tokens.conformal import Errors
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
@@ -79,18 +79,20 @@ class Forecaster:
         self._session = session
         self._cumulated = cumulated
         self._card = card
-        self._calibrations: dict[str, Calibration] = {}
-        self._wholes: dict[str, Calibration] = {}
+        self._calibrations: dict[Tokenizer, Calibration] = {}
+        self._wholes: dict[Tokenizer, Calibration] = {}
         self._errors: dict[str, Errors] = {}
         self._lineages: dict[str, Lineage] = {}
         self._rhythms: dict[str, Rhythm] = {}
         self._carried: dict[str, Carried] = {}
 
     def calibration(self, model: str) -> Calibration:
-        """What is known of the weights of `model`."""
-        found = self._calibrations.get(model)
+        """What is known of the weights of `model`: models that count alike are learnt from together, so that a block
+        has the same figure at every call."""
+        card = self._card(model)
+        found = self._calibrations.get(tokenizer(card))
         if found is None:
-            found = self._calibrations[model] = Calibration(self._card(model))
+            found = self._calibrations[tokenizer(card)] = Calibration(card)
         return found
 
     @property
@@ -109,12 +111,13 @@ class Forecaster:
 
     def weights(self) -> dict[str, Weights]:
         """The weights of whole contexts by model, as they are now."""
-        return {model: self._weights(model) for model in [*self._calibrations, *self._wholes]}
+        return {model: self._weights(model) for model in {call.model for call in self._session.calls.values()}}
 
     def _whole(self, model: str) -> Calibration:
-        found = self._wholes.get(model)
+        card = self._card(model)
+        found = self._wholes.get(tokenizer(card))
         if found is None:
-            found = self._wholes[model] = Calibration(self._card(model), whole=True)
+            found = self._wholes[tokenizer(card)] = Calibration(card, whole=True)
         return found
 
     def _weights(self, model: str) -> Weights:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import NONE_GONE, NOT_SENT, Absences, Missing, explain
+from ctxtui.analysis.absence import NONE_GONE, NOT_SENT, Absences, Missing, Stood, explain
 from ctxtui.analysis.provider_edits import by_provider
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
@@ -262,7 +262,29 @@ class ReadContexts:
         doubt: float,
         before: int,
     ) -> Missing:
+        book, tree = self._book, self._tree
+        answered = tree.path(base.response_head, base.sent_head) if base and self._answers(base) else []
+        held = set(came)
+        left, again = _left(base), base is not None and self._again(base, call)
+        pause = call.started - base.started if base and base.started and call.started else None
+        return Missing(
+            tokens=fell,
+            doubt=doubt,
+            came=came,
+            answered=[n for n in answered if n in held and self._counts(n)],
+            stood=lambda: self._stood(call, gone, before),
+            size=lambda node: book.own(call.model, node),
+            left=self._notice(call),
+            prefix_stays=again,
+            prefix_broke=left > 0 and not again and pause is not None and pause < _LIFE,
+            whole=call.fidelity == Fidelity.WIRE,
+        )
+
+    def _stood(self, call: Call, gone: Absences, before: int) -> Stood:
+        """What of the context of `call` is read, where `before` tokens stand before it and `gone` is not."""
         book, tree, usage = self._book, self._tree, call.usage
+        if call.fidelity == Fidelity.WIRE and not book.sum_of(call.model, call.sent_head, _THINKING):
+            return Stood((), frozenset())  # Of a request that is on record only thinking can be gone.
         start = tree[call.sent_head].turn_start if book.card(call.model).strips_thinking else ROOT
         path, kept, at = [], set(), before
         cached = usage.cache_read if usage is not None and usage.has_cache else 0
@@ -274,23 +296,7 @@ class ReadContexts:
             path.append(node)
             if at <= cached * _READ_AGAIN:
                 kept.add(node)
-        answered = tree.path(base.response_head, base.sent_head) if base and self._answers(base) else []
-        held = set(came)
-        left, again = _left(base), base is not None and self._again(base, call)
-        pause = call.started - base.started if base and base.started and call.started else None
-        return Missing(
-            tokens=fell,
-            doubt=doubt,
-            came=came,
-            answered=[n for n in answered if n in held and self._counts(n)],
-            path=path,
-            kept=frozenset(kept),
-            size=lambda node: book.own(call.model, node),
-            left=self._notice(call),
-            prefix_stays=again,
-            prefix_broke=left > 0 and not again and pause is not None and pause < _LIFE,
-            whole=call.fidelity == Fidelity.WIRE,
-        )
+        return Stood(path, frozenset(kept))
 
     def _again(self, base: Call, call: Call) -> bool:
         """Whether `call` read from the cache what `base` left there: then nothing in it is gone or new."""

@@ -23,6 +23,13 @@ class Names:
         self._tree = tree
         self._seen = 0
         self._tools: dict[str, str] = {}
+        self._calls: dict[str, int] = {}
+
+    def call(self, call_id: str) -> BlockContent | None:
+        """What call `call_id` asked for; None where it is not in the tree."""
+        self.tool(call_id)
+        found = self._calls.get(call_id) if call_id else None
+        return None if found is None else read(self._tree[found].block)
 
     def tool(self, call_id: str) -> str:
         """The tool that call `call_id` called; "" where the call is not in the tree."""
@@ -30,6 +37,7 @@ class Names:
             if CATEGORIES[node.category] == "tool_call":
                 got = read(node.block)
                 self._tools[got.call_id] = got.name
+                self._calls[got.call_id] = node.id
         self._seen = len(self._tree)
         return self._tools.get(call_id, "")
 

@@ -59,8 +59,17 @@ def _told(features: Sequence[float], answers: int) -> list[float]:
     return x
 
 
+Tokenizer = tuple[object, ...]
+
+
+def tokenizer(card: ModelCard) -> Tokenizer:
+    """What models share that count alike: everything that a calibration begins with."""
+    return card.encoding, card.exact, card.plain, card.factors, card.doubt, card.spread, card.half_width, card.noise
+
+
 class Calibration:
-    """What is known of one model's weights: `prior` before any report; `learnt` counts the reports that taught.
+    """What is known of the weights of models that count alike: `prior` before any report; `learnt` counts the reports
+    that taught.
 
     `whole` asks for weights under which whole contexts come to what is reported: there a large step says as much more
     than a small one as it has more tokens. Without, the weights foretell single steps, most of which are small.

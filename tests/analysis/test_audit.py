@@ -255,6 +255,21 @@ def test_figures_are_calibrated_once_enough_was_learnt_and_still_add_up() -> Non
         assert got.lo < got.context_tokens < got.hi and got.hi - got.lo < 600
 
 
+def test_models_that_count_alike_are_learnt_from_together() -> None:
+    script = Script(OPUS45)
+    loop(script, 30)
+    sonnet, older = "claude-sonnet-4-5-20250929", "gpt-5.1"
+    script.model = sonnet
+    loop(script, 2, seed=2)
+    script.model = older
+    loop(script, 2, seed=3)
+    known = counted(script)
+    assert known.weights(OPUS45) == known.weights(sonnet) and known.weights(sonnet).calibrated
+    assert not known.weights(older).calibrated
+    node = script.session.thread_calls(MAIN)[3].sent_head
+    assert known.own(OPUS45, node) == known.own(sonnet, node)
+
+
 def test_running_totals_follow_the_weights() -> None:
     script = Script(OPUS45)
     loop(script, 30)

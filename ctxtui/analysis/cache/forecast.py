@@ -34,7 +34,7 @@ from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import UNATTENDED, Call, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
@@ -307,7 +307,12 @@ class CacheForecaster:
         key = (call.thread, call.model)
         found = self._habits.get(key)
         if found is None:
-            found = self._habits[key] = Habit(stays=int(self._rules(call).settles), leanings=self._leanings)
+            rules = self._rules(call)
+            # Its suggestions are for a person at its screen, and where requests are on record they show themselves.
+            unseen = not self._prompts.recorded(call) and not call.extra.get(UNATTENDED)
+            aside = int(rules.asks_aside and unseen)
+            found = Habit(stays=int(rules.settles), asides=aside, turns=aside, leanings=self._leanings)
+            self._habits[key] = found
         return found
 
     def _clock(self, call: Call) -> Clock:

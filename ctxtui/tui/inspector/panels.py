@@ -183,14 +183,13 @@ class Panels:
         shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         counted = self.staging is not None and self.staging.counted
-        after = self.staging.shown if counted and self.staging else None
-        if after == scene.figures.context_tokens:
-            # What is applied was sent: nothing is about to change.
-            after = None
-        self.header.show(replace(shown, behind=view.behind, record=record, after=after))
-        what = self.sides.composed(study, known, scene, view.shown)
+        # Where what is applied was sent, nothing is about to change.
+        after = self.staging.shown if counted and self.staging and not self.staging.as_sent else None
+        what, used = self.sides.composed(study, known, scene, view.shown), shown.used
         if self.staging is not None and after is not None:
             what = composition.staged(what, self.staging.by_category)
+            used, after = what.total, what.after
+        self.header.show(replace(shown, behind=view.behind, record=record, used=used, after=after))
         if pane is not None:
             self.staged.show(pane)
         self.coming = edits.coming_of(scene) if edits is not None and scene.counted else None

@@ -30,18 +30,20 @@ class Composition:
 
 
 def staged(what: Composition, changes: Mapping[int, int]) -> Composition:
-    """`what` under edits that give each category (by index) so many tokens more, or less."""
+    """`what` under edits that give each category (by index) so many tokens more, or less. Both sides are counts: what a
+    report had beyond them belongs to the call that was sent."""
     if not what.parts:
         return what
     known = {part.category: part for part in what.parts}
     known |= {index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in known}
-    total = max(1, what.total + sum(changes.values()))
+    counted = sum(part.tokens for part in what.parts)
+    total = max(1, counted + sum(changes.values()))
     parts = []
     for index in sorted(known):
         part = known[index]
         after = max(0, part.tokens + changes.get(index, 0))
         parts.append(replace(part, after=after, share=after / total))
-    return replace(what, parts=tuple(parts), after=total)
+    return replace(what, total=counted, parts=tuple(parts), residual=0, after=total)
 
 
 def composition(

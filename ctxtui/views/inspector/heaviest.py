@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.tree import ROOT
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers
@@ -66,8 +67,7 @@ def table(most: int, *, money: bool) -> Table[HeaviestRow]:
 
     def words(row: HeaviestRow, room: int) -> list[Span]:
         sign = CATEGORY[row.category]
-        label = [Span(row.says.label + " ", sign.style)] if row.says.label else []
-        return [sign.span, Span(" "), *label, Span(row.says.text, "ink" if row.says.loud else "dim")]
+        return [sign.span, Span(" "), *one_line.words(row.says, sign.style, "ink" if row.says.loud else "dim")]
 
     def bar(row: HeaviestRow, room: int) -> Span:
         return Span(bars.line(row.tokens, most, room), CATEGORY[row.category].style)

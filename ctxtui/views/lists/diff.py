@@ -13,6 +13,7 @@ from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.core.block_content import read_value
 from ctxtui.core.category import INDEX
 from ctxtui.core.word_diff import DiffSpan, word_diff
+from ctxtui.views.blocks import one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.word_diff import drawn
 from ctxtui.views.model.preview import Preview, preview
@@ -168,8 +169,13 @@ def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> lis
     def words(node: int, room: int) -> list[Span]:
         here, says = side.tree[node], said(side, node)
         sign = CATEGORY[here.category]
-        label = [Span(says.label + " ", sign.style + (" bold" if says.loud else ""))] if says.label else []
-        return [*lead, Span(" "), sign.span, Span(" "), *label, Span(says.text, says.voice)]
+        return [
+            *lead,
+            Span(" "),
+            sign.span,
+            Span(" "),
+            *one_line.words(says, sign.style + (" bold" if says.loud else "")),
+        ]
 
     taken = max(16, cells.width(right.text) + 1)
     table = Table((Column("", 0, words, "left", least=9), Column("", taken, lambda node, _: right)), mark=0, tail=0)
@@ -181,8 +187,8 @@ def said(side: DiffSide, node: int) -> Preview:
     here, names = side.tree[node], side.book.names
     value = here.block.value()
     got = read_value(here.block.kind, value)
-    tool = names.tool(got.call_id or names.answered(here)) if here.category == _RESULT and not got.name else ""
-    return preview(here.block.kind, here.category, value, got, tool, side.book.session.about.cwd)
+    call = names.call(got.call_id or names.answered(here)) if here.category == _RESULT else None
+    return preview(here.block.kind, here.category, value, got, call, side.book.session.about.cwd)
 
 
 def steady_row(side: DiffSide, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY, REPEAT
@@ -65,9 +66,8 @@ def table(say: Callable[[int], Preview]) -> Table[Repeated]:
 
     def words(row: Repeated, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], say(row.repeat.node)
-        label = [Span(says.label + " ", sign.style)] if says.label else []
         lead = [REPEAT[row.repeat.kind].span, Span(" "), sign.span, Span(" ")]
-        return [*lead, *label, Span(says.text, "ink" if says.loud else "dim")]
+        return [*lead, *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
 
     return Table((Column("", 0, words, "left", least=8), *_FIGURES))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
@@ -50,8 +51,7 @@ def table(say: Callable[[int], Preview]) -> Table[HeavyBlock]:
 
     def words(row: HeavyBlock, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], say(row.weight.node)
-        label = [Span(says.label + " ", sign.style)] if says.label else []
-        return [sign.span, Span(" "), *label, Span(says.text, "ink" if says.loud else "dim")]
+        return [sign.span, Span(" "), *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
 
     return Table((Column("  block", 0, words, "left", least=6), *_FIGURES))
 

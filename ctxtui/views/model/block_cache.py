@@ -125,11 +125,10 @@ class Readings:
 
     def _made(self, node: Node) -> Preview:
         value, got = self._decoded(node.id)
-        tool = ""
-        if node.category == _RESULT and not got.name:
-            call = self.call_of(node, got)
-            tool = call.name if call else self._names.tool(got.call_id or self._names.answered(node))
-        return preview(node.block.kind, node.category, value, got, tool, self._session.about.cwd)
+        call = None
+        if node.category == _RESULT:
+            call = self.call_of(node, got) or self._names.call(got.call_id or self._names.answered(node))
+        return preview(node.block.kind, node.category, value, got, call, self._session.about.cwd)
 
     def call_of(self, node: Node, got: BlockContent) -> BlockContent | None:
         """The call that a result answers, if it stands within the blocks before it."""

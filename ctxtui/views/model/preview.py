@@ -23,11 +23,17 @@ _TELLING: Final = (
 )  # fmt: skip
 """The argument that says most about a call, first of these that is there."""
 
+ASKED: Final = 44
+"""Characters of a call's words before its result."""
+_SHELLS: Final = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
+"""Codex's names for the one tool that runs a command: rows say ``$``."""
+
 _NUMBERED: Final = re.compile(r"^\s*\d+(?:→|\t)")
 # What some clients put before a command's output: its ids, times, exit code.
 _PREAMBLE: Final = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Process exited with code|Process running with|Exit code|Original token count|"
     r"Total output lines|Session ID|Duration|Command|Status)\b[^\n]*\n)+(?:Output:[ \t]*\n?)?"
+    r"(?:Total output lines: \d+\n\n?)?"
 )
 _EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:?) *(-?\d+)")
 _WRAPPED: Final = re.compile(r'\A\{"output":')
@@ -37,13 +43,14 @@ _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MU
 
 class Preview(NamedTuple):
     """A block in one line, safe to draw: `voice` is the style of its `text`; a `loud` label is bold; `failed` says
-    that a tool reported an error."""
+    that a tool reported an error; `asked` is what the call of a result asked for."""
 
     label: str
     text: str
     voice: str = "ink"
     loud: bool = False
     failed: bool = False
+    asked: str = ""
 
 
 def short_path(path: str, cwd: str) -> str:
@@ -58,18 +65,21 @@ def short_tool(name: str) -> str:
     return "/".join(name.split("__")[1:]) if name.startswith("mcp__") and name.count("__") > 1 else name
 
 
-def preview(kind: str, category: int, value: Json, got: BlockContent, tool: str = "", cwd: str = "") -> Preview:
-    """The line for a block of `kind` (JSON `value`, reading `got`); `tool` is the tool that a result answers."""
+def preview(
+    kind: str, category: int, value: Json, got: BlockContent, call: BlockContent | None = None, cwd: str = ""
+) -> Preview:
+    """The line for a block of `kind` (JSON `value`, reading `got`); `call` is the call that a result answers."""
     name = CATEGORIES[category]
     if kind == UNREADABLE:
         return Preview("", _line("unreadable record, " + got.text), "warn")
     if kind == HEADER:
         return Preview("", f"(empty {got.name} message)" if got.name else "(empty message)", "dim")
     if name == "tool_call":
-        return Preview(_line(short_tool(got.name)), _line(telling(got, cwd)) or "(no input)", "ink", True)
+        return Preview(_tool(got.name), _line(telling(got, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":
         said, failed = _result(got)
-        return Preview(_line(short_tool(tool or got.name)), said, "dim", failed=failed)
+        tool = (call.name if call else "") or got.name
+        return Preview(_tool(tool), said, "dim", failed=failed, asked=_asked(call, cwd) if call else "")
     if name == "tools":
         about = _described(value)
         return Preview(_line(short_tool(got.name)), _line(about), "dim", True)
@@ -79,6 +89,18 @@ def preview(kind: str, category: int, value: Json, got: BlockContent, tool: str 
         return Preview("", _line(media_line(got.media[0])), "ink")
     voice = "dim" if name in ("system", "memory") else "ink"
     return Preview("", _line(got.text) or _withheld(got), voice)
+
+
+def _tool(name: str) -> str:
+    return "$" if name in _SHELLS else _line(short_tool(name))
+
+
+def _asked(call: BlockContent, cwd: str) -> str:
+    """What a call asked for, short enough to leave room for what came back: of a path the end, else the beginning."""
+    words = _line(telling(call, cwd))
+    if len(words) <= ASKED:
+        return words
+    return f"…{words[1 - ASKED :]}" if " " not in words else f"{words[: ASKED - 1]}…"
 
 
 def _line(text: str) -> str:

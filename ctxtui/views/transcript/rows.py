@@ -7,11 +7,12 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import Node
+from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.views.blocks import one_line
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import bars, numbers, safe_text
+from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.grid import Grid, figure, fitted
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
 from ctxtui.views.text.span import Span
@@ -24,6 +25,7 @@ NOTHING: Final = Span("")
 BLANK: Final = Span(" ")
 
 _USER: Final = INDEX["user"]
+_CALL: Final = INDEX["tool_call"]
 _SIGN_OF_RULE: Final = {
     "compaction": MARK["compaction"].span,
     "microcompaction": MARK["compaction"].span,
@@ -66,6 +68,8 @@ def block_row(
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     own = scene.running.own(node.id) if counted else 0
+    if says.asked and _follows_its_call(tree, node):
+        says = says._replace(asked="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
         turn=str(node.turn) if node.opens_turn and not scene.partial else "",
@@ -98,6 +102,17 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     )
 
 
+def _follows_its_call(tree: Tree, node: Node) -> bool:
+    """Whether the row above is the only call that `node` can answer: it says already what was asked."""
+    above: list[int] = []
+    at = node.parent
+    while at != ROOT and len(above) < 2:
+        if tree[at].block.kind != HEADER:
+            above.append(tree[at].category)
+        at = tree[at].parent
+    return above[:1] == [_CALL] and above[1:] != [_CALL]
+
+
 def _faint(sign: Sign) -> Span:
     # The category stays the first word of the style: it tells which letter stands for the glyph in ASCII.
     return Span(sign.glyph, f"{sign.style} faint")
@@ -118,10 +133,7 @@ def _words(says: Preview, style: str, *, read: bool, asks: bool) -> tuple[Span, 
         voice = "faint italic" if "italic" in voice else "faint"
     elif asks:
         voice = "ink bold"
-    spans = [Span(says.label + " ", label)] if says.label else []
-    if says.failed:
-        spans.append(Span("✗ ", "crit" if read else "faint"))
-    return (*spans, *safe_text.spans(says.text, voice, "warn" if read else "faint"))
+    return tuple(one_line.words(says, label, voice))
 
 
 def _tokens(own: int, *, counted: bool, read: bool) -> Span:

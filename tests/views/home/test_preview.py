@@ -7,13 +7,18 @@ import pytest
 from ctxtui.core import block as blocks
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
+from ctxtui.views.blocks.one_line import words
 from ctxtui.views.model.preview import Preview, byte_size, preview, short_tool
 from tests.cases.sessions import CODE, HOSTILE, MOCHA, PNG, thinking, use
 
 
-def line(value: dict[str, object], category: str, *, tool: str = "", cwd: str = "/home/me") -> Preview:
+def line(
+    value: dict[str, object], category: str, *, call: dict[str, object] | None = None, cwd: str = "/home/me"
+) -> Preview:
     block = blocks.of(value)
-    return preview(block.kind, INDEX[category], block.value(), read(block), tool, cwd)
+    return preview(
+        block.kind, INDEX[category], block.value(), read(block), read(blocks.of(call)) if call else None, cwd
+    )
 
 
 def result(content: object, **more: object) -> dict[str, object]:
@@ -26,7 +31,7 @@ CALLS = [
     (use("t", "Read", file_path="/home/me/src/a.ts"), ("Read", "src/a.ts")),
     (use("t", "Read", file_path="/etc/hosts"), ("Read", "/etc/hosts")),
     (use("t", "mcp__puppeteer__navigate", url="https://x.org"), ("puppeteer/navigate", "https://x.org")),
-    (use("t", "shell", command=["bash", "-lc", "ls -l"]), ("shell", "ls -l")),
+    (use("t", "shell", command=["bash", "-lc", "ls -l"]), ("$", "ls -l")),
     (use("t", "apply_patch", input=PATCH), ("apply_patch", "a.py, b.py")),
     (use("t", "TodoWrite", todos=[{"content": "Plan"}, {"content": "Do"}]), ("TodoWrite", "Plan (+1)")),
     (use("t", "Odd", n=3), ("Odd", '{"n":3}')),
@@ -45,14 +50,28 @@ def test_a_call_shows_its_tool_and_the_argument_that_says_most(
 
 
 def test_a_result_shows_its_outcome_and_not_its_first_warning() -> None:
-    assert line(result(MOCHA), "tool_result", tool="Bash") == Preview(
-        "Bash", "12 passing (18s) \u00b7 1 failing", "dim"
+    test = use("t", "Bash", command="npm test")
+    assert line(result(MOCHA), "tool_result", call=test) == Preview(
+        "Bash", "12 passing (18s) \u00b7 1 failing", "dim", asked="npm test"
     )
-    assert line(result(CODE), "tool_result", tool="Read").text == "import {Command} from '@oclif/core'"
+    assert line(result(CODE), "tool_result").text == "import {Command} from '@oclif/core'"
     assert line(result("\n\n  first\nsecond"), "tool_result").text == "first"
     assert line(result(""), "tool_result").text == "(empty)"
-    failed = line(result("boom", is_error=True), "tool_result", tool="Bash")
+    failed = line(result("boom", is_error=True), "tool_result")
     assert failed.failed and failed.text == "boom"
+
+
+def test_a_result_says_what_its_call_asked_for() -> None:
+    long = "src/" + "deep/" * 20 + "shop.py"
+    for call, label, asked in (
+        (use("t", "Read", file_path="/home/me/README.md"), "Read", "README.md"),
+        (use("t", "exec_command", cmd="npm test"), "$", "npm test"),
+        (use("t", "Read", file_path=long), "Read", "…" + long[-43:]),
+        (use("t", "Bash", command="echo " + "x " * 60), "Bash", ("echo " + "x " * 60)[:43] + "…"),
+    ):
+        got = line(result("out"), "tool_result", call=call)
+        assert (got.label, got.asked, got.text) == (label, asked, "out")
+        assert "".join(span.text for span in words(got, "ink")) == f"{label} {asked} · out"
 
 
 CODEX = "Chunk ID: 6e43b6\nWall time: 0.05 seconds\nProcess exited with code {}\nOriginal token count: 9\nOutput:\n{}"
@@ -64,6 +83,7 @@ CODEX = "Chunk ID: 6e43b6\nWall time: 0.05 seconds\nProcess exited with code {}\
         (CODEX.format(0, "abc def\nmore"), "abc def", False),
         (CODEX.format(2, "grep: no"), "grep: no", True),
         (CODEX.format(0, ""), "(empty)", False),
+        (CODEX.format(0, "Total output lines: 502\n\nfound"), "found", False),
         ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nboom", "boom", True),
         ('{"output":"one\\ntwo","metadata":{"exit_code":1,"duration_seconds":0.1}}', "one", True),
         ('{"output": 3}', '{"output": 3}', False),
