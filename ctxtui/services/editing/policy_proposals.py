@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.request_counts import request_count
@@ -164,12 +165,15 @@ class Proposals:
         settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
         return Proposed(policy.name, policy.about, settings)
 
-    def advice(self, horizon: int) -> list[Advice]:
-        """What would help besides what stands already, what saves most over `horizon` calls first; for a worker."""
+    def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
+        """What would help besides what stands already, what saves most over `horizon` calls first; for a worker, which
+        says when it is `stopped`: then what was found by then."""
         situation, staged = self._begun()
         rest = [policy for policy in self._policies if policy.name != budget.NAME]
 
         def tag(edits: Sequence[Edit]) -> PriceTag | None:
+            if stopped():
+                return None
             after = apply(situation.context, (*situation.log, *edits), self.rules)
             found = self._priced(after)
             if found is None:
@@ -177,7 +181,8 @@ class Proposals:
             quoted = quotes(situation.literals, after) if situation.literals is not None else ()
             return without(replace(found, quotes=tuple(quoted)), staged)
 
-        return advice(search(situation, rest), tag, horizon, lambda one: complete(situation, one))
+        found = takewhile(lambda _: not stopped(), search(situation, rest))
+        return advice(found, tag, horizon, lambda one: complete(situation, one))
 
     def _begun(self) -> tuple[PolicyContext, PriceTag | None]:
         """The context as policies see it, and what is staged already costs; worked out at the first time."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual.widget import Widget
+from textual.worker import get_current_worker
 
 from ctxtui.curation.price.advice import Advice
 from ctxtui.tui.commands import Act, Command
@@ -15,6 +16,9 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import advice
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
+
+Stopped = Callable[[], bool]
+"""Whether nobody waits for the answer any more."""
 
 
 class StageAdvice(Command):
@@ -54,7 +58,7 @@ class AdviceScreen(ListScreen[Advice, Advice]):
     AdviceScreen #advice { height: 6; }
     """
 
-    def __init__(self, find: Callable[[], list[Advice]], name: str) -> None:
+    def __init__(self, find: Callable[[Stopped], list[Advice]], name: str) -> None:
         self._find = find
         self._session = name
         self.board = AdviceBoard(title="what it does", id="advice")
@@ -66,8 +70,9 @@ class AdviceScreen(ListScreen[Advice, Advice]):
         yield self.board
 
     def load(self) -> Sequence[Advice]:
-        """Search, and price what is found."""
-        return self._find()
+        """Search, and price what is found, until the screen is left."""
+        worker = get_current_worker()
+        return self._find(lambda: worker.is_cancelled)
 
     def table(self, rows: Sequence[Advice]) -> Table[Advice]:
         """What each would do."""

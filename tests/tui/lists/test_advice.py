@@ -7,8 +7,10 @@ from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
 from ctxtui.curation.policies.risk import Risk
+from ctxtui.services.editing.policy_proposals import Proposals
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.advice import AdviceScreen
+from ctxtui.tui.lists.bill import BillScreen
 from tests.cases.sessions import Story, use
 from tests.tui.inspector.test_inspector import opened, until
 
@@ -76,3 +78,23 @@ async def test_what_is_staged_already_is_not_advised_again() -> None:
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         again = await listed(screen, pilot)
         assert all(set(one.names) != set(row.names) for one in again.rows)
+
+
+async def test_the_bill_leads_to_it() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(
+            pilot, lambda: screen.edits.desk is not None and screen.edits.ready() and BillScreen.ready(screen.state)
+        )
+        await pilot.press("dollar_sign")
+        await until(pilot, lambda: isinstance(pilot.app.screen, BillScreen))
+        await pilot.press("H")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AdviceScreen))
+
+
+async def test_a_search_that_nobody_waits_for_ends() -> None:
+    async with opened(session()) as (screen, pilot):
+        await listed(screen, pilot)
+        scene, desk = screen.panels.scene, screen.edits.desk
+        assert scene is not None and desk is not None
+        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, screen.state.feed.want))
+        assert proposals.advice(20, lambda: True) == []

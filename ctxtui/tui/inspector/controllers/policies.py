@@ -52,7 +52,9 @@ class PoliciesController(EditController):
             if row is not None:
                 self._stage(proposals, scene.thread, row.edits)
 
-        self.access.push(AdviceScreen(lambda: proposals.advice(horizon), str(loaded.path or loaded.name)), take)
+        self.access.push(
+            AdviceScreen(lambda stopped: proposals.advice(horizon, stopped), str(loaded.path or loaded.name)), take
+        )
 
     def _stage(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
         """Stage `edits`; what they put outside is kept with them."""
