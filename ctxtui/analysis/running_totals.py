@@ -192,3 +192,17 @@ def _nothing_gone() -> tuple[_GoneTotals, _GoneTotals]:
 def _none() -> tuple[list[int], list[int]]:
     """The totals of the empty context: tokens, and tokens of thinking."""
     return [0], [0]
+
+
+def running_of(book: Book) -> Callable[[str], RunningTotals]:
+    """The running totals of each model of a book that is counted, made when they are asked for."""
+    made: dict[str, RunningTotals] = {}
+
+    def of(model: str) -> RunningTotals:
+        found = made.get(model)
+        if found is None:
+            found = made[model] = RunningTotals(book, model)
+            found.advance()
+        return found
+
+    return of

@@ -170,7 +170,7 @@ def _tools(case: _Case) -> Why | None:
     node = case.instead or case.parted
     if node == ROOT or "tools" not in (_section(case, case.parted), _section(case, case.instead)):
         return None
-    return Why(TOOLS, _tools_changed(case.tree, case.before.head, case.now.head))
+    return Why(TOOLS, tools_changed(case.tree, case.before.head, case.now.head))
 
 
 def _section(case: _Case, node: int) -> str:
@@ -243,7 +243,7 @@ _LOOKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
 )
 
 
-def _tools_changed(tree: Tree, before: int, now: int) -> str:
+def tools_changed(tree: Tree, before: int, now: int) -> str:
     """Which tools differ between the contexts `before` and `now`: added, removed, changed, or only their order."""
     old, new = _tools_of(tree, before), _tools_of(tree, now)
     words = [

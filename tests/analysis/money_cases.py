@@ -7,6 +7,8 @@ from pathlib import Path
 
 import ctxtui
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.misses import Missed, misses_of
+from ctxtui.analysis.money.bill import Bill, bill
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.core import block
 from ctxtui.core.call import Call, Fidelity
@@ -14,6 +16,7 @@ from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import call_rates, price_call
+from ctxtui.services.counting.books import cached_by
 from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.models import ModelCard, parse_models
@@ -36,6 +39,18 @@ def counted(session: Session) -> Book:
     made = Book(session, TABLE, measure)
     made.advance()
     return made
+
+
+def missed(session: Session) -> tuple[Missed, ...]:
+    """The session's misses, priced."""
+    book, costs = counted(session), {id_: price_call(call) for id_, call in session.calls.items()}
+    return misses_of(book, cached_by(book), costs, call_rates).found
+
+
+def billed_session(session: Session) -> Bill:
+    """The session's bill by list prices."""
+    costs = {id_: price_call(call) for id_, call in session.calls.items()}
+    return bill(counted(session), costs, missed(session))
 
 
 def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m", fixed: int = 5000) -> Session:

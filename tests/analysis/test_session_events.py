@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from ctxtui.analysis.session_events import duration, events, miss, misses, sentence, told
+from ctxtui.analysis.cache.misses import COMPACTION, MODEL, TTL, UNKNOWN, Missed, misses_of
+from ctxtui.analysis.session_events import duration, events, sentence, told
 from ctxtui.analysis.short_names import Names, short_model
 from ctxtui.core import block
-from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Happened
 from ctxtui.core.usage import Usage
-from tests.analysis.sessions import Script
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cached_by
+from tests.analysis.sessions import Script, book
 
 OPUS, SONNET = "claude-opus-4-20250514", "claude-sonnet-4-20250514"
 
@@ -26,43 +29,50 @@ def script(*calls: tuple[Usage, float]) -> Script:
     return made
 
 
+def misses(made: Script) -> tuple[Missed, ...]:
+    """The misses of a session, in order of calls."""
+    counted = book(made.session, model_table())
+    return tuple(misses_of(counted, cached_by(counted)).of(MAIN))
+
+
 def test_a_read_below_half_of_what_the_cache_held_is_a_miss_and_a_long_pause_its_cause() -> None:
     made = script((cached(0, 100_000), 0), (cached(100_000, 88_000), 10), (cached(0, 188_100), 52 * 60))
-    (found,) = misses(made.session.thread_calls(MAIN))
-    assert (found.number, found.expected, found.read, found.cause) == (3, 188_000, 0, "pause")
+    (found,) = misses(made)
+    assert (found.number, found.tokens, found.read, found.cause) == (3, 188_000, 0, TTL)
     assert told(found) == "188k rewritten after a 52-minute pause"
-    assert sentence(made.session, MAIN) == "188k rewritten after a 52-minute pause at call 3"
+    assert sentence(made.session, MAIN, misses(made)) == "188k rewritten after a 52-minute pause at call 3"
 
 
 def test_an_entry_of_one_hour_survives_a_pause_of_half_an_hour_so_the_pause_is_not_blamed() -> None:
     made = script((cached(0, 50_000, hour=True), 0), (cached(0, 50_000), 1800))
-    (found,) = misses(made.session.thread_calls(MAIN))
-    assert found.cause == "" and told(found) == "50k rewritten; the recording does not say why"
+    (found,) = misses(made)
+    assert found.cause == UNKNOWN and told(found) == "50k rewritten; the recording does not say why"
 
 
 def test_a_hit_a_short_prefix_and_a_provider_without_cache_figures_are_no_misses() -> None:
-    assert misses(script((cached(0, 50_000), 0), (cached(50_000, 10), 9999)).session.thread_calls(MAIN)) == []
-    assert misses(script((cached(0, 900), 0), (cached(0, 900), 9999)).session.thread_calls(MAIN)) == []
+    assert misses(script((cached(0, 50_000), 0), (cached(50_000, 10), 9999))) == ()
+    assert misses(script((cached(0, 900), 0), (cached(0, 900), 9999))) == ()
     silent = Usage(fresh=50_000, has_cache=False)
-    assert misses(script((silent, 0), (silent, 10)).session.thread_calls(MAIN)) == []
+    assert misses(script((silent, 0), (silent, 10))) == ()
 
 
 def test_automatic_prefixes_are_held_against_the_whole_previous_input() -> None:
-    before = Call("a", MAIN, provider="openai", started=0.0, usage=Usage(fresh=1_000, cache_read=49_000))
-    call = Call("b", MAIN, provider="openai", started=5.0, usage=Usage(fresh=51_000))
-    found = miss(before, call, 2)
-    assert found is not None and found.rewritten == 50_000
+    made = Script("gpt-5.4", provider="openai")
+    made.hear(block.text("q")).call(block.text("a"), usage=Usage(fresh=1_152, cache_read=48_512))
+    made.hear(block.text("q")).call(block.text("a"), usage=Usage(fresh=51_000))
+    (found,) = misses(made)
+    assert found.tokens == 49_536, "in the steps in which the provider counts"
 
 
 def test_a_change_of_model_and_a_compaction_are_named() -> None:
     made = script((cached(0, 50_000), 0))
     made.model = SONNET
     made.hear(block.text("q")).call(usage=cached(0, 50_000))
-    assert misses(made.session.thread_calls(MAIN))[0].cause == "model"
+    assert misses(made)[0].cause == MODEL
     made = script((cached(0, 50_000), 0))
     made.epoch = Epoch(2, EpochStart.COMPACTION, "50k → 9k")
     made.hear(block.text("q")).call(usage=cached(0, 9_000))
-    assert misses(made.session.thread_calls(MAIN))[0].cause == "compaction"
+    assert misses(made)[0].cause == COMPACTION
 
 
 def test_events_name_turns_jumps_errors_and_epochs() -> None:

@@ -10,9 +10,11 @@ from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import USUAL, Leanings
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
-from ctxtui.analysis.cache.miss_cause import AGAIN
+from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
+from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
 from ctxtui.analysis.cache.miss_evidence import Evidence
 from ctxtui.analysis.forecast import Forecaster
+from ctxtui.analysis.running_totals import running_of
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.tokens.models import ModelCard
@@ -27,10 +29,11 @@ NOT_IN_RECORD: Final = "not in the record"
 class CacheAudited:
     """One call's cache read as foretold and as reported, in tokens; `call` is its number in its thread, from 1.
 
-    `previous` is the input of the call whose context it extends: a hit reads more than half of it. `cause` says what
-    was foretold to be lost, of a miss that nothing in the recording explains it is ``not in the record``; `evidence`
-    is what the recording shows about a miss. `inferred`: the client's markers are not recorded. `what` names the tool,
-    parameter or model that was lost to.
+    `previous` is the input of the call whose context it extends; a hit reads more than half of it. `lost` are the
+    tokens that it missed (see `losses.CacheDemand`), `foretold` those that it was to miss. `cause` says what was
+    foretold to be lost; of a miss that was not foretold what the recording holds about it, ``not in the record`` where
+    that is nothing. `evidence` is what the recording shows about a miss. `inferred`: the client's markers are not
+    recorded. `what` names the tool, parameter or model that was lost to.
     """
 
     thread: str
@@ -46,6 +49,8 @@ class CacheAudited:
     evidence: str
     inferred: bool
     what: str = ""
+    lost: int = 0
+    foretold: int = 0
 
     @property
     def within(self) -> bool:
@@ -54,13 +59,82 @@ class CacheAudited:
 
     @property
     def missed(self) -> bool:
-        """Whether the call was a miss."""
-        return self.reported * 2 <= self.previous
+        """Whether the call was a miss, and no hit: a smaller loss, of which nothing was foretold, tests no forecast."""
+        return self.lost > 0 and (self.reported * 2 <= self.previous or self.alarm)
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss was foretold."""
-        return self.predicted * 2 <= self.previous
+        """Whether a miss was foretold, where there was anything to lose."""
+        return self.predicted * 2 <= self.previous and (self.foretold > 0 or self.lost > 0)
+
+
+class CacheAuditor:
+    """The audit of a session, call by call: each is foretold by what came before it and taught to the rest only then.
+
+    `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach. `card` gives
+    other facts about a model than the book's, counted in the same way; `leanings` as in `CacheForecaster`.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        rules: Callable[[Call], CacheRules],
+        card: Callable[[str], ModelCard] | None = None,
+        leanings: Leanings = USUAL,
+    ) -> None:
+        session = book.session
+        self._book = book
+        self._rules = rules
+        self._inputs = Forecaster(session, book.cumulated, card or book.card)
+        self._reads = CacheForecaster(session, rules, book.cumulated, self._inputs, leanings)
+        self._numbers: dict[str, int] = {}
+        self._past = Evidence(session, self._numbers)
+
+    def take(self, call: Call, demand: CacheDemand) -> CacheAudited | None:
+        """The next call of the session, which could read what `demand` says; None where nothing can be foretold of it,
+        or its provider reports no reads, or its rules are not known."""
+        number = self._number(call)
+        rules = self._rules(call)
+        foretold = self._inputs.forecast(call) if call.usage is not None else None
+        forecast = self._reads.forecast(call, foretold) if foretold is not None else None
+        found = None
+        if forecast is not None and call.usage is not None and call.usage.has_cache and rules.known:
+            found = self._audited(forecast, demand, number)
+        self._reads.learn(call, forecast, foretold)
+        self._inputs.learn(call, foretold)
+        self._past.add(call, rules)
+        return found
+
+    def _number(self, call: Call) -> int:
+        if call.id not in self._numbers:
+            self._numbers.update((id_, n) for n, id_ in enumerate(self._book.session.order[call.thread], 1))
+        return self._numbers[call.id]
+
+    def _audited(self, forecast: CacheForecast, demand: CacheDemand, number: int) -> CacheAudited:
+        call = forecast.call
+        usage = call.usage
+        assert usage is not None
+        lost, foretold = demand.lost(usage.cache_read), demand.lost(forecast.read)
+        cause = forecast.cause
+        if not cause.name and lost:
+            cause = demand.cause if demand.cause.name or not forecast.alarm else Cause(BEHIND)
+        return CacheAudited(
+            thread=call.thread,
+            call=number,
+            provider=call.provider or self._book.card(call.model).provider or "unknown",
+            input=usage.input,
+            previous=forecast.held,
+            predicted=forecast.read,
+            floor=forecast.floor,
+            ceiling=forecast.ceiling,
+            reported=usage.cache_read,
+            cause=cause.name or (NOT_IN_RECORD if lost else ""),
+            evidence=self._past.of(forecast, usage, cause) if lost else "",
+            inferred=forecast.inferred,
+            what=cause.what,
+            lost=lost,
+            foretold=foretold,
+        )
 
 
 def cache_audited(
@@ -71,47 +145,13 @@ def cache_audited(
 ) -> list[CacheAudited]:
     """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
 
-    Each is foretold by what came before it and taught to the rest only then; everything in `book` must be counted.
-    `card` gives other facts about a model than the book's, counted in the same way; `leanings` as in `CacheForecaster`.
+    Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the same
+    way; `leanings` as in `CacheForecaster`.
     """
-    session = book.session
-    inputs = Forecaster(session, book.cumulated, card or book.card)
-    reads = CacheForecaster(session, rules, book.cumulated, inputs, leanings)
-    numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
-    past = Evidence(session, numbers)
-    found: list[CacheAudited] = []
-    for call in list(session.calls.values()):
-        foretold = inputs.forecast(call) if call.usage is not None else None
-        forecast = reads.forecast(call, foretold) if foretold is not None else None
-        if forecast is not None and call.usage is not None and call.usage.has_cache and rules(call).known:
-            provider = call.provider or book.card(call.model).provider or "unknown"
-            found.append(_audited(forecast, call, numbers[call.id], provider, past))
-        reads.learn(call, forecast, foretold)
-        inputs.learn(call, foretold)
-        past.add(call, rules(call))
-    return found
-
-
-def _audited(forecast: CacheForecast, call: Call, number: int, provider: str, past: Evidence) -> CacheAudited:
-    usage = call.usage
-    assert usage is not None
-    missed = usage.cache_read * 2 <= forecast.held
-    known, cause = forecast.alarm and forecast.cause.name != AGAIN, forecast.cause.name
-    return CacheAudited(
-        thread=call.thread,
-        call=number,
-        provider=provider,
-        input=usage.input,
-        previous=forecast.held,
-        predicted=forecast.read,
-        floor=forecast.floor,
-        ceiling=forecast.ceiling,
-        reported=usage.cache_read,
-        cause=NOT_IN_RECORD if missed and not known else cause,
-        evidence=past.of(forecast, usage) if missed else "",
-        inferred=forecast.inferred,
-        what=forecast.cause.what,
-    )
+    demands = CacheDemands(book, rules, running_of(book))
+    auditor = CacheAuditor(book, rules, card, leanings)
+    found = (auditor.take(call, demands.take(call)) for call in list(book.session.calls.values()))
+    return [row for row in found if row is not None]
 
 
 def cache_summary(rows: Sequence[CacheAudited]) -> dict[str, Any]:

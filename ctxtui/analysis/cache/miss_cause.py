@@ -1,18 +1,22 @@
-"""Why a call will not read all that the one before it left: foretold from what was known before its report."""
+"""Why a call does not read all that the one before it left: foretold from what was known before its report, and what
+the recording holds about a miss that was not foretold."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.cache.client_habit import Clock, Habit
+from ctxtui.analysis.cache.prompts import sent_params
 from ctxtui.analysis.lineage import LineageStep
+from ctxtui.analysis.money.resent import Resent
 from ctxtui.cache import explain
 from ctxtui.cache import outcome as reasons
 from ctxtui.cache.explain import SentRequest
 from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.prefix_seed import effective
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import CLIENT_VERSION, Call, EpochStart
-from ctxtui.core.tree import Tree
+from ctxtui.core.tree import ROOT, Tree
 
 EXPIRED: Final = "expired"
 MODEL: Final = explain.MODEL
@@ -20,6 +24,10 @@ RESUME: Final = "resume"
 COMPACTION: Final = explain.COMPACTION
 STRIPPED: Final = explain.STRIPPED
 CONTENT: Final = explain.CONTENT
+TOOLS: Final = explain.TOOLS
+PARAMETER: Final = explain.PARAMETER
+BEHIND: Final = "cache behind"
+"""An automatic cache that had not caught up at the call before, and was not expected to."""
 AGAIN: Final = "again"
 """Nothing on record says why; it was lost at the last requests of this kind."""
 
@@ -37,6 +45,9 @@ class Cause(NamedTuple):
     name: str = ""
     by: float = 0.0
     what: str = ""
+
+
+NO_CAUSE: Final = Cause()
 
 
 def kinds(tree: Tree, step: LineageStep) -> tuple[str, ...]:
@@ -82,6 +93,62 @@ def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, c
     if anew and call.epoch.start in _SHRUNK:
         return Cause(COMPACTION)
     return Cause(STRIPPED if rules.strips and step.asked else CONTENT)
+
+
+def in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules) -> Cause:
+    """What the recording itself holds about why `call` could not read all that `before` had left, whether or not it was
+    foretold: no cause that stands in the file is left out. `late` are the seconds since what its thread had left has
+    expired, None where it had not."""
+    if before.model != call.model:
+        return Cause(MODEL, what=f"{before.model} → {call.model}")
+    if late is not None:
+        return Cause(EXPIRED, late)
+    anew = call.epoch.number != before.epoch.number
+    if anew and call.epoch.start in _SHRUNK:
+        return Cause(COMPACTION)
+    first, second = explain.parting(tree, before.sent_head, call.sent_head)
+    if first != ROOT and ROOT not in (before.sent_head, call.sent_head):
+        # Tools stand in front of everything: a change of theirs is the first there is.
+        sections = {tree[node].place.section for node in (first, second) if node != ROOT}
+        if "tools" in sections:
+            return Cause(TOOLS, what=explain.tools_changed(tree, before.sent_head, call.sent_head))
+        if "system" in sections:
+            return Cause(CONTENT)
+    changed = _parameters(before, call, rules)
+    if changed:
+        return Cause(PARAMETER, what=changed)
+    if resent.changed:
+        return Cause(CONTENT)
+    if resent.stripped:
+        return Cause(STRIPPED)
+    if anew and call.epoch.start in (EpochStart.RESUME, EpochStart.CLIENT):
+        return Cause(RESUME, what=call.epoch.detail)
+    return Cause()
+
+
+CHANGES: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED)
+"""Causes that say that the request is another one: what was lost to them no cache would have kept."""
+_EFFORT: Final = ("effort", "reasoning_effort", "thinking_level", "speed")
+"""Members of `Call.extra` under which clients record what they asked for beside the context."""
+
+
+def _parameters(before: Call, call: Call, rules: CacheRules) -> str:
+    """Which parameters that reach the prompt differ between two calls, as far as they are on record."""
+    if before.skeleton is not None and call.skeleton is not None:
+        given = [
+            {path: value for path, _, value in effective(rules, one.skeleton.dialect, sent_params(one))}
+            for one in (before, call)
+            if one.skeleton is not None
+        ]
+        changed = [path for path in {**given[0], **given[1]} if given[0].get(path) != given[1].get(path)]
+        if changed:
+            return ", ".join(changed)
+    told = []
+    for name in _EFFORT:
+        old, new = before.extra.get(name), call.extra.get(name)
+        if isinstance(old, str) and isinstance(new, str) and old != new:
+            told.append(f"{name} {old} → {new}")
+    return ", ".join(told)
 
 
 def _late(rules: CacheRules, at: float, clock: Clock, habit: Habit) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxtui.analysis.cache.forecast import CacheForecast
+from ctxtui.analysis.cache.miss_cause import Cause
 from ctxtui.cache.explain import agrees
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
 from ctxtui.cache.rules import CacheRules
@@ -35,23 +36,23 @@ class Evidence:
         if 0 < usage.cache_read * 2 < usage.input:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
-    def of(self, forecast: CacheForecast, usage: Usage) -> str:
-        """Why `forecast.call`, whose report is `usage`, missed what the call before it had left."""
-        told = self._told(forecast) if forecast.alarm else ""
-        return (told or self._unexplained(forecast, usage)) + self._diagnosed(forecast)
+    def of(self, forecast: CacheForecast, usage: Usage, cause: Cause) -> str:
+        """Why `forecast.call`, whose report is `usage`, missed what the call before it had left, which is due to
+        `cause`."""
+        return (self._told(forecast, cause) or self._unexplained(forecast, usage)) + self._diagnosed(forecast, cause)
 
-    def _diagnosed(self, forecast: CacheForecast) -> str:
+    def _diagnosed(self, forecast: CacheForecast, cause: Cause) -> str:
         """What the provider itself says about the miss, where the recording has it."""
         said = diagnosis(forecast.call)
         if not said:
             return ""
         shared = self._tree.common(forecast.base.sent_head, forecast.call.sent_head)
         after = next(iter(self._tree.path(forecast.call.sent_head, shared)), shared)
-        same = agrees(forecast.cause.name, self._tree[after].place.section, said)
+        same = agrees(cause.name, self._tree[after].place.section, said)
         return f"; the provider says {said}" + ("" if same is None else ", as found here" if same else ", unlike here")
 
-    def _told(self, forecast: CacheForecast) -> str:
-        call, (name, by, what) = forecast.call, forecast.cause
+    def _told(self, forecast: CacheForecast, cause: Cause) -> str:
+        call, (name, by, what) = forecast.call, cause
         match name:
             case "expired":
                 return f"{_span(by)} after its lifetime had ended"
@@ -61,6 +62,10 @@ class Evidence:
                 return f"other tools: {what}"
             case "parameter":
                 return f"another parameter: {what}"
+            case "cache behind":
+                return "the provider's cache had fallen behind at the call before"
+            case "again":
+                return "nothing on record says why; it was lost the last times that a person spoke, too"
             case "resume":
                 return "the client was started anew: its system prompt is another one"
             case "compaction":

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_audited
+from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, CacheAuditor
+from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
+from ctxtui.analysis.cache.miss_cause import Cause
 from ctxtui.analysis.content.file_accesses import touches
-from ctxtui.analysis.money.bill import Rewrite, bill
-from ctxtui.analysis.session_events import lifetime
-from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET, parting
+from ctxtui.analysis.content.parting import parting
+from ctxtui.analysis.money.input_split import split_of
+from ctxtui.analysis.running_totals import RunningTotals, running_of
+from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.pricing.price import Cost
+from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.pricing.rates import Rates
 
 TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
 COMPACTION, RESTART, STRIPPED, UNKNOWN = "compaction", "client restarted", "thinking stripped", NOT_IN_RECORD
-PARAMETER = "parameter changed"
+PARAMETER, BEHIND, BEFORE = "parameter changed", "cache fell behind", "lost as before"
 """Causes, as they are shown; those about markers are `cache.explain`'s."""
 
 _CAUSE: Final = {
     "expired": TTL,
-    "pause": TTL,
     "model": MODEL,
     "compaction": COMPACTION,
     "resume": RESTART,
     "thinking stripped": STRIPPED,
     "content": CONTENT,
-    "changed": CONTENT,
     "tools": TOOLS,
     "parameter": PARAMETER,
+    "cache behind": BEHIND,
+    "again": BEFORE,
     **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
 }
 _SHOWN: Final = 4_000
@@ -56,12 +59,14 @@ class PartingBlock:
 class Missed:
     """One miss. `number` (from 1) of `thread` at `at` (Unix seconds), which `base` was the call before.
 
-    `tokens` were written again or paid in full; `usd` is what that cost more than reading them (None: no price is
-    known). `read` tokens were read; `shared` are the tokens that both requests begin with, as reported for them;
-    `sizes` are the inputs of both calls. `cause` is one of this module's, `by` how many seconds too late it came,
-    `life` the lifetime that counted, `what` more about the cause. `foreseen`: the miss was foretold from what came
-    before. `block` is the place (from 1) of the first block that differs among `blocks`, `old` and `new` that block in
-    both requests, `writer` the tool call of this session that changed it, "" for none.
+    `tokens` were written again or paid in full: `paid` is what they cost at this call, `usd` what that is more than
+    reading them (None: no price is known). `read` tokens were read, `partial`: not nothing; `shared` are the tokens
+    that both requests begin with, as reported for them; `sizes` are the inputs of both calls. `cause` is one of this
+    module's, `by` how many seconds too late it came, `pause` the seconds since the call before (None: not recorded),
+    `life` the lifetime that counted, `what` more about the cause. `tested`: the simulator was asked whether it would be
+    hit or miss (see `audit.CacheAudited.missed`); `foreseen`: it said miss. `block` is the place (from 1) of the first
+    block that differs among `blocks`, `old` and `new` that block in both requests, `writer` the tool call of this
+    session that changed it, "" for none.
     """
 
     thread: str
@@ -80,24 +85,46 @@ class Missed:
     life: float
     foreseen: bool
     evidence: str
+    tested: bool = True
+    paid: float | None = None
+    pause: float | None = None
     block: int = 0
     blocks: int = 0
     old: PartingBlock | None = None
     new: PartingBlock | None = None
     writer: str = ""
 
+    @property
+    def partial(self) -> bool:
+        """Whether what stands in front of the change was still read."""
+        return self.read > 0
+
 
 @dataclass(frozen=True, slots=True)
 class Misses:
-    """All misses of a session, dearest first. `calls` are those that could have missed, `foreseen` and `false_alarms`
-    say how the forecasts did, `usd` is what the session cost in all and `lost` what the misses did (None: unknown)."""
+    """All misses of a session, dearest first: what every screen and command says of them. `calls` are those that were
+    foretold and held against their reports, of which `false_alarms` were foretold to miss and did not; `usd` is what
+    the session cost in all (None: unknown)."""
 
     found: tuple[Missed, ...]
-    calls: int
-    misses: int
-    foreseen: int
-    false_alarms: int
-    usd: float | None
+    calls: int = 0
+    false_alarms: int = 0
+    usd: float | None = None
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.found)
+
+    @property
+    def tested(self) -> int:
+        """How many of them were tested against the simulator."""
+        return sum(one.tested for one in self.found)
+
+    @property
+    def foreseen(self) -> int:
+        """How many of them were foretold."""
+        return sum(one.foreseen for one in self.found)
 
     @property
     def tokens(self) -> int:
@@ -110,88 +137,144 @@ class Misses:
         known = [one.usd for one in self.found if one.usd is not None]
         return sum(known) if known or not self.found else None
 
+    def of(self, thread: str) -> list[Missed]:
+        """The misses of one thread, in order of calls."""
+        return sorted((one for one in self.found if one.thread == thread), key=lambda one: one.number)
+
+
+def dearest(found: Iterable[Missed]) -> list[Missed]:
+    """Misses, dearest first."""
+    return sorted(found, key=lambda one: (-(one.usd or 0.0), -one.tokens, one.thread, one.number))
+
+
+class MissFinder:
+    """Finds the misses of a session, call by call. THE one place that says which calls missed the cache, what each
+    lost and why, whether it was tested against the simulator and foreseen.
+
+    `rules` gives how a call is cached, `running` the running totals of a model; both must know the calls that are
+    taken. `costs` holds calls' prices by id and `rates` gives what a token costs; without them USD are not known.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        rules: Callable[[Call], CacheRules],
+        running: Callable[[str], RunningTotals],
+        costs: Mapping[str, Cost | None] | None = None,
+        rates: Callable[[Call], Rates | None] | None = None,
+    ) -> None:
+        self._book = book
+        self._running = running
+        self._costs = costs or {}
+        self._rates = rates
+        self._demands = CacheDemands(book, rules, running)
+        self._auditor = CacheAuditor(book, rules)
+        self.found: list[Missed] = []
+        self.rows: list[CacheAudited] = []
+        """The calls that were foretold and held against their reports."""
+
+    def take(self, call: Call) -> Missed | None:
+        """The next call of the session."""
+        demand = self._demands.take(call)
+        row = self._auditor.take(call, demand)
+        if row is not None:
+            self.rows.append(row)
+        tokens = demand.lost(call.usage.cache_read) if call.usage is not None else 0
+        if not tokens or demand.before is None:
+            return None
+        found = self._missed(call, demand, row, tokens)
+        self.found.append(found)
+        return found
+
+    def _missed(self, call: Call, demand: CacheDemand, row: CacheAudited | None, tokens: int) -> Missed:
+        book, base, usage = self._book, demand.before, call.usage
+        assert usage is not None and base is not None and base.usage is not None
+        tree = book.session.tree
+        order = book.session.order[call.thread]
+        first, second, token = parting(book, self._running(call.model), base, call)
+        told = Cause(row.cause, what=row.what) if row is not None else demand.cause
+        cause = _cause(told.name, tree, second if second != ROOT else first)
+        if cause == STRIPPED and first != ROOT:
+            # It is about what is gone, not about what follows it.
+            second = ROOT
+        differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS, STRIPPED)
+        paid, more = self._usd(call, demand, tokens)
+        late = max(0.0, (demand.pause or 0.0) - demand.life) if cause == TTL else 0.0
+        return Missed(
+            thread=call.thread,
+            number=order.index(call.id) + 1,
+            base=order.index(base.id) + 1,
+            at=call.started,
+            between=base.started,
+            tokens=tokens,
+            usd=more,
+            read=usage.cache_read,
+            shared=min(token, usage.input),
+            sizes=(base.usage.input, usage.input),
+            cause=cause,
+            what=_what(call, base, cause) or told.what,
+            by=late,
+            life=demand.life,
+            foreseen=row is not None and row.missed and row.alarm,
+            evidence=row.evidence if row is not None else "",
+            tested=row is not None and row.missed,
+            paid=paid,
+            pause=demand.pause,
+            block=tree[second or first].depth if second or first else 0,
+            blocks=tree[call.sent_head].depth,
+            old=_side(book, first) if differs else None,
+            new=_side(book, second) if differs else None,
+            writer=_writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
+        )
+
+    def _usd(self, call: Call, demand: CacheDemand, tokens: int) -> tuple[float | None, float | None]:
+        """What the lost tokens cost at `call`, and what that is more than reading them."""
+        cost, usage = self._costs.get(call.id), call.usage
+        by_rate = self._rates(call) if self._rates is not None and cost is not None else None
+        if cost is None or usage is None:
+            return None, None
+        paid = split_of(usage, cost, demand.resent, tokens).rewrite.usd
+        return paid, None if by_rate is None else max(0.0, paid - tokens * by_rate.read)
+
+
+def finder_of(
+    book: Book,
+    rules: Callable[[Call], CacheRules],
+    costs: Mapping[str, Cost | None] | None = None,
+    rates: Callable[[Call], Rates | None] | None = None,
+) -> MissFinder:
+    """A `MissFinder` that has taken every call of a session, whose book must be counted whole."""
+    finder = MissFinder(book, rules, running_of(book), costs, rates)
+    for call in list(book.session.calls.values()):
+        finder.take(call)
+    return finder
+
 
 def misses_of(
     book: Book,
     rules: Callable[[Call], CacheRules],
-    costs: Mapping[str, Cost | None],
-    rates: Callable[[Call], Rates | None],
+    costs: Mapping[str, Cost | None] | None = None,
+    rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
     """The misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
-    audits = {(row.thread, row.call): row for row in cache_audited(book, rules)}
-    spent = bill(book, costs)
-    found = [_missed(book, one, audits.get((one.thread, one.number)), rules, rates) for one in spent.rewrites]
-    reported = [row for row in audits.values() if row.missed]
+    calls = list(book.session.calls.values())
+    finder = finder_of(book, rules, costs, rates)
+    known = [usd for call in calls if call.usage and (usd := known_usd(call, (costs or {}).get(call.id))) is not None]
     return Misses(
-        tuple(sorted(found, key=lambda one: (-(one.usd or 0.0), -one.tokens))),
-        len(audits),
-        len(reported),
-        sum(row.alarm for row in reported),
-        sum(row.alarm and not row.missed for row in audits.values()),
-        spent.usd,
+        tuple(dearest(finder.found)),
+        len(finder.rows),
+        sum(row.alarm and not row.missed for row in finder.rows),
+        sum(known) if known else None,
     )
 
 
-def lived(rules: CacheRules, calls: Sequence[Call]) -> float:
-    """Seconds that what `calls` left in the cache lives: as long as the longest entry that they wrote, or as the
-    provider keeps prefixes of its own accord."""
-    if rules.mechanism.keeps_every_prefix and rules.retention:
-        return rules.retention
-    return max((lifetime(call) for call in calls), default=0.0)
-
-
-def _missed(
-    book: Book,
-    one: Rewrite,
-    row: CacheAudited | None,
-    rules: Callable[[Call], CacheRules],
-    rates: Callable[[Call], Rates | None],
-) -> Missed:
-    calls = book.session.thread_calls(one.thread)
-    call, base = calls[one.number - 1], calls[one.number - 2]
-    tree, usage = book.session.tree, call.usage
-    assert usage is not None and base.usage is not None
-    first, second = parting(tree, base.sent_head, call.sent_head)
-    cause = _cause(one, row, call, tree, second if second != ROOT else first)
-    by_rate = rates(call)
-    usd = None if one.usd is None or by_rate is None else one.usd - one.tokens * by_rate.read
-    head = tree.common(base.sent_head, call.sent_head)
-    life = lived(rules(call), calls[: one.number - 1])
-    late = max(0.0, (one.pause or 0.0) - life) if cause == TTL else 0.0
-    differs = second != ROOT and first != ROOT
-    return Missed(
-        thread=one.thread,
-        number=one.number,
-        base=one.number - 1,
-        at=call.started,
-        between=base.started,
-        tokens=one.tokens,
-        usd=usd,
-        read=usage.cache_read,
-        shared=_shared(book, call, head),
-        sizes=(base.usage.input, usage.input),
-        cause=cause,
-        what=_what(call, base, cause) or (row.what if row is not None else ""),
-        by=late,
-        life=life,
-        foreseen=row.alarm if row is not None else False,
-        evidence=row.evidence if row is not None else "",
-        block=tree[second or first].depth if second or first else 0,
-        blocks=tree[call.sent_head].depth,
-        old=_side(book, first) if differs or cause in (CONTENT, SYSTEM, TOOLS) else None,
-        new=_side(book, second) if differs or cause in (CONTENT, SYSTEM, TOOLS) else None,
-        writer=_writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
-    )
-
-
-def _cause(one: Rewrite, row: CacheAudited | None, call: Call, tree: Tree, node: int) -> str:
-    told = row.cause if row is not None and row.cause and row.cause != NOT_IN_RECORD else one.cause
+def _cause(told: str, tree: Tree, node: int) -> str:
     cause = _CAUSE.get(told, UNKNOWN)
-    if cause == UNKNOWN and call.epoch.start in (EpochStart.MICROCOMPACTION, EpochStart.COMPACTION) and not one.cause:
-        return UNKNOWN
     if cause == CONTENT and node != ROOT:
-        section = tree[node].place.section
-        return SYSTEM if section == "system" else TOOLS if section == "tools" else CONTENT
+        place = tree[node].place
+        if place.section == "tools":
+            return TOOLS
+        return SYSTEM if place.section == "system" or place.role in ("system", "developer") else CONTENT
     return cause
 
 
@@ -201,14 +284,6 @@ def _what(call: Call, base: Call, cause: str) -> str:
     if cause == COMPACTION:
         return call.epoch.detail
     return ""
-
-
-def _shared(book: Book, call: Call, head: int) -> int:
-    """Reported tokens of what both requests begin with: our count, stretched to the report."""
-    assert call.usage is not None
-    ours = sum(book.sums(call.model, call.sent_head)) or 1
-    hidden = max(0, call.usage.input - ours)
-    return min(call.usage.input, hidden + sum(book.sums(call.model, head)))
 
 
 def _side(book: Book, node: int) -> PartingBlock | None:

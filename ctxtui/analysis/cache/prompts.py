@@ -146,7 +146,7 @@ class CachePrompts:
     def sent(self, call: Call, made: CachedPrompt) -> SentRequest:
         """A call whose request is on record, as it was sent; `made` is its prompt."""
         assert call.skeleton is not None
-        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, _params(call))
+        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
 
     def _markers(self, call: Call, rules: CacheRules) -> Markers | None:
         if call.skeleton is None:
@@ -181,7 +181,7 @@ class CachePrompts:
 
     def _seed(self, call: Call, rules: CacheRules) -> Seed:
         if call.skeleton is not None:
-            self._params[call.thread] = dialect, params = call.skeleton.dialect, _params(call)
+            self._params[call.thread] = dialect, params = call.skeleton.dialect, sent_params(call)
             return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
         if call.thread in self._params:
             # A client goes on with what it asked for before, also in a request that is not on record or not made yet.
@@ -209,7 +209,7 @@ class CachePrompts:
         return found
 
 
-def _params(call: Call) -> dict[str, Json]:
+def sent_params(call: Call) -> dict[str, Json]:
     """The parameters of a recorded request, with the betas that its record names."""
     params = Request((), call.skeleton).params if call.skeleton is not None else {}
     betas = call.extra.get("betas")

@@ -16,18 +16,20 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.normalized import neutral, words_of
-from ctxtui.analysis.figures import block_figure, figures
-from ctxtui.core.block import HEADER, Block
+from ctxtui.analysis.content.parting import read_nodes, reads
+from ctxtui.analysis.figures import block_figure, figures, not_recorded
+from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
-from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.category import CATEGORIES
 from ctxtui.core.sequence_diff import Range, aligned
-from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.tree import Node, Tree
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
 """How a block differs: other words in its place; only in the second context; only in the first; the same words with
 another id or spelling, which a cache does not take for the same."""
 
-_THINKING: Final = INDEX["thinking"]
+TAKEN_OUT: Final = "taken out by the provider"
+"""Why thinking of earlier turns is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,17 @@ class DiffSide:
         return self.book.session.tree
 
     def rows(self) -> list[int]:
-        """The nodes of the context in prompt order, headers left out."""
-        return [n for n in self.tree.path(self.chosen.call.sent_head) if self.tree[n].block.kind != HEADER]
+        """The nodes that the model read of the context in prompt order, headers left out."""
+        return read_nodes(self.book, self.chosen.call)
+
+    def unread(self, node: int) -> str:
+        """Why the model did not read a block that the context holds, in words; "" where it did, or has no such
+        block."""
+        book, call = self.book, self.chosen.call
+        if not self.tree.holds(call.sent_head, node) or reads(book, call, node):
+            return ""
+        gone = book.contexts.at(call.sent_head).get(node)
+        return TAKEN_OUT if gone is None else gone.says
 
     @property
     def context_tokens(self) -> int:
@@ -55,16 +66,6 @@ class DiffSide:
         """Tokens of one block, 0 where the provider takes it out."""
         found = block_figure(self.book, self.chosen.call, node)
         return found.tokens if found.read else 0
-
-    def until(self, node: int) -> int:
-        """Tokens that are read of the context up to and with the block of `node`, which is on its path."""
-        book, model, tree = self.book, self.chosen.call.model, self.tree
-        total = sum(book.sums(model, node))
-        start = tree[self.chosen.call.sent_head].turn_start
-        if not book.card(model).strips_thinking or start == ROOT:
-            return total
-        earlier = node if tree[node].depth < tree[start].depth else tree[start].parent
-        return total - book.sum_of(model, earlier, _THINKING)
 
 
 def since(side: DiffSide) -> Callable[[int], int]:
@@ -108,6 +109,18 @@ class Diff:
     kept_tokens: int
     changes: tuple[Change, ...]
 
+    def why(self, change: Change) -> str:
+        """Why a block left that the second context still holds, in words; "" where it does not, or did not leave."""
+        if change.kind != LEFT or change.before is None or self.a.tree is not self.b.tree:
+            return ""
+        return self.b.unread(change.before)
+
+    @property
+    def token(self) -> int:
+        """The token of the second context at which they part, system prompt and tools that are not recorded
+        included."""
+        return self.shared_tokens + (not_recorded(self.b.book, self.b.chosen.call) or 0)
+
     @property
     def same(self) -> bool:
         """Whether the model reads the same blocks."""
@@ -137,18 +150,16 @@ def diff(a: DiffSide, b: DiffSide) -> Diff:
             found += _respelled(a, b, olds, news, shared + first)
         else:
             found += _changes(a, b, olds, news, (shared + start, shared + first))
-    begun = b.until(other[shared - 1]) if shared else 0
+    begun = sum(map(b.tokens, other[:shared]))
     return Diff(a=a, b=b, shared=shared, shared_tokens=begun, kept=kept, kept_tokens=kept_tokens, changes=tuple(found))
 
 
 def _shared(a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int]) -> int:
-    if a.tree is b.tree:
-        common = a.tree.common(a.chosen.call.sent_head, b.chosen.call.sent_head)
-        count = len(one) - sum(a.tree[n].block.kind != HEADER for n in a.tree.path(a.chosen.call.sent_head, common))
-    else:
-        count = 0
     # Headers are no rows: behind one that is spelled otherwise the same blocks may go on.
-    while count < min(len(one), len(other)) and key(a.tree[one[count]]) == key(b.tree[other[count]]):
+    same, count = a.tree is b.tree, 0
+    while count < min(len(one), len(other)) and (
+        (same and one[count] == other[count]) or key(a.tree[one[count]]) == key(b.tree[other[count]])
+    ):
         count += 1
     return count
 

@@ -16,7 +16,6 @@ from ctxtui.analysis.context_window import COMPACTION, ContextWindow, by_hand
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.typical_units import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS
 from ctxtui.analysis.growth.units_ahead import Range, Typical, units_ahead
-from ctxtui.analysis.session_events import misses
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
@@ -172,8 +171,9 @@ def limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
     return Limit(tokens, how, (soon, mid, late))
 
 
-def outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd) -> Outlook:
-    """The next `ahead` turns of `thread`, or rounds. `window` is what the client takes, in tokens (0: not known)."""
+def outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd, missed: int = 0) -> Outlook:
+    """The next `ahead` turns of `thread`, or rounds; its calls have `missed` the cache so often. `window` is what the
+    client takes, in tokens (0: not known)."""
     calls = book.session.thread_calls(thread)
     unit = unit_of(book.session.tree, calls)
     found = turns_of(book, thread, usd)
@@ -191,7 +191,7 @@ def outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd) -> Outlo
         growth=growth,
         calls=_each([turn.calls for turn in found]) if unit == TURN else None,
         output=_each([turn.output for turn in found]),
-        rewrites=len(misses(calls)) / max(1, len(found) - 1),
+        rewrites=missed / max(1, len(found) - 1),
         after=after,
         usd=money,
     )

@@ -55,7 +55,7 @@ class ThreadCosts:
     def kept(self, index: int) -> int:
         """Input tokens of call `index` that begin its context as they began an earlier one's."""
         if self._resent is None:
-            sending = Sending(self._book, dict.fromkeys((call.model for call in self.calls), self.running))
+            sending = Sending(self._book, lambda _: self.running)
             self._resent = [sending.enter(call) for call in self.calls]
         return self._resent[index].kept
 

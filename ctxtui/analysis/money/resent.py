@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.content.diff import alike, versions
+from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 
+LIKE: Final = 0.5
+"""The share of words from which on a block counts as an earlier one that was changed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resent:
     """Input tokens of one call, in the provider's count: `kept` begin its context as they began an earlier one,
-    `moved` were sent before but stand behind a change. `changed`: not all of the context before is kept."""
+    `moved` were sent before but stand behind a change, or in a block that changed only in part. `changed`: not all of
+    the context before is kept. `stripped`: the provider takes out thinking that the call before still had."""
 
     kept: int = 0
     moved: int = 0
     changed: bool = False
+    stripped: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """All that was sent before."""
+        return self.kept + self.moved
 
 
 class Sending:
@@ -29,7 +43,7 @@ class Sending:
     call's own report, and no estimate is in it.
     """
 
-    def __init__(self, book: Book, running: dict[str, RunningTotals]) -> None:
+    def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
         self._book = book
         self._tree = book.session.tree
         self._running = running
@@ -58,7 +72,7 @@ class Sending:
     def _resent(self, call: Call) -> Resent:
         before, usage = self._last, call.usage
         assert before is not None and before.usage is not None and usage is not None
-        running, kept = self._running[call.model], self._kept(call.sent_head)
+        running, kept = self._running(call.model), self._kept(call.sent_head)
         lacking, lacked = self._missing(call), self._missing(before)
         whole = lacked + running.read(before.sent_head, before.sent_head)
         if not whole:
@@ -67,13 +81,30 @@ class Sending:
         size = round(before.usage.input * same / whole)
         changed = kept != before.sent_head and not self._tree.holds(kept, before.sent_head)
         ours = lacking + running.read(call.sent_head, call.sent_head)
-        moved = sum(map(running.own, self._behind(call.sent_head, kept))) if changed else 0
+        moved = self._moved(before.sent_head, call.sent_head, kept, running) if changed else 0.0
         size = min(size, usage.input)
-        return Resent(size, min(usage.input - size, round(moved * usage.input / ours) if ours else 0), changed)
+        stripped = not changed and running.read(call.sent_head, kept) < running.read(before.sent_head, kept)
+        again = min(usage.input - size, round(moved * usage.input / ours) if ours else 0)
+        return Resent(size, again, changed, stripped)
 
-    def _behind(self, head: int, kept: int) -> list[int]:
-        """The nodes of `head` after `kept` whose blocks were sent before."""
-        return [node for node in self._tree.path(head, kept) if self._tree[node].block.digest in self._digests]
+    def _moved(self, before: int, head: int, kept: int, running: RunningTotals) -> float:
+        """Tokens of `head` behind `kept` that were sent before: blocks that are the same, and of blocks that have
+        another version in the context `before` as much as the two have in common."""
+        tree = self._tree
+        nodes = [node for node in tree.path(head, kept) if tree[node].block.kind != HEADER]
+        again = {node for node in nodes if tree[node].block.digest in self._digests}
+        now = {tree[node].block.digest for node in nodes}
+        olds = [
+            node
+            for node in tree.path(before, tree.common(before, head))
+            if tree[node].block.kind != HEADER and tree[node].block.digest not in now
+        ]
+        news = [node for node in nodes if node not in again]
+        found = float(sum(map(running.own, again)))
+        for old, new in versions(tree, tree, olds, news):
+            share = alike(words_of(tree[olds[old]]), words_of(tree[news[new]]))
+            found += running.own(news[new]) * share if share >= LIKE else 0.0
+        return found
 
     def _missing(self, call: Call) -> int:
         return lacking(self._book, call)

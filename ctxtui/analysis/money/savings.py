@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.analysis.money.bill import Rewrite
+from ctxtui.analysis.cache.misses import TTL, Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
@@ -26,7 +26,7 @@ ONE_HOUR: Final = 3600.0
 
 def cures(
     threads: Sequence[ThreadCosts],
-    rewrites: Sequence[Rewrite],
+    rewrites: Sequence[Missed],
     rates: RatesOf,
     names: Names,
     minimum: Callable[[str], int],
@@ -39,13 +39,13 @@ def cures(
     return sorted((cure for cure in found if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
 
 
-def hours(thread: ThreadCosts, rewrites: Sequence[Rewrite], rates: RatesOf) -> Cure | None:
+def hours(thread: ThreadCosts, rewrites: Sequence[Missed], rates: RatesOf) -> Cure | None:
     """Entries that live an hour in place of five minutes: rewrites after pauses of up to an hour are saved, every
     other write costs more."""
     avoided = {
         one.number: one
         for one in rewrites
-        if one.thread == thread.thread and one.cause == "pause" and one.pause is not None and one.pause <= ONE_HOUR
+        if one.thread == thread.thread and one.cause == TTL and one.pause is not None and one.pause <= ONE_HOUR
     }
     saves, count, tokens = 0.0, 0, 0
     for number, call in enumerate(thread.calls, 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -86,7 +86,7 @@ def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, An
             {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
         ],
         "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
-        **cache_fields({name: one.reads for name, one in rows.items()}),
+        **cache_fields(rows),
         **trouble,
     }
 
@@ -103,7 +103,7 @@ def as_text(rows: Rows) -> str:
     lines = [_line(name, one.inputs) for name, one in rows.items()]
     if len(rows) > 1:
         lines.append(_line("all", [row for one in rows.values() for row in one.inputs]))
-    return "\n".join([head, *lines, *cache_text({name: one.reads for name, one in rows.items()})])
+    return "\n".join([head, *lines, *cache_text(rows)])
 
 
 def _line(name: str, rows: list[Audited]) -> str:
@@ -113,19 +113,25 @@ def _line(name: str, rows: list[Audited]) -> str:
     return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"
 
 
-Reads = Mapping[str, list[CacheAudited]]
-"""Rows by file."""
-
-
-def cache_fields(rows: Reads) -> dict[str, Any]:
+def cache_fields(rows: Rows) -> dict[str, Any]:
     """The fields of ``audit --json`` about the cache; every aggregate can be worked out from ``cache_per_call``."""
-    every = [row for some in rows.values() for row in some]
+    every = [row for one in rows.values() for row in one.reads]
     return {
         "cache_read": cache_summary(every),
         "cache_band": cache_bands(every),
-        "cache_misses": [_miss(name, row) for name, some in rows.items() for row in some if row.missed or row.alarm],
-        "cache_per_call": [{"file": name, **asdict(row)} for name, some in rows.items() for row in some],
+        "cache_misses": [one for name, some in rows.items() for one in _misses(name, some)],
+        "cache_per_call": [{"file": name, **asdict(row)} for name, one in rows.items() for row in one.reads],
     }
+
+
+def _misses(name: str, one: Audit) -> Iterator[dict[str, Any]]:
+    """Every miss, those that could not be tested last, and every false alarm."""
+    yield from (_miss(name, row) for row in one.reads if row.missed or row.alarm)
+    for missed in one.misses:
+        if not missed.tested:
+            told = {"missed": True, "foretold": False, "cause": missed.cause, "evidence": missed.evidence}
+            where = {"file": name, "thread": missed.thread, "call": missed.number}
+            yield {**where, **told, "written_again_tokens": missed.tokens, "tested": False}
 
 
 def _miss(name: str, row: CacheAudited) -> dict[str, Any]:
@@ -137,12 +143,14 @@ def _miss(name: str, row: CacheAudited) -> dict[str, Any]:
         "foretold": row.alarm,
         "cause": row.cause,
         "evidence": row.evidence,
+        "written_again_tokens": row.lost,
+        "tested": True,
     }
 
 
-def cache_text(rows: Reads) -> Iterator[str]:
+def cache_text(rows: Rows) -> Iterator[str]:
     """Some lines per provider; every miss that nothing in the recordings explains has one, with its evidence."""
-    every = [row for some in rows.values() for row in some]
+    every = [row for one in rows.values() for row in one.reads]
     bands = cache_bands(every)
     for provider, got in cache_summary(every).items():
         missed = got["misses"]
@@ -158,11 +166,16 @@ def cache_text(rows: Reads) -> Iterator[str]:
                 f"it spans {band['median_width_pct']:.0f} % of the input (median)"
             )
         yield (
-            f"  {missed['reported']} misses: {missed['foreseen']} foreseen, "
+            f"  {missed['reported']} {'miss' if missed['reported'] == 1 else 'misses'}: {missed['foreseen']} foreseen, "
             f"{missed['not_in_record']} not in the record; {missed['false_alarms']} false alarms"
         )
         for name, some in rows.items():
-            mine = [row for row in some if row.provider == provider and row.missed and row.cause == NOT_IN_RECORD]
+            mine = [row for row in some.reads if row.provider == provider and row.missed and row.cause == NOT_IN_RECORD]
             yield from (f"  {shown(Path(name).name)} call {row.call}: {row.evidence}" for row in mine)
         if any(row.inferred for row in every if row.provider == provider):
             yield "  its markers are not recorded: the client's habit is inferred from its earlier calls"
+    untested = sum(not one.tested for some in rows.values() for one in some.misses)
+    if untested:
+        yield ""
+        many = "miss" if untested == 1 else "misses"
+        yield f"{untested} further {many} not tested: smaller than half, or nothing could be foretold"

@@ -24,7 +24,11 @@ def as_fields(
         "a": _side(found.a, loaded[0]),
         "b": _side(found.b, loaded[1]),
         "same": found.same,
-        "shared": {"blocks": found.shared, "tokens": found.shared_tokens},
+        "shared": {
+            "blocks": found.shared,
+            "tokens": found.shared_tokens,
+            "parts_at_token": None if found.same else found.token,
+        },
         "kept": {"blocks": found.kept, "tokens": found.kept_tokens},
         **{kind: _total(found, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
         "first": {**_change(found, first, begun), "words": _words(found, first)} if first is not None else None,
@@ -60,6 +64,7 @@ def _change(found: Diff, change: Change, begun: tuple[Since, Since]) -> dict[str
         "category": CATEGORIES[here.category],
         "label": side.book.names.label(here),
         "role": here.place.role,
+        "why": found.why(change),
         "digests": [_digest(found.a, change.before), _digest(found.b, change.after)],
         "tokens": [change.tokens_before, change.tokens_after],
         "since_call": [

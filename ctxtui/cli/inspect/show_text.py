@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import (
@@ -25,6 +26,7 @@ from ctxtui.cli.inspect import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.pricing import totals_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
@@ -62,6 +64,10 @@ def print_text(
             painter.line(line)
 
 
+def _sentence(book: Book, thread: str) -> str:
+    return sentence(book.session, thread, misses_of(book, cached_by(book)).found)
+
+
 def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
     session = book.session
     calls = len(session.thread_calls(chosen.thread))
@@ -74,7 +80,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     yield [Span(cells.fit(title, room), "bold")]
     yield [Span(cells.fit(facts, room), "dim")]
     if chosen.number:
-        yield [Span(cells.fit(safe_text.one_line(sentence(session, chosen.thread)), room), "ink")]
+        yield [Span(cells.fit(safe_text.one_line(_sentence(book, chosen.thread)), room), "ink")]
         yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
     yield []
 

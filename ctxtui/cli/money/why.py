@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.money.bill import PARTS, dearest
+from ctxtui.analysis.cache import misses
+from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import SessionName, config_of, named, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
@@ -139,10 +140,7 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "subscription": what.subscription,
         "parts": [{"name": name, "usd": paid.parts[name].usd, "tokens": paid.parts[name].tokens} for name in PARTS],
         "carried_in_full": {"usd": paid.in_full.usd, "tokens": paid.in_full.tokens},
-        "rewrites": [
-            {"thread": r.thread, "call": r.number, "tokens": r.tokens, "usd": r.usd, "cause": r.cause, "pause": r.pause}
-            for r in dearest(paid.rewrites)
-        ],
+        "rewrites": [_rewrite(one) for one in misses.dearest(paid.rewrites)],
         "heaviest": [asdict(one) for one in what.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
@@ -154,6 +152,31 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "calls": len(what.calls),
         "unpriced_calls": paid.unpriced,
         "sentence": bill.sentence(what),
+    }
+
+
+_CAUSES = {
+    misses.TTL: "pause",
+    misses.MODEL: "model",
+    misses.COMPACTION: "compaction",
+    misses.CONTENT: "changed",
+    misses.UNKNOWN: "",
+}
+"""What a rewrite's cause is called here, where it has another name than in ``cache --json``."""
+
+
+def _rewrite(one: misses.Missed) -> dict[str, Any]:
+    return {
+        "thread": one.thread,
+        "call": one.number,
+        "tokens": one.tokens,
+        "usd": one.usd,
+        "paid_usd": one.paid,
+        "cause": _CAUSES.get(one.cause, one.cause),
+        "pause": one.pause,
+        "partial": one.partial,
+        "tested": one.tested,
+        "foreseen": one.foreseen,
     }
 
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.audit import NOT_IN_RECORD
-from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.cache.losses import SHORTEST_CACHED
+from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.money.bill import Rewrite, bill
+from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
 from ctxtui.analysis.money.savings import cures
 from ctxtui.analysis.money.spending import SpendingRow, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.analysis.session_events import SHORTEST_CACHED
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
@@ -50,10 +49,9 @@ class Account:
         """The session's statement; with `only` the bill is of those calls alone, the rest still of the whole."""
         threads = self.threads()
         session, book = self.session, self.book
-        found = bill(book, self.costs, only)
-        found.rewrites = self._explained(found.rewrites)
+        missed = self.misses().found
+        found = bill(book, self.costs, missed, only)
         readings = Readings(session, book.names)
-        whole = found if only is None else bill(book, self.costs)
 
         def minimum(model: str) -> int:
             return book.card(model).cache_minimum or SHORTEST_CACHED
@@ -65,7 +63,7 @@ class Account:
         return Statement(
             bill=found,
             heaviest=[_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
-            cures=cures(threads, whole.rewrites, self._rates, book.names, minimum),
+            cures=cures(threads, missed, self._rates, book.names, minimum),
             calls=calls,
             sessions=1,
             tools=self._tools(threads, only),
@@ -73,13 +71,9 @@ class Account:
             window=window,
         )
 
-    def _explained(self, rewrites: list[Rewrite]) -> list[Rewrite]:
-        """`rewrites` with what the cache's rules say of those whose cause pauses and models do not tell."""
-        if all(one.cause for one in rewrites):
-            return rewrites
-        missed = misses_of(self.book, cached_by(self.book), self.costs, self._rates).found
-        causes = {(one.thread, one.number): one.cause for one in missed if one.cause != NOT_IN_RECORD}
-        return [one if one.cause else replace(one, cause=causes.get((one.thread, one.number), "")) for one in rewrites]
+    def misses(self) -> Misses:
+        """The session's misses."""
+        return misses_of(self.book, cached_by(self.book), self.costs, self._rates)
 
     def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[SpendingRow]:
         if only is None:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
+from ctxtui.analysis.cache.audit import CacheAudited
+from ctxtui.analysis.cache.misses import Missed, finder_of
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
@@ -49,14 +50,17 @@ def cached_by(book: Book) -> Callable[[Call], CacheRules]:
 
 
 class Audit(NamedTuple):
-    """What was foretold of one recording beside what was reported: inputs, and what was read from the cache."""
+    """What was foretold of one recording beside what was reported: inputs, and what was read from the cache; with all
+    misses, also of calls of which nothing could be foretold."""
 
     inputs: list[Audited]
     reads: list[CacheAudited]
+    misses: list[Missed]
 
 
 def audit(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
     """Every call of a session, foretold by the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
     book = book_for(session, counter, settings, estimator)
     count_all(book, counter)
-    return Audit(audited(book), cache_audited(book, cached_by(book)))
+    found = finder_of(book, cached_by(book))
+    return Audit(audited(book), found.rows, found.found)

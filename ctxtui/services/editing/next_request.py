@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import lived
+from ctxtui.analysis.cache.losses import lifetime, lived
 from ctxtui.analysis.cache.next_call import Coming, coming
 from ctxtui.analysis.cache.what_if import NextRequest, Replay, Weigh
 from ctxtui.analysis.request_counts import as_reported
@@ -120,7 +120,7 @@ def next_of(
         head = under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
-    life = lived(rules(call), calls)
+    life = lived(rules(call), max((lifetime(one) for one in calls), default=0.0))
     inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
     return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh)
 

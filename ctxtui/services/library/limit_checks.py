@@ -53,7 +53,7 @@ def check(
     """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
     one = account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs), size)
+    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size)
     window = context_window(one.book, largest, settings.usable_share)
     further = against(found, baseline, tolerance) if baseline is not None else []
     return CheckedRecording(name, found, [*verdicts(found, limits), *further], window)

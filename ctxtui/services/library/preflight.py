@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing
+from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import block_figures
@@ -69,7 +70,8 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         cost = price_call(_like(call, usage), prices)
         return None if cost is None else cost.usd
 
-    seen = outlook(book, thread, turns, window.window, usd)
+    missed = len(misses_of(book, cached_by(book)).of(thread))
+    seen = outlook(book, thread, turns, window.window, usd, missed)
     at = compacts_at(book, thread, window)
     eaten, asked = _eaten(book, call)
     return Preflight(

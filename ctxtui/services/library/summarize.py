@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
@@ -23,6 +24,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.services.config.clients import whole_requests_by
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.library.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
@@ -38,6 +40,7 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
     session = loaded.session
     chosen = choose(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
+    missed = misses_of(book, cached_by(book))
     told = replace(
         seen,
         source=loaded.source,
@@ -47,10 +50,10 @@ def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usabl
         known=True,
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=sentence(session, chosen.thread),
+        sentence=sentence(session, chosen.thread, missed.found),
         refused=refusal(session, chosen.thread)[:WORDS],
     )
-    return _spent(_said(_grown(told, book, calls, chosen.thread, usable_share), session, calls), book, price)
+    return _spent(_said(_grown(told, book, calls, missed, usable_share), session, calls), book, price)
 
 
 def _advice(session: Session, source: str) -> str:
@@ -77,9 +80,9 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
     )
 
 
-def _grown(seen: SessionSummary, book: Book, calls: list[Call], thread: str, usable_share: float) -> SessionSummary:
-    """`seen` with the thread's growth, what happened in it, and its peak."""
-    happened = events(book.session, thread)
+def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, usable_share: float) -> SessionSummary:
+    """`seen` with the thread's growth, what happened in it, and its peak; `missed` are the session's misses."""
+    happened = events(book.session, calls[0].thread, missed.found)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
     window = context_window(book, calls[peak], usable_share)
@@ -93,7 +96,7 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], thread: str, usa
         window_origin=window.origin,
         composition_at_peak=_composition(book, calls[peak]),
         growth=_growth(calls, totals, happened),
-        misses=kinds[MISS],
+        misses=missed.count,
         compactions=kinds[COMPACTION],
         model_changes=kinds[MODEL],
     )

@@ -15,6 +15,7 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.session import Session
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
+from ctxtui.services.study.session_misses import SessionMisses
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 STEP: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
+LOOKED_AT: Final = 16
+"""Calls looked at for misses in one slice."""
 FEW: Final = 32
 """Calls entered into the ledger in one slice: the screen may have to wait for it."""
 
@@ -57,6 +60,7 @@ class Study:
         self._newer: dict[str, RunningTotals] = {}
         self._version = book.version
         self._threads: dict[str, ThreadStudy] = {}
+        self.misses = SessionMisses(book, self.running)
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
 
@@ -112,9 +116,10 @@ class Study:
             known.calls,
             index,
             self._usable_share,
-            known.events,
-            self.costs,
-            self.uncached,
+            events=known.events,
+            costs=self.costs,
+            uncached=self.uncached,
+            missed=known.missed,
         )
 
     def known(self, thread: str, index: int) -> tuple[object, ...]:
@@ -155,8 +160,9 @@ class Study:
         threads = list(self._threads.values())
         return (
             self._measure()
-            or any(thread.tell() for thread in threads)
+            or any(thread.tell(self.misses.found) for thread in threads)
             or self._count()
+            or self.misses.advance(LOOKED_AT)
             or any(self._price(thread) for thread in threads)
             or self._sum_up(threads)
             or any(self._enter(thread) for thread in threads)

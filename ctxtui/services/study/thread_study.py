@@ -14,6 +14,7 @@ from ctxtui.views.transcript.row_index import Boundaries
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
+    from ctxtui.analysis.cache.misses import Missed
     from ctxtui.analysis.content.duplicates import DuplicateFinder
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.analysis.session_events import CallEvent
@@ -32,7 +33,8 @@ class ThreadStudy:
         self.lock = threading.Lock()
         self.calls: Sequence[Call] = ()
         self.events: Sequence[CallEvent] = ()
-        self.by_pause: frozenset[int] = frozenset()
+        self.missed: Mapping[int, Missed] = {}
+        """The misses by number of call (from 1), as far as they are known."""
         self.boundaries = Boundaries(session.tree)
         self.ledger: CostLedger | None = None
         self.next_ledger: CostLedger | None = None
@@ -53,6 +55,7 @@ class ThreadStudy:
         self._looked = 0
         self._session = session
         self._told: Sequence[Call] = ()
+        self._misses: Sequence[Missed] = ()
         self.refresh()
 
     def refresh(self) -> None:
@@ -77,17 +80,18 @@ class ThreadStudy:
             self._looked = min(self._looked, same)
         self.boundaries.extend(self.calls)
 
-    def tell(self) -> bool:
-        """Find the events of the calls there are now; whether there was anything to do."""
+    def tell(self, misses: Sequence[Missed] = ()) -> bool:
+        """Find the events of the calls there are now, with the session's `misses`; whether there was anything to
+        do."""
         # Imported here, as the ledger where it begins: the first blocks are on screen before.
-        from ctxtui.analysis.session_events import events, misses
+        from ctxtui.analysis.session_events import events
 
         calls = self.calls
-        if calls is self._told:
+        if calls is self._told and misses is self._misses:
             return False
-        self.events = events(self._session, self.thread)
-        self.by_pause = frozenset(m.number for m in misses(calls) if m.cause == "pause")
-        self._told = calls
+        self.missed = {one.number: one for one in misses if one.thread == self.thread}
+        self.events = events(self._session, self.thread, misses)
+        self._told, self._misses = calls, misses
         return True
 
     def record(self, book: Book) -> bool:

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
-from ctxtui.analysis.cache.misses import Misses, misses_of
+from ctxtui.analysis.cache.misses import Misses
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.count_cache import counter_with_memory
-from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named, stored_ids
@@ -41,13 +39,7 @@ class Report(Generic[Made]):
 
 def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
     """The misses of `session`."""
-    from ctxtui.pricing.price import call_rates, price_call
-
-    book = book_for(session, counter, settings)
-    count_all(book, counter)
-    table = prices_for(settings)
-    costs = {call.id: price_call(call, table) for call in session.calls.values()}
-    return misses_of(book, cached_by(book), costs, lambda call: call_rates(call, table))
+    return account(session, counter, settings).misses()
 
 
 def _misses(session: Session, _: Named, settings: Settings) -> Misses:

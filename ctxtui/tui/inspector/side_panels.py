@@ -51,7 +51,7 @@ class Sides:
     def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
         """The strip's columns of a thread, with what it has now."""
         columns = self._columns.setdefault(known.thread, Columns())
-        columns.show(known.calls, known.events, known.by_pause)
+        columns.show(known.calls, known.events, known.missed)
         if not known.reported:
             running = scene.running
             heads = (call.sent_head for call in known.calls)

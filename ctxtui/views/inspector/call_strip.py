@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ctxtui.analysis.cache.misses import TTL, Missed
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.call import Call
 from ctxtui.views.inspector import strip_columns
@@ -36,8 +37,10 @@ class Columns:
         self.columns: list[StripColumn] = []
         self.top = 0.0
 
-    def show(self, calls: Sequence[Call], events: Sequence[CallEvent], by_pause: frozenset[int]) -> list[StripColumn]:
-        """The columns of `calls`; `by_pause` are the numbers of misses that a pause caused."""
+    def show(
+        self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, Missed]
+    ) -> list[StripColumn]:
+        """The columns of `calls`; `missed` are the misses by number of call."""
         if calls is not self._calls:
             same = min(len(calls), len(self._calls), len(self.columns))
             while same and calls[same - 1] is not self._calls[same - 1]:
@@ -47,7 +50,7 @@ class Columns:
             self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
             self._calls = calls
         if events is not self._events:
-            self._mark(events, by_pause)
+            self._mark(events, missed)
             self._events = events
         return self.columns
 
@@ -58,16 +61,17 @@ class Columns:
                 self.columns[number] = _column(call, self.columns[number].marks, size)
         self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
 
-    def _mark(self, events: Sequence[CallEvent], by_pause: frozenset[int]) -> None:
+    def _mark(self, events: Sequence[CallEvent], missed: Mapping[int, Missed]) -> None:
         marks: dict[int, tuple[str, ...]] = {}
         for event in events:
             name = _MARK_OF.get(event.kind)
-            name = "ttl miss" if name == "miss" and event.number in by_pause else name
+            if name == "miss" and event.number in missed and missed[event.number].cause == TTL:
+                name = "ttl miss"
             if name:
                 marks[event.number] = (*marks.get(event.number, ()), name)
-        for number, names in marks.items():
-            if number <= len(self.columns) and self.columns[number - 1].marks != names:
-                self.columns[number - 1] = replace(self.columns[number - 1], marks=names)
+        for number, column in enumerate(self.columns, 1):
+            if column.marks != marks.get(number, ()):
+                self.columns[number - 1] = replace(column, marks=marks.get(number, ()))
 
 
 def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> StripColumn:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxtui.analysis.session_events import Miss, miss, told
+from ctxtui.analysis.cache.misses import TTL
+from ctxtui.analysis.session_events import told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
@@ -57,10 +58,10 @@ def this_call(scene: Scene) -> ThisCall:
     """The pane's content for the call shown."""
     call, usage = scene.call, scene.call.usage
     before = scene.calls[scene.index - 1] if scene.index else None
-    missed = miss(before, call, scene.number) if before else None
+    missed = scene.missed.get(scene.number)
     cost = scene.costs.get(call.id)
     lost = told(missed) if missed else ""
-    by_pause = missed is not None and missed.cause == "pause"
+    by_pause = missed is not None and missed.cause == TTL
     if usage is None:
         return ThisCall(
             reported=False,
@@ -80,7 +81,7 @@ def this_call(scene: Scene) -> ThisCall:
         total=total,
         priced=call.id in scene.costs,
         uncached=scene.uncached.get(call.id) if usage.has_cache else None,
-        facts=_facts(before, call, missed),
+        facts=_facts(before, call),
         missed=lost,
         by_pause=by_pause,
         error=call.error,
@@ -108,7 +109,7 @@ def _lines(usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
     )
 
 
-def _facts(before: Call | None, call: Call, missed: Miss | None = None) -> tuple[str, ...]:
+def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
     facts = []
     if before and before.started is not None and call.started is not None:
         pause = call.started - (before.ended or before.started)

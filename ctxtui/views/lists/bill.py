@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from ctxtui.analysis.cache.misses import COMPACTION, CONTENT, MODEL, TTL, UNKNOWN, Missed, dearest
 from ctxtui.analysis.latency import Latency
 from ctxtui.analysis.money import policy_savings, savings
 from ctxtui.analysis.money.bill import (
@@ -16,8 +17,6 @@ from ctxtui.analysis.money.bill import (
     RECORDED,
     REWRITES,
     Bill,
-    Rewrite,
-    dearest,
     to_the_cent,
 )
 from ctxtui.analysis.money.savings import Cure
@@ -41,7 +40,7 @@ TOOLS_SHOWN: Final = 5
 _NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
 _MEANS: Final = {
     CARRY: "sent before and sent again",
-    REWRITES: "lost by the cache, paid in full again",
+    REWRITES: "lost by the cache: what that cost more than a read",
     FIRST: "sent for the first time",
     OUTPUT: "answers, thinking with them",
     OTHER: "web searches, the provider's own passes",
@@ -49,11 +48,11 @@ _MEANS: Final = {
 }
 _STYLE: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: "cat-assistant"}
 _CAUSES: Final = {
-    "pause": "after a pause",
-    "model": "at a change of model",
-    "compaction": "at a compaction",
-    "changed": "something before it was changed",
-    "": "the record does not say why",
+    TTL: "after a pause",
+    MODEL: "at a change of model",
+    COMPACTION: "at a compaction",
+    CONTENT: "something before it was changed",
+    UNKNOWN: "the record does not say why",
 }
 
 
@@ -110,13 +109,13 @@ def rewrite_lines(what: Statement) -> list[BillLine]:
     return [BillLine(_rewrite(one), (one.thread, one.number)) for one in found]
 
 
-def _rewrite(one: Rewrite) -> list[Span]:
+def _rewrite(one: Missed) -> list[Span]:
     why = _CAUSES.get(one.cause, one.cause)
-    if one.cause == "pause" and one.pause is not None:
+    if one.cause == TTL and one.pause is not None:
         why = f"after {duration(one.pause).replace('-', ' ')}{'s' if not duration(one.pause).startswith('1-') else ''}"
     where = "" if one.thread == MAIN else f"  {safe_text.one_line(one.thread, 24)}"
     return [
-        Span(" ▼ ", "warn" if one.cause == "pause" else "crit"),
+        Span(" ▼ ", "warn" if one.cause == TTL else "crit"),
         Span(f"call {one.number:<5,}", "ink"),
         Span(f"{numbers.tokens(one.tokens):>8}", "dim"),
         Span(f"{numbers.money(one.usd):>10}  ", "ink bold" if (one.usd or 0) >= 1 else "ink"),
@@ -273,7 +272,7 @@ def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
 
 
 def _often(bill: Bill) -> str:
-    paused = sum(one.cause == "pause" for one in bill.rewrites)
+    paused = sum(one.cause == TTL for one in bill.rewrites)
     return f" ({len(bill.rewrites)}{f'; {paused} after pauses > 5 min' if paused else ''})" if bill.rewrites else ""
 
 

@@ -35,6 +35,8 @@ SIGN: Final = {
 }
 """How each kind of change is marked."""
 _RESULT: Final = INDEX["tool_result"]
+_WIDE: Final = 100
+"""Cells from which on a row says why a block left."""
 
 Row = Spans | Change | Unsteady
 
@@ -122,6 +124,7 @@ def summary(found: Diff) -> Iterator[list[Span]]:
     if found.kept:
         told = f"; {_blocks(found.kept)} behind the first difference, {numbers.tokens(found.kept_tokens)}, are the same"
         shared.append(Span(told, "dim"))
+    shared += [Span("; they part at token ", "dim"), Span(numbers.exact(found.token), "bold")]
     yield [*shared, Span(".", "dim")]
     yield list(totals(found))
 
@@ -157,7 +160,9 @@ def change_row(found: Diff, change: Change, room: int, *, here: bool = False) ->
     else:
         tokens = numbers.tokens((change.tokens_before if change.after is None else change.tokens_after) or 0)
     style = {ENTERED: "add", LEFT: "del"}.get(change.kind, "ink")
-    return _line([Span("▸" if here else " ", "accent"), SIGN[change.kind]], side, node, Span(tokens, style), room)
+    why = found.why(change) if room >= _WIDE else ""
+    right = f"{why}  {tokens}" if why else tokens
+    return _line([Span("▸" if here else " ", "accent"), SIGN[change.kind]], side, node, Span(right, style), room)
 
 
 def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> list[Span]:

@@ -11,6 +11,7 @@ from ctxtui.analysis.cache.misses import (
     CONTENT,
     MODEL,
     RESTART,
+    STRIPPED,
     SYSTEM,
     TOOLS,
     TTL,
@@ -90,9 +91,10 @@ def foreseen(what: Misses) -> list[Span]:
     """How the forecasts did, for the list's rule."""
     if not what.calls:
         return []
+    of = f"{what.tested:,} tested" if what.tested < what.count else f"{what.count:,}"
     return [
         Span("foreseen ", "dim"),
-        Span(f"{what.foreseen:,} of {what.misses:,}", "ink"),
+        Span(f"{what.foreseen:,} of {of}", "ink"),
         Span("   false alarms ", "dim"),
         Span(f"{what.false_alarms:,}", "ink"),
     ]
@@ -147,6 +149,8 @@ def _rest(one: Missed, room: int) -> Spans:
 
 
 def _foreseen(one: Missed, room: int) -> Spans:
+    if not one.tested:
+        return [Span("  untested", "faint")]
     return [Span("✓ ", "ok"), Span("yes", "dim")] if one.foreseen else [Span("– ", "faint"), Span("no", "faint")]
 
 
@@ -212,7 +216,7 @@ def _sentences(one: Missed, room: int) -> Iterator[Spans]:
 
 def _parts(one: Missed) -> bool:
     """Whether the contexts themselves part; elsewhere the entry was gone, or out of reach."""
-    return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION)
+    return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED)
 
 
 def _because(one: Missed) -> str:

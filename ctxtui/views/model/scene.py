@@ -12,6 +12,7 @@ from ctxtui.core.tree import ROOT
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
+    from ctxtui.analysis.cache.misses import Missed
     from ctxtui.analysis.context_window import ContextWindow
     from ctxtui.analysis.figures import CallFigures
     from ctxtui.analysis.running_totals import RunningTotals
@@ -25,8 +26,8 @@ class Scene:
 
     `calls` are those of `thread`, `index` (from 0) is the one shown. `events` are the thread's, `costs` holds a `Cost`
     for every priced call by id, None where no price is known; a call that is not in it is not priced yet. `uncached`
-    is what a priced call would have cost in USD without a cache. `partial`: only the end of the recording was read, so
-    that no number that counts from its beginning is known.
+    is what a priced call would have cost in USD without a cache, `missed` the misses by number of call. `partial`: only
+    the end of the recording was read, so that no number that counts from its beginning is known.
     """
 
     book: Book
@@ -40,6 +41,7 @@ class Scene:
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
+    missed: Mapping[int, Missed] = field(default_factory=dict)
     partial: bool = False
 
     @property
@@ -109,6 +111,7 @@ def scene_at(
     events: Sequence[CallEvent] = (),
     costs: Mapping[str, Cost | None] | None = None,
     uncached: Mapping[str, float] | None = None,
+    missed: Mapping[int, Missed] | None = None,
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them."""
     # Imported here: a screen has its first frame before any figure is asked for.
@@ -129,4 +132,5 @@ def scene_at(
         events=events,
         costs=costs or {},
         uncached=uncached or {},
+        missed=missed or {},
     )

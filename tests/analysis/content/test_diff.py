@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Diff, DiffSide, diff
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, diff
 from ctxtui.analysis.content.volatile import unsteady
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT
-from tests.cases.sessions import Story, book_of, every_category, use
+from tests.cases.sessions import Story, book_of, every_category, thinking, use
 
 KIND = {"function": "tool_call"}
 """How the Chat dialect's calls are named."""
@@ -102,7 +102,8 @@ def test_another_id_for_the_same_call_is_a_respelling_and_another_result_a_chang
 def test_a_cleared_result_is_the_other_version_of_the_block_with_its_id() -> None:
     one, other = Story(), Story()
     for story, result in ((one, "a long listing " * 50), (other, "[cleared]")):
-        story.user("go").call(use("t1", "Bash", command="ls")).results(("t1", result)).call("ok")
+        story.user("go").call(use("t1", "Bash", command="ls"), usage=False).results(("t1", result))
+        story.call("ok", usage=False)
     got = diff(side(one.session), side(other.session))
     assert told(got) == [(CHANGED, 3)]
     before, after = got.total(CHANGED)[1:]
@@ -138,3 +139,18 @@ def test_a_date_in_the_system_prompt_is_a_block_that_changes_within_a_run() -> N
     ]
     send(session, "Be brief. Today is Sunday.", ["summary"], 5, Epoch(2, EpochStart.COMPACTION))
     assert unsteady(session, "main") == [found]
+
+
+def test_thinking_that_the_provider_took_out_has_left_and_the_diff_says_so() -> None:
+    story = Story(model="claude-opus-4-20250514")
+    thought = thinking("let me look")
+    story.user("go").call(thought, use("t1", "Bash", command="ls")).results(("t1", "files"))
+    story.call(thinking("that is all"), "done").user("and now?").call("ok")
+    got = diff(side(story.session, 2), side(story.session, 3))
+    (first, *rest) = got.changes
+    assert first.kind == LEFT and got.why(first) == TAKEN_OUT and first.before is not None
+    assert first.at == 2, "what is behind it leaves the cache too"
+    assert {change.kind for change in rest} == {ENTERED}
+    entered = [change.after for change in rest if change.after is not None]
+    assert all(got.b.tree[node].block.kind != "thinking" for node in entered), "what was not read has not entered"
+    assert got.token > got.shared_tokens, "what is not recorded stands in front"

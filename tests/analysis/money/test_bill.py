@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.cache.misses import CONTENT, TTL
 from ctxtui.analysis.latency import latencies
-from ctxtui.analysis.money.bill import CARRY, CHANGED, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, bill, to_the_cent
+from ctxtui.analysis.money.bill import CARRY, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, to_the_cent
 from ctxtui.analysis.money.block_costs import heaviest, thread_costs
 from ctxtui.analysis.money.spending import by_call, by_category, by_tool, summed
 from ctxtui.core import block
@@ -17,7 +18,7 @@ from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost, known_usd, price_call
-from tests.analysis.money_cases import MODEL, agent, counted
+from tests.analysis.money_cases import MODEL, agent, billed_session, counted
 from tests.analysis.sessions import Script
 
 
@@ -26,7 +27,7 @@ def priced(session: Session) -> dict[str, Cost | None]:
 
 
 def bill_of(session: Session) -> Bill:
-    return bill(counted(session), priced(session))
+    return billed_session(session)
 
 
 counts = st.integers(0, 60_000)
@@ -59,6 +60,10 @@ def test_parts_rows_and_threads_add_up_to_the_calls_whatever_the_reports_say(mad
     assert sum(found.threads.values()) == pytest.approx(whole) and found.priced == len(known)
     assert found.priced + found.unreported + sum(found.unpriced.values()) == len(calls)
     tokens = sum(c.usage.input + c.usage.output for c in calls if c.usage and known_usd(c, costs[c.id]) is not None)
+    # What was lost is told whether or not its price is known.
+    order = script.session.thread_calls(MAIN)
+    tokens += sum(one.tokens for one in found.rewrites if known_usd(c := order[one.number - 1], costs[c.id]) is None)
+    assert found.parts[REWRITES].tokens == sum(one.tokens for one in found.rewrites)
     assert sum(part.tokens for part in found.parts.values()) == tokens
     assert all(part.usd >= -1e-9 and part.tokens >= 0 for part in found.parts.values())
     threads = thread_costs(book, costs)
@@ -76,10 +81,12 @@ def test_each_part_is_what_it_is_called() -> None:
     first, second, third, fourth = (c.usage for c in session.thread_calls(MAIN))
     assert first and second and third and fourth and third.cache_read == 0 and second.cache_read == first.input
     (rewrite,) = found.rewrites
-    assert (rewrite.number, rewrite.cause, rewrite.tokens) == (3, "pause", second.input)
+    assert (rewrite.number, rewrite.cause, rewrite.tokens) == (3, TTL, second.input)
     assert found.parts[REWRITES].tokens == second.input
-    assert found.parts[REWRITES].usd == pytest.approx(second.input * 6.25e-6)
+    assert found.parts[REWRITES].usd == rewrite.usd == pytest.approx(second.input * (6.25e-6 - 0.5e-6))
+    assert rewrite.paid == pytest.approx(second.input * 6.25e-6)
     assert found.parts[CARRY].tokens == first.input + third.input and found.in_full.tokens == 0
+    assert found.parts[CARRY].usd == pytest.approx((first.input + second.input + third.input) * 0.5e-6)
     assert found.parts[FIRST].tokens == first.input + (third.input - second.input) + (
         second.input - first.input + fourth.input - third.input
     )
@@ -100,7 +107,7 @@ def test_a_change_early_in_the_context_rewrites_what_stands_behind_it() -> None:
     small = block.text("cut" * 10)
     script.hear(block.text("begin" * 2000)).hear(small).hear(tail).call(usage=Usage(cache_read=2500, write_5m=3010))
     (rewrite,) = bill_of(script.session).rewrites
-    assert rewrite.cause == CHANGED and rewrite.tokens == pytest.approx(3000, abs=20)
+    assert rewrite.cause == CONTENT and rewrite.tokens == pytest.approx(3000, abs=20)
 
 
 def test_a_compaction_writes_its_summary_for_the_first_time() -> None:

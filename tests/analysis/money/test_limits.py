@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
 from ctxtui.core import block
 from ctxtui.core.call import Fidelity
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import price_call
-from tests.analysis.money_cases import MODEL, agent, counted
+from tests.analysis.money_cases import MODEL, agent, billed_session
 from tests.analysis.sessions import Script
 
 GOOD = Figures(
@@ -83,7 +81,7 @@ def test_a_baseline_allows_a_little_more_and_no_rewrite_more() -> None:
 def test_figures_are_those_of_the_recording() -> None:
     session = agent([1000, 3000, 10], [20, 4000, 20])
     calls = list(session.calls.values())
-    found = figures_of(session, bill(counted(session), {c.id: price_call(c) for c in calls}), 12)
+    found = figures_of(session, billed_session(session), 12)
     usages = [c.usage for c in calls if c.usage]
     assert found.cache_read == sum(u.cache_read for u in usages) / sum(u.input for u in usages)
     assert found.cache_read_of_unwritten == 1.0
@@ -91,7 +89,7 @@ def test_figures_are_those_of_the_recording() -> None:
     assert found.cost_usd is not None
     alone = Script(MODEL, Fidelity.WIRE)
     alone.hear(block.text("x")).call(usage=Usage(fresh=5000))
-    assert figures_of(alone.session, bill(counted(alone.session), {}), 5000).cache_read is None
+    assert figures_of(alone.session, billed_session(alone.session), 5000).cache_read is None
 
 
 def test_the_longest_block_is_one_that_was_sent() -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.savings import (
     CACHE,
@@ -30,8 +29,8 @@ from ctxtui.core.block import Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
-from ctxtui.pricing.price import call_rates, price_call
-from tests.analysis.money_cases import MODEL, agent, billed, contexts, costs_of, counted, usages
+from ctxtui.pricing.price import call_rates
+from tests.analysis.money_cases import MODEL, agent, billed, contexts, costs_of, counted, missed, usages
 from tests.analysis.sessions import Script
 
 sizes = st.lists(st.sampled_from([10, 300, 2000, 9000]), min_size=4, max_size=9)
@@ -76,7 +75,7 @@ def test_another_lifetime_saves_what_a_replay_with_it_saves(made: list[int], dat
     pauses = data.draw(st.lists(st.sampled_from([SHORT, MIDDLE, LONG]), min_size=len(made), max_size=len(made)))
     session, costs, calls = session_of(made, pauses, "5m")
     now, longer = (billed(usages(contexts(session), times(calls), ttl), calls) for ttl in ("5m", "1h"))
-    found = hours(costs, bill(counted(session), {c.id: price_call(c) for c in calls}).rewrites, call_rates)
+    found = hours(costs, missed(session), call_rates)
     assert (found.saves if found else min(0.0, now - longer)) == pytest.approx(now - longer, rel=1e-6, abs=1e-6)
     session, costs, calls = session_of(made, pauses, "1h")
     shorter = minutes(costs, call_rates)
@@ -93,17 +92,15 @@ def test_switching_the_cache_on_saves_what_a_replay_with_it_saves(made: list[int
 
 
 def test_a_long_run_names_its_cheapest_cure_and_never_one_that_costs() -> None:
-    session, costs, calls = session_of([9000] * 30, [SHORT] * 30, "5m")
-    rates = {c.id: price_call(c) for c in calls}
-    found = cures([costs], bill(counted(session), rates).rewrites, call_rates, counted(session).names, lambda m: 1024)
+    session, costs, _calls = session_of([9000] * 30, [SHORT] * 30, "5m")
+    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024)
     assert found[0].kind == CLEAR and found[0].call > 1 and found[0].tokens > 9000 and found[0].saves > 0.5
-    session, costs, calls = session_of([300] * 6, [MIDDLE] * 6, "5m")
-    rewrites = bill(counted(session), {c.id: price_call(c) for c in calls}).rewrites
-    found = cures([costs], rewrites, call_rates, counted(session).names, lambda m: 1024)
+    session, costs, _ = session_of([300] * 6, [MIDDLE] * 6, "5m")
+    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024)
     assert found[0].kind == HOUR and found[0].count == 6
-    session, costs, calls = session_of([300] * 6, [SHORT] * 6, "1h")
+    session, costs, _ = session_of([300] * 6, [SHORT] * 6, "1h")
     assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024)[0].kind == MINUTES
-    session, costs, calls = session_of([300] * 6, [SHORT] * 6, None)
+    session, costs, _ = session_of([300] * 6, [SHORT] * 6, None)
     assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024)[0].kind == CACHE
 
 

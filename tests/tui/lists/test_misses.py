@@ -52,8 +52,6 @@ FOUND = Misses(
         miss(7, "model changed", None, what="claude-opus-4 → claude-sonnet-4"),
     ),
     calls=20,
-    misses=3,
-    foreseen=1,
     false_alarms=0,
     usd=53.86,
 )
@@ -105,7 +103,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        (Misses((), 320, 0, 0, 0, 1.0), "No misses in 320 calls."),
+        (Misses((), 320, 0, 1.0), "No misses in 320 calls."),
         (CtxtuiError("the file is gone"), "the file is gone"),
     ],
 )

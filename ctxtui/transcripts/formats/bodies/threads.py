@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
@@ -81,15 +81,16 @@ class Talks:
         """The conversation that a request with `items` goes on with; a new one where it continues none.
 
         `after` is the call that the request itself says it follows ("" where it says none). Else it continues one
-        whose system texts and first message it shares, or, where the system texts changed, most of its messages; of
-        several, the one it shares most with.
+        whose system texts and first message it shares, or, where the system texts changed, most of its messages, or all
+        of them with the answer that came to them; of several, the one it shares most with.
         """
         system, said = _digests(items)
         alike = self._by_first.setdefault(said[0] if said else "", [])
         best, shared = self._homes.get(after), -1
         for talk in alike if best is None else ():
             common = _common(talk.said, said)
-            if common > shared and (talk.system == system or common >= max(2, len(talk.said) // 2)):
+            goes_on = talk.system == system or common >= max(2, len(talk.said) // 2)
+            if common > shared and (goes_on or self._answered(talk, items, said, common)):
                 best, shared = talk, common
         if best is None:
             best = BodyThread(len(self._talks) + 1, label=_label(items))
@@ -98,6 +99,16 @@ class Talks:
             self._main = self._main or best
         best.system, best.said = system, said
         return best
+
+    def _answered(self, talk: BodyThread, items: Sequence[Item], said: Sequence[str], common: int) -> bool:
+        """Whether a request says all that `talk` last said and then what was answered to it, whatever its spelling."""
+        if not talk.calls or common < len(talk.said) or len(said) == common:
+            return False
+        last, tree = self._calls[talk.calls[-1]], self._tree
+        next_ = next(item.block for item in items if item.block.digest == said[common])
+        nodes = tree.path(last.response_head, last.raw_head)
+        answer = {_words(tree[node].block) for node in nodes if tree[node].block.kind != HEADER}
+        return _words(next_) in answer - {_NOTHING}
 
     def own(self, call: Call) -> Call:
         """`call` under an id of its own: stand-ins for a provider answer every request with one id, and what only
@@ -169,6 +180,15 @@ class Talks:
             return []
         self._calls[before.id] = replace(before, response_head=sent[len(answer) - 1])
         return [CallSeen(self._calls[before.id])]
+
+
+_NOTHING: Final = ("", "", "")
+
+
+def _words(block: Block) -> tuple[str, str, str]:
+    """What a block says, apart from ids and whatever else a dialect writes beside it."""
+    got = read(block)
+    return got.text, got.name, got.arguments
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:

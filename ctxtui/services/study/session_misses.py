@@ -1,0 +1,60 @@
+"""The misses of an open session, worked out beside everything else, a few calls at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.running_totals import RunningTotals
+from ctxtui.core.call import Call
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.cache.misses import Missed, MissFinder
+
+
+class SessionMisses:
+    """The misses of a session that may still grow. `found` is another list whenever there are others.
+
+    Where a call was replaced, or the sizes of contexts are known better, all calls are looked at anew; what was found
+    before stays until that has come as far.
+    """
+
+    def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
+        self._book = book
+        self._running = running
+        self._finder: MissFinder | None = None
+        self._taken: list[Call] = []
+        self._versions: dict[str, int] = {}
+        self.found: Sequence[Missed] = ()
+
+    def advance(self, limit: int) -> bool:
+        """Take in up to `limit` calls, all of which must be counted; whether there was anything to do."""
+        calls = list(self._book.session.calls.values())
+        if calls and not calls[-1].usage:
+            # It is under way: it would be looked at again.
+            calls.pop()
+        finder = self._finder
+        if finder is None or calls[: len(self._taken)] != self._taken or self._outdated():
+            finder = self._begun()
+        todo = calls[len(self._taken) : len(self._taken) + limit]
+        for call in todo:
+            self._versions[call.model] = self._running(call.model).version
+            finder.take(call)
+            self._taken.append(call)
+        if len(self._taken) == len(calls) and list(self.found) != finder.found:
+            self.found = tuple(finder.found)
+            return True
+        return bool(todo)
+
+    def _outdated(self) -> bool:
+        return any(self._running(model).version != version for model, version in self._versions.items())
+
+    def _begun(self) -> MissFinder:
+        # Imported here, as the ledger where it begins: the first blocks are on screen before.
+        from ctxtui.analysis.cache.misses import MissFinder
+        from ctxtui.services.counting.books import cached_by
+
+        self._taken, self._versions = [], {}
+        self._finder = MissFinder(self._book, cached_by(self._book), self._running)
+        return self._finder
