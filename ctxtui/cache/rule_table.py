@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 from ctxtui.cache.rules import SECTIONS, CacheRules, Parameter
 from ctxtui.cache.simulate import ENGINES
+from ctxtui.core.call import CLIENT_VERSION, Call
 from ctxtui.core.canonical import Json
 from ctxtui.tokens.models import ModelCard, plain_id
 
@@ -22,12 +24,13 @@ class RuleDataError(ValueError):
 class _Rule:
     models: tuple[str, ...]
     providers: tuple[str, ...]
+    since: tuple[int, ...]
     figures: Mapping[str, Any]
     source: str
 
-    def holds_for(self, plain: str, provider: str) -> bool:
+    def holds_for(self, plain: str, provider: str, version: tuple[int, ...]) -> bool:
         here = not self.providers or any(fnmatchcase(provider, pattern) for pattern in self.providers)
-        return here and any(fnmatchcase(plain, pattern) for pattern in self.models)
+        return here and version >= self.since and any(fnmatchcase(plain, pattern) for pattern in self.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +52,28 @@ class RuleTable:
         self._rules = rules
         self._parameters = parameters
         self._defaults = defaults
-        self._known: dict[tuple[str, str], CacheRules] = {}
+        self._known: dict[tuple[str, str, str], CacheRules] = {}
 
-    def rules(self, card: ModelCard, provider: str = "") -> CacheRules:
-        """How the model of `card` is cached at `provider` (``anthropic``, ``llama.cpp``; "": its maker's)."""
-        key = (card.id, provider)
+    def rules(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
+        """How the model of `card` is cached at `provider` (``anthropic``, ``llama.cpp``; "": its maker's), as the
+        version `client` of a client asks for it ("": nothing is known of that)."""
+        key = (card.id, provider, client)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._fold(card, (provider or card.provider).lower())
+            found = self._known[key] = self._fold(card, (provider or card.provider).lower(), _version(client))
         return found
 
-    def _fold(self, card: ModelCard, provider: str) -> CacheRules:
+    def of(self, call: Call, card: ModelCard) -> CacheRules:
+        """How `call` is cached, whose model is that of `card`."""
+        client = call.extra.get(CLIENT_VERSION)
+        return self.rules(card, call.provider, client if isinstance(client, str) else "")
+
+    def _fold(self, card: ModelCard, provider: str, version: tuple[int, ...]) -> CacheRules:
         plain = plain_id(card.id)
         figures: dict[str, Any] = {}
         sources: dict[str, str] = {}
         for rule in self._rules:
-            if rule.holds_for(plain, provider):
+            if rule.holds_for(plain, provider, version):
                 figures |= rule.figures
                 sources |= dict.fromkeys(rule.figures, rule.source)
         mechanism = ENGINES[figures.get("engine", "none")].mechanism
@@ -101,6 +110,8 @@ _FIGURES: Final = {
     "answers": bool,
     "spare": int,
     "settles": bool,
+    "marked": int,
+    "asks_aside": bool,
     "read": float,
     "writes": dict,
 }
@@ -131,12 +142,25 @@ def _source(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> str:
     return sources[raw["source"]]
 
 
+_ABOUT: Final = ("models", "providers", "since", "source")
+"""What says where a rule holds and where it is from."""
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """A version as numbers; nothing of what is none."""
+    return tuple(map(int, found[0].split("."))) if (found := _NUMBERS.match(text)) else ()
+
+
+_NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
+
+
 def _rule(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> _Rule:
     place = f"{place} ({', '.join(raw.get('models', ['no models']))})"
-    figures = {key: value for key, value in raw.items() if key not in ("models", "providers", "source")}
+    figures = {key: value for key, value in raw.items() if key not in _ABOUT}
     for key, value in figures.items():
         if key not in _FIGURES or type(value) is not _FIGURES[key]:
             raise RuleDataError(f"{place}: {key} = {value!r} is no figure of a rule")
     if figures.get("engine", "none") not in ENGINES:
         raise RuleDataError(f"{place}: engine = {figures['engine']!r} is none of {', '.join(ENGINES)}")
-    return _Rule(tuple(raw["models"]), tuple(raw.get("providers", ())), figures, _source(place, raw, sources))
+    since = _version(raw.get("since", ""))
+    return _Rule(tuple(raw["models"]), tuple(raw.get("providers", ())), since, figures, _source(place, raw, sources))

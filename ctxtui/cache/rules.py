@@ -73,6 +73,8 @@ class CacheRules:
     spare: int = 0
     settles: bool = False
     strips: bool = False
+    marked: int = 2
+    asks_aside: bool = False
     read: float = 1.0
     writes: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)

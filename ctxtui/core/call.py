@@ -49,6 +49,8 @@ class Epoch:
     detail: str = ""
 
 
+CLIENT_VERSION: Final = "client_version"
+"""What `Call.extra` holds the version of the client under that made the request (``2.1.69``), where its record says."""
 FRONT_RECORDED: Final = "front_recorded"
 """In `Call.extra` of a transcript's call, True where its system prompt and tools are on record nevertheless."""
 

@@ -45,6 +45,19 @@ class Several(CtxtuiError):
     """A name fits several sessions; `message` lists them."""
 
 
+class InUse(CtxtuiError):
+    """The stored session `session` is hosted by the process `pid` since the Unix time `since`: it is not hosted twice,
+    nor deleted or written anew meanwhile."""
+
+    def __init__(
+        self, message: str, *, place: str = "", way_out: str = "", session: str = "", pid: int = 0, since: float = 0.0
+    ) -> None:
+        super().__init__(message, place=place, way_out=way_out)
+        self.session = session
+        self.pid = pid
+        self.since = since
+
+
 class BadConfig(CtxtuiError):
     """A setting is unknown or has a value that it cannot have, at `place` (``file:line``, a variable or a flag)."""
 

@@ -28,11 +28,12 @@ SLOTS: Final = ("queue", "draft")
 
 
 class Appender:
-    """Appends to the session with row `key`, whose contexts are in `tree`; every method within the caller's own
-    transaction. After a rollback it must be made anew: it remembers what it wrote."""
+    """Appends to the session with row `key`, whose contexts are in `tree`, as the host with the token `host`; every
+    method within the caller's own transaction. After a rollback it must be made anew: it remembers what it wrote."""
 
-    def __init__(self, conn: sqlite3.Connection, key: int, tree: Tree, packer: Packer) -> None:
+    def __init__(self, conn: sqlite3.Connection, key: int, tree: Tree, packer: Packer, host: str = "") -> None:
         self.key = key
+        self.host = host
         self._conn = conn
         self._tree = tree
         self._packer = packer
@@ -48,9 +49,10 @@ class Appender:
     def event(self, call: str, at: float, kind: str, data: str | bytes) -> None:
         """Keep something that is in flight."""
         if kind in SLOTS:
-            self._conn.execute("DELETE FROM events WHERE session = ? AND kind = ?", (self.key, kind))
-        values = (self.key, sql_text(call), at, kind, sql_text(data) if isinstance(data, str) else data)
-        self._conn.execute("INSERT INTO events (session, call, at, kind, data) VALUES (?, ?, ?, ?, ?)", values)
+            gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
+            self._conn.execute(gone, (self.key, self.host, kind))
+        values = (self.key, self.host, sql_text(call), at, kind, sql_text(data) if isinstance(data, str) else data)
+        self._conn.execute("INSERT INTO events (session, host, call, at, kind, data) VALUES (?, ?, ?, ?, ?, ?)", values)
 
     def call(self, call: Call, tip: int, cost: Priced | None) -> None:
         """Write a call that ended; the thread's record now ends at `tip`. What was in flight until here is in it."""
@@ -77,9 +79,10 @@ class Appender:
         return id_
 
     def landed(self) -> None:
-        """What was in flight is in the record now."""
+        """What this host had in flight is in the record now."""
         marks = ", ".join("?" * len(SLOTS))
-        self._conn.execute(f"DELETE FROM events WHERE session = ? AND kind NOT IN ({marks})", (self.key, *SLOTS))
+        gone = f"DELETE FROM events WHERE session = ? AND host = ? AND kind NOT IN ({marks})"
+        self._conn.execute(gone, (self.key, self.host, *SLOTS))
 
     def described(self, about: Described) -> None:
         """More is known of the session."""

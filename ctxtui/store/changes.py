@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.store.database_file import writing
+from ctxtui.store.leases import every_living, in_use, refuse_in_use
 from ctxtui.store.listing import find
 from ctxtui.store.notes import forget_words
 from ctxtui.store.rows import sql_text
@@ -56,9 +57,11 @@ def subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 
 
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
-    """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id."""
+    """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id. Raises `InUse`
+    while it is hosted."""
     with writing(conn):
         key, id_ = find(conn, prefix)
+        refuse_in_use(conn, id_)
         _delete(conn, [key])
     return id_
 
@@ -74,10 +77,18 @@ def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
 
 
 def older(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
-    """Key and id of the sessions whose last call (else their import) was before the Unix time `before`."""
-    return conn.execute(
-        "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)", (before,)
-    ).fetchall()
+    """Key and id of the sessions whose last call (else their import) was before the Unix time `before`; none that is
+    hosted now."""
+    query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
+    held = {id_ for id_, _ in every_living(conn)}
+    return [(key, id_) for key, id_ in conn.execute(query, (before,)) if id_ not in held]
+
+
+def kept_from_pruning(conn: sqlite3.Connection, before: float) -> list[InUse]:
+    """Why each session that is old enough for `prune` but hosted now stays."""
+    query = "SELECT 1 FROM sessions WHERE id = ? AND coalesce(ended, imported) < ?"
+    found = [(id_, host) for id_, host in every_living(conn) if conn.execute(query, (id_, before)).fetchone()]
+    return [in_use(conn, id_, host, way_out="end it there first") for id_, host in found]
 
 
 def prune(conn: sqlite3.Connection, before: float) -> list[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtui.store.connect import connect
 from ctxtui.store.errors import explained
+from ctxtui.store.host_process import HostProcess
+from ctxtui.store.leases import living
 from ctxtui.store.listing import find
 from ctxtui.store.rows import py_text
 
@@ -25,6 +29,17 @@ class InFlightEvent:
 def in_flight(path: Path, session_id: str) -> list[InFlightEvent]:
     """The events that no call of a session in the database `path` holds, in the order in which they happened."""
     with explained(path), closing(connect(path, readonly=True)) as conn:
-        key = find(conn, session_id)[0]
-        rows = conn.execute("SELECT call, at, kind, data FROM events WHERE session = ? ORDER BY key", (key,))
-        return [InFlightEvent(py_text(call), at, kind, data) for call, at, kind, data in rows]
+        return _events(conn, find(conn, session_id)[0], ())
+
+
+def left_over(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
+    """As `in_flight`, without what hosts other than `host` have in flight that live: nobody else may take that up."""
+    with explained(path), closing(connect(path, readonly=True)) as conn:
+        key, id_ = find(conn, session_id)
+        return _events(conn, key, [one.token for one in living(conn, id_, host)])
+
+
+def _events(conn: sqlite3.Connection, key: int, but: Sequence[str]) -> list[InFlightEvent]:
+    marks = ", ".join("?" * len(but))
+    query = f"SELECT call, at, kind, data FROM events WHERE session = ? AND host NOT IN ({marks}) ORDER BY key"
+    return [InFlightEvent(py_text(call), at, kind, data) for call, at, kind, data in conn.execute(query, (key, *but))]

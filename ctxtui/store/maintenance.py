@@ -10,6 +10,7 @@ from pathlib import Path
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.database_file import copy_into, schema_version, writing
+from ctxtui.store.leases import every_living, in_use
 from ctxtui.store.rows import Info
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")
@@ -76,6 +77,9 @@ def _as_text(body: bytes) -> str | bytes:
 
 
 def vacuum(conn: sqlite3.Connection) -> None:
-    """Write the file anew without the space of what was deleted, and fold the write-ahead log into it."""
+    """Write the file anew without the space of what was deleted, and fold the write-ahead log into it. Raises `InUse`
+    while a session is hosted: for as long as it takes nothing could be recorded."""
+    for id_, host in every_living(conn):
+        raise in_use(conn, id_, host, way_out="end it there first: meanwhile it could not be recorded")
     conn.execute("VACUUM")
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")

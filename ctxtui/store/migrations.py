@@ -75,3 +75,10 @@ def m005_subscription(db: Database) -> None:
 def m006_glances(db: Database) -> None:
     """Titles, directories and versions of files whose figures are not known yet."""
     db.executescript(tables.GLANCES)
+
+
+@LADDER()
+def m007_leases(db: Database) -> None:
+    """Which process hosts a session, and whose what is in flight is."""
+    db.executescript(tables.LEASES)
+    db.execute("ALTER TABLE events ADD COLUMN host TEXT NOT NULL DEFAULT ''")

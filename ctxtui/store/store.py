@@ -11,9 +11,9 @@ from typing import Self
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import MAIN, Session
-from ctxtui.store import cache, changes, edits, listing, maintenance, read, write
+from ctxtui.store import cache, changes, edits, leases, listing, maintenance, read, write
 from ctxtui.store.cache import Counts
 from ctxtui.store.connect import connect
 from ctxtui.store.edits import ArtifactRow
@@ -76,7 +76,8 @@ class Store:
 
         The same recording again, or grown, updates the stored session: no call twice, the user's title, tags and
         edits stay. One with fewer calls than are stored changes nothing. A different recording under the same id gets
-        an id of its own. `price` gives each call's cost, `progress` is told (blocks done, blocks in all).
+        an id of its own. Raises `InUse` where it would change a session that a process hosts. `price` gives each
+        call's cost, `progress` is told (blocks done, blocks in all).
         """
         moment = time.time() if now is None else now
         try:
@@ -136,18 +137,37 @@ class Store:
 
     @told
     def delete(self, session_id: str) -> str:
-        """Delete a session and every block that no other one holds; returns its id."""
+        """Delete a session and every block that no other one holds; returns its id. Raises `InUse` while a process
+        hosts it."""
         return changes.delete(self._conn, session_id)
 
     @told
     def older(self, older_than: float, now: float) -> list[str]:
-        """The ids of sessions whose last call (else import) is more than `older_than` seconds before `now`."""
+        """The ids of sessions whose last call (else import) is more than `older_than` seconds before `now`, and that no
+        process hosts."""
         return [id_ for _, id_ in changes.older(self._conn, now - older_than)]
 
     @told
     def prune(self, older_than: float, now: float) -> list[str]:
         """Delete the sessions of `older`, and what was remembered before then; the ids that went."""
         return changes.prune(self._conn, now - older_than)
+
+    @told
+    def host(self, session_id: str) -> InUse | None:
+        """Which process hosts a session, in words that refuse a second one; None where none does."""
+        id_ = listing.find(self._conn, session_id)[1]
+        found = leases.living(self._conn, id_)
+        return leases.in_use(self._conn, id_, found[0]) if found else None
+
+    @told
+    def hosted(self) -> frozenset[str]:
+        """The ids of the sessions that a process hosts now."""
+        return frozenset(id_ for id_, _ in leases.every_living(self._conn))
+
+    @told
+    def kept_from_pruning(self, older_than: float, now: float) -> list[InUse]:
+        """Why each session stays that is old enough for `prune`, and hosted."""
+        return changes.kept_from_pruning(self._conn, now - older_than)
 
     @told
     def edits(self, session_id: str, thread: str = MAIN, branch: str = "") -> list[Edit]:
@@ -238,5 +258,5 @@ class Store:
 
     @told
     def vacuum(self) -> None:
-        """Give the space of what was deleted back to the disk."""
+        """Give the space of what was deleted back to the disk. Raises `InUse` while a process hosts a session."""
         maintenance.vacuum(self._conn)

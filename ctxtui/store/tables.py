@@ -218,3 +218,14 @@ CREATE TABLE notes (         -- what a user wrote about a block or a call, or ma
   UNIQUE (session, call, digest, occurrence)
 );
 """
+
+LEASES: Final = """
+CREATE TABLE leases (        -- processes that host a session; a row of one that is gone binds nobody
+  token TEXT PRIMARY KEY,    -- what `events.host` says
+  session TEXT NOT NULL,     -- the session's id; its own row may come later
+  file INTEGER NOT NULL,     -- the number of this file: a copy of it has no hosts
+  machine TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL,  -- the process
+  since REAL NOT NULL, beat REAL NOT NULL  -- when it began, when it last said that it is there
+) WITHOUT ROWID;
+CREATE INDEX leases_session ON leases(session);
+"""

@@ -16,7 +16,9 @@ from ctxtui.core.session import Session
 from ctxtui.store import call_rows, session_rows
 from ctxtui.store.block_codec import SMALLEST, Packer, preview
 from ctxtui.store.database_file import writing
+from ctxtui.store.host_process import HostProcess
 from ctxtui.store.identity import identify
+from ctxtui.store.leases import refuse_in_use
 from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
 from ctxtui.store.runs import RunLayout, items_text, lay_out, places_of
 
@@ -42,8 +44,10 @@ def write_session(
     price: Price,
     progress: Progress | None,
     now: float,
+    host: HostProcess | None = None,
 ) -> str:
-    """Store `session`, or bring its stored form up to date; its id in the store. See `Store.import_session`."""
+    """Store `session`, or bring its stored form up to date; its id in the store. See `Store.import_session`. `host` is
+    the one who hosts it, if that writes it."""
     layout = lay_out(session)
     digests = dict.fromkeys(session.tree[node].block.digest for run in layout.runs for node in run.nodes)
     blocks = [session.tree.blocks[digest] for digest in digests]
@@ -53,6 +57,7 @@ def write_session(
         identity = identify(conn, session, source)
         if identity.keep:
             return identity.id
+        refuse_in_use(conn, identity.id, host)
         key = session_rows.put_session(conn, identity, session, source, now)
         keys = put_blocks(conn, packer, blocks, packed)
         runs = _put_runs(conn, key, session, layout, keys)

@@ -19,11 +19,13 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Described, Happened, Session, ThreadSeen
 from ctxtui.core.tree import Tree
+from ctxtui.store import leases
 from ctxtui.store.append import Appender
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.connect import connect
 from ctxtui.store.database_file import writing
 from ctxtui.store.errors import explained
+from ctxtui.store.host_process import HostProcess, ended, hosting
 from ctxtui.store.listing import find
 from ctxtui.store.rows import Price, SourceInfo
 from ctxtui.store.write import write_session
@@ -32,6 +34,8 @@ EVERY: Final = 0.03
 """Seconds for which events are gathered before they are committed together."""
 _AGAIN: Final = 1.0
 """Seconds between attempts to write to a file that refuses."""
+BEAT: Final = 10.0
+"""Seconds between two heartbeats of the host."""
 
 
 class SessionBegun(NamedTuple):
@@ -71,7 +75,8 @@ def _unpriced(call: Call) -> None:
 
 
 class Writer:
-    """Writes one live session, whose contexts are in `tree`, to the database `path`.
+    """Writes one live session, whose contexts are in `tree`, to the database `path`, and keeps the lease of its `host`
+    (None: this process hosts from now on) until it is closed.
 
     `changed` is called in the writer's thread when `trouble` came or went.
     """
@@ -84,8 +89,11 @@ class Writer:
         price: Price = _unpriced,
         changed: Callable[[], object] = lambda: None,
         open_: Connect = connect,
+        host: HostProcess | None = None,
     ) -> None:
         self.path = path
+        self.host = host or hosting(time.time())
+        """The host of the session."""
         self.trouble: CtxtuiError | None = None
         """Why nothing can be written now."""
         self.acked = 0
@@ -105,6 +113,7 @@ class Writer:
         self._conn: sqlite3.Connection | None = None
         self._packer: Packer | None = None
         self._appender: Appender | None = None
+        self._beaten = 0.0
         self._thread = threading.Thread(target=self._run, name="store writer", daemon=True)
         self._thread.start()
 
@@ -132,6 +141,7 @@ class Writer:
         self._stop = True
         self._wake.set()
         self._thread.join(timeout)
+        ended(self.host)
         return self.acked == self._last
 
     # The thread
@@ -142,13 +152,41 @@ class Writer:
             if self._idle and not self._waiting:
                 if self._stop:
                     break
-                self._wake.wait()
+                if not self._wake.wait(BEAT):
+                    self._beat()
+                    continue
             self._wake.clear()
             self._idle = False
             if not self._stop:
                 time.sleep(EVERY)
             if not self._attempt() and self._refused():
                 break
+        self._end()
+
+    def _beat(self) -> None:
+        """The heartbeat of a host that has nothing to write."""
+        if self._conn is None or not self.id:
+            return
+        try:
+            with writing(self._conn):
+                self._keep(self._conn)
+        except (sqlite3.Error, OSError):
+            # Nothing waits to be written, so nothing is off the record: whoever writes next says what is wrong.
+            self._disconnect()
+
+    def _keep(self, conn: sqlite3.Connection) -> None:
+        leases.keep(conn, self.id, self.host)
+        self._beaten = time.monotonic()
+
+    def _end(self) -> None:
+        """After the last commit: nobody is hosted here any more."""
+        ended(self.host)
+        try:
+            if self._conn is not None:
+                with writing(self._conn):
+                    leases.leave(self._conn, self.host)
+        except sqlite3.Error:
+            pass  # it binds nobody: this process says that the host has ended, and in time is gone
         self._disconnect()
 
     def _refused(self) -> bool:
@@ -188,7 +226,10 @@ class Writer:
         packer = self._packer = self._packer or Packer(conn)
         with writing(conn):
             if self._appender is None:
-                self._appender = Appender(conn, find(conn, self.id)[0], self._tree, packer)
+                self._appender = Appender(conn, find(conn, self.id)[0], self._tree, packer, self.host.token)
+                self._keep(conn)
+            elif time.monotonic() - self._beaten > BEAT:
+                self._keep(conn)
             for work in batch:
                 _append(self._appender, work, self._price)
 
@@ -198,7 +239,11 @@ class Writer:
             self.id = work.id
         elif isinstance(work, SessionBegun) and not self.id:
             source = SourceInfo(format="ctxtui")
-            self.id = write_session(conn, work.session, source, price=self._price, progress=None, now=time.time())
+            with writing(conn):
+                # Before there is anything that another one could open.
+                leases.keep(conn, work.session.about.id, self.host)
+            now, begun = time.time(), work.session
+            self.id = write_session(conn, begun, source, price=self._price, progress=None, now=now, host=self.host)
 
     def _disconnect(self) -> None:
         conn, self._conn, self._packer, self._appender = self._conn, None, None, None

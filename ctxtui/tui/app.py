@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from textual.app import App
 from textual.screen import Screen
 
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.messages import Aim, GoHome, Open, Refused, TalkFrom
@@ -95,6 +95,7 @@ class CtxtuiApp(App[None]):
         self._make_first = first
         self._make_background = background
         self._background: Background | None = None
+        self._left = False
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
         self.refused: CtxtuiError | None = None
@@ -129,12 +130,14 @@ class CtxtuiApp(App[None]):
         self.set_timer(_IDLE, self._begin_background)
 
     def _begin_background(self) -> None:
-        if self._make_background is not None:
+        # The timer may still fire while the app ends: nobody would end then what it begins.
+        if self._make_background is not None and not self._left:
             self._background = self._make_background()
             self.run_worker(self._background.run, thread=True, group="background")
 
     def on_unmount(self) -> None:
         """The background ends with the app, and signals do again what they did."""
+        self._left = True
         if self._background is not None:
             self._background.close()
         loop = asyncio.get_running_loop()
@@ -167,8 +170,11 @@ class CtxtuiApp(App[None]):
             self.exit()
 
     def on_refused(self, message: Refused) -> None:
-        """What the user named cannot be opened: there is nothing to look at, so it is said where it was named."""
-        if len(self.screen_stack) == 1 and self._target is not None:
+        """What the user named cannot be opened: there is nothing to look at, so it is said where it was named. A chat
+        that another process hosts is shown as it is on record: from there a branch is one key."""
+        if isinstance(message.error, InUse):
+            self._replace(self._make_inspector(message.error.session))
+        elif len(self.screen_stack) == 1 and self._target is not None:
             self.refused = message.error
             self.exit(return_code=1)
 
@@ -177,9 +183,13 @@ class CtxtuiApp(App[None]):
         if len(self.screen_stack) > 1:
             self.pop_screen()
         else:
+            self._replace(self._make_home())
+
+    def _replace(self, screen: Screen[Any]) -> None:
+        if len(self.screen_stack) == 1:
             # Textual's switch takes the callback of a screen that was pushed; the first one never was.
             self.screen._push_result_callback(self.screen, None)
-            self.switch_screen(self._make_home())
+        self.switch_screen(screen)
 
     def action_palette(self) -> None:
         """All commands of the screen that are available now, by name."""

@@ -79,10 +79,16 @@ def test_a_database_from_the_future_is_refused(tmp_path: Path) -> None:
         Store.open(path)
 
 
+def begin_all(db: Database) -> None:
+    """A first migration that makes what every change to a session asks for."""
+    migrations.m001_first(db)
+    migrations.m007_leases(db)
+
+
 def only_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the first migration were the only one yet."""
     first = Migrations("ctxtui")
-    first(name="m001_first")(migrations.m001_first)
+    first(name="m001_first")(begin_all)
     monkeypatch.setattr(migrations, "LADDER", first)
     monkeypatch.setattr(connect, "SCHEMA_VERSION", 1)
 
@@ -93,7 +99,7 @@ def test_migrating_makes_a_backup_first_and_keeps_everything(tmp_path: Path, mon
     with Store.open(path) as store:
         store.import_session(talk(5), FILE)
     longer = Migrations("ctxtui")
-    longer(name="m001_first")(migrations.m001_first)
+    longer(name="m001_first")(begin_all)
     longer(name="m002_more")(lambda db: db["sessions"].add_column("mood", str))  # type: ignore[union-attr]
     monkeypatch.setattr(migrations, "LADDER", longer)
     with pytest.raises(CtxtuiError, match="schema 1, wanted is 2"):
@@ -120,7 +126,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
         db.execute("SELECT no_such_column FROM sessions_gone")
 
     longer = Migrations("ctxtui")
-    longer(name="m001_first")(migrations.m001_first)
+    longer(name="m001_first")(begin_all)
     longer(name="m002_broken")(broken)
     monkeypatch.setattr(migrations, "LADDER", longer)
     monkeypatch.setattr(connect, "SCHEMA_VERSION", 2)

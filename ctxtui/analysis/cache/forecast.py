@@ -307,7 +307,10 @@ class CacheForecaster:
         key = (call.thread, call.model)
         found = self._habits.get(key)
         if found is None:
-            found = self._habits[key] = Habit(stays=int(self._rules(call).settles), leanings=self._leanings)
+            rules = self._rules(call)
+            aside = int(rules.asks_aside)
+            found = Habit(stays=int(rules.settles), asides=aside, turns=aside, leanings=self._leanings)
+            self._habits[key] = found
         return found
 
     def _clock(self, call: Call) -> Clock:

@@ -81,7 +81,7 @@ class CachePrompts:
         """`call` as a prompt of `total` tokens.
 
         Its markers are `marks` (node, lifetime in seconds), else those of the recorded request, else those that the
-        client is taken to set: at the ends of the last two messages, with the lifetime `life` ("": the default).
+        client is taken to set: at the ends of its last messages, with the lifetime `life` ("": the default).
         Where it is not `known` when the call was made, its entries do not expire. `answered`: its answer is there.
         """
         rules, head = self._rules(call), call.sent_head
@@ -95,7 +95,7 @@ class CachePrompts:
         if marks is None:
             marked = rules.mechanism.writes_at_markers
             lasts = rules.seconds(life) if marked else 0.0
-            nodes = (message_before(self._tree, head), head) if marked else ()
+            nodes = self._last_ends(head, rules.marked) if marked else ()
             marks = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
         if not known:
             marks = [(node, math.inf) for node, *_ in marks]
@@ -105,6 +105,13 @@ class CachePrompts:
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
         base = self._seed(call, rules)
         return prompt(self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer)
+
+    def _last_ends(self, head: int, count: int) -> tuple[int, ...]:
+        """The nodes at which the last `count` messages of the context `head` end, in order."""
+        ends = [head]
+        while len(ends) < count:
+            ends.append(message_before(self._tree, ends[-1]))
+        return tuple(reversed(ends))
 
     def place(self, call: Call, node: int) -> PrefixEnd:
         """The last place of the request that `call` would be with the context `node`."""

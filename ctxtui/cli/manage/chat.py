@@ -8,7 +8,7 @@ import click
 
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.model_choice import NAMES
 from ctxtui.services.config.config import Config
@@ -58,9 +58,11 @@ def _told(wish: ModelChoice, config: Config) -> None:
     import asyncio
     import os
 
+    from ctxtui.services.chat.continue_from import host_of_named
     from ctxtui.services.chat.model_choice import choose
 
     found = asyncio.run(choose(wish, config, os.environ))
+    hosted = host_of_named(wish.name, config.settings, Path.cwd()) if wish.name and not wish.call else None
     endpoint = found.endpoint
     write_json(
         {
@@ -73,5 +75,8 @@ def _told(wish: ModelChoice, config: Config) -> None:
             "window": found.window or None,
             "window_from": found.origin,
             "why": found.why,
+            "open_in": hosted and {"session": hosted.session, "pid": hosted.pid, "since": hosted.since},
         }
     )
+    if hosted is not None:
+        note(str(hosted))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ctxtui.cli.context import Meter, config_of
+from ctxtui.cli.exit_codes import REFUSED
 from ctxtui.cli.output import note, shown, write, write_json
-from ctxtui.core.errors import NotFound
+from ctxtui.core.errors import InUse, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
@@ -177,8 +178,9 @@ def vacuum(context: click.Context, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @click.pass_context
-def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Delete stored sessions whose last call is older than an age. Recordings outside the database stay.
+def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, as_json: bool) -> int | None:
+    """Delete stored sessions whose last call is older than an age. Recordings outside the database stay; so does a
+    chat that is open: it is named, and the exit code is 7.
 
     On a terminal it asks first; in a script it does not. `db vacuum` then makes the file smaller.
 
@@ -186,24 +188,30 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
     Example: ctxtui db prune --older-than 30d --dry-run
     """
     ask = sys.stdin.isatty() and not (yes or as_json)
-    ids = _pruned(context, older_than, dry_run=dry_run, ask=ask) if database_of(context).exists() else []
+    there = database_of(context).exists()
+    ids, kept = _pruned(context, older_than, dry_run=dry_run, ask=ask) if there else ([], [])
     if as_json:
-        write_json({"pruned": ids, "dry_run": dry_run})
-        return
-    for id_ in ids:
-        write(shown(id_))
-    write(f"{_sessions(len(ids))} {'would be ' if dry_run else ''}deleted")
+        stay = [{"id": one.session, "pid": one.pid, "since": one.since} for one in kept]
+        write_json({"pruned": ids, "dry_run": dry_run, "in_use": stay})
+    else:
+        for id_ in ids:
+            write(shown(id_))
+        write(f"{_sessions(len(ids))} {'would be ' if dry_run else ''}deleted")
+    for one in kept:
+        note(str(one))
+    return REFUSED.number if kept else None
 
 
-def _pruned(context: click.Context, older_than: float, *, dry_run: bool, ask: bool) -> list[str]:
+def _pruned(context: click.Context, older_than: float, *, dry_run: bool, ask: bool) -> tuple[list[str], list[InUse]]:
+    """The sessions that went, or would go, and why others stay."""
     now = time.time()
     with existing(context) as store:
-        ids = store.older(older_than, now)
+        ids, kept = store.older(older_than, now), store.kept_from_pruning(older_than, now)
         if dry_run:
-            return ids
+            return ids, kept
         if ids and ask:
             click.confirm(f"Delete {_sessions(len(ids))}?", abort=True, err=True)
-        return store.prune(older_than, now)
+        return store.prune(older_than, now), kept
 
 
 def _sessions(count: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,9 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.growth.forks import ForkOrigin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
+from ctxtui.core.errors import InUse
 from ctxtui.core.session import Session
+from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.wire.translate.client_fields import without_client_fields
 from ctxtui.wire.translate.turns import THINKING, part_of
@@ -36,17 +38,32 @@ class Continuation:
     origin: ForkOrigin | None = None
 
 
-def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) -> Continuation:
-    """What is on record under `name`: call `number` of `thread` (0: its end). Raises what opening raises, `NotFound`
-    for a call or thread that is not there."""
+def _nobody(id_: str) -> None:
+    return None
+
+
+def past_of(
+    name: str,
+    thread: str,
+    number: int,
+    settings: Settings,
+    cwd: Path,
+    hold: Callable[[str], object] = _nobody,
+) -> Continuation:
+    """What is on record under `name`: call `number` of `thread` (0: its end). `hold` is called with the id of a stored
+    session that itself goes on, before it is read. Raises what opening and `hold` raise, `NotFound` for a call or
+    thread that is not there."""
     from ctxtui.services.recordings.identity import stored_name
     from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
 
     found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings), settings.clients)
+    goes_on = bool(found.stored) and not number and is_chat(found.stored, settings)
+    if goes_on:
+        hold(found.stored)
     loaded = open_named(found, settings)
     session = loaded.session
     chosen = choose(session, thread, number)
-    if found.stored and session.about.client == CHAT and not number:
+    if goes_on:
         last = next(reversed(session.calls.values()), None)
         return Continuation(session=session, stored=found.stored, last=last, model=chosen.call.model)
     head = _end(session, chosen.thread, chosen.call, number)
@@ -65,6 +82,27 @@ def past_of(name: str, thread: str, number: int, settings: Settings, cwd: Path) 
         model=chosen.call.model,
         origin=origin,
     )
+
+
+def host_of_named(name: str, settings: Settings, cwd: Path) -> InUse | None:
+    """Who hosts the chat on record under `name`, which then cannot go on itself; None where nobody does. Raises what
+    `locate` and opening the database raise."""
+    from ctxtui.services.recordings.open_by_name import locate, stored_ids
+    from ctxtui.store.store import Store
+
+    found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings), settings.clients)
+    if not found.stored:
+        return None
+    with Store.open(database(settings.data_dir)) as store:
+        return store.host(found.stored)
+
+
+def is_chat(stored: str, settings: Settings) -> bool:
+    """Whether the stored session is one that ctxtui hosted. Raises what opening the database raises."""
+    from ctxtui.store.store import Store
+
+    with Store.open(database(settings.data_dir)) as store:
+        return store.session(stored).client == CHAT
 
 
 def _end(session: Session, thread: str, call: Call, number: int) -> int:

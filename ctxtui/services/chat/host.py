@@ -25,7 +25,7 @@ from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.turn import TurnState
 from ctxtui.analysis.growth.forks import CONTINUED
 from ctxtui.core.call import Epoch, EpochStart
-from ctxtui.core.errors import NotFound
+from ctxtui.core.errors import CtxtuiError, InUse, NotFound
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
@@ -37,7 +37,9 @@ from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, recover
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
-from ctxtui.store.in_flight import in_flight
+from ctxtui.store import leases
+from ctxtui.store.host_process import HostProcess, ended, hosting
+from ctxtui.store.in_flight import left_over
 from ctxtui.store.writer import Ended, SessionBegun, SessionResumed, Writer
 from ctxtui.wire.registry import DIALECTS
 
@@ -53,6 +55,10 @@ SYSTEM: Final = (
     "You are an assistant in a terminal. Your tools read, search and write files in the workspace, whose paths are "
     "relative. Look before you answer; say plainly what you found and what you did not. Be brief."
 )
+
+
+_PATIENCE: Final = 2.0
+"""Seconds for which a chat of this program that is being left may take to be over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,8 @@ class Host:
         """Gives the edits under which requests leave."""
         self._clock = clock
         self._past: Continuation | None = None
+        self._process: HostProcess | None = None
+        """This process as the host of the stored session that goes on."""
         self._record: Recording | None = None
         self._line: SdkLine | None = None
         self._tell: Tell = lambda news: None
@@ -101,10 +109,11 @@ class Host:
     # Opening
 
     def open(self) -> Session:
-        """The session to show: that which goes on, or a new one. Raises what opening a recording raises."""
+        """The session to show: that which goes on, or a new one. Raises what opening a recording raises, and `InUse`
+        where another process hosts the session that is to go on."""
         wish = self.wish
         if wish.name:
-            self._past = past_of(wish.name, wish.thread, wish.call, self.config.settings, self.cwd)
+            self._past = past_of(wish.name, wish.thread, wish.call, self.config.settings, self.cwd, self._hold)
         past = self._past
         if past is not None and past.stored:
             self.session = past.session
@@ -116,6 +125,23 @@ class Host:
         if past is not None:
             self.session.apply(Described(title=f"branch of {past.title}"))
         return self.session
+
+    def _hold(self, id_: str) -> None:
+        """Become the host of the stored session `id_`."""
+        self._process = hosting(time.time())
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                leases.claim(database(self.config.settings.data_dir), id_, self._process)
+                return
+            except InUse as error:
+                if error.pid != os.getpid() or time.monotonic() > until:
+                    ended(self._process)
+                    self._process = None
+                    raise
+                time.sleep(0.05)
+            except CtxtuiError:
+                return  # nothing can be written now: the writer says so, and takes the session when it can be
 
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
         """Find the partner, make the conversation, begin to record. Raises what `choose` raises."""
@@ -160,7 +186,7 @@ class Host:
         dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings.answer_tokens)
         before = past.before if past is not None else ()
         if past is not None and past.stored:
-            pending = in_flight(database(self.config.settings.data_dir), past.stored)
+            pending = left_over(database(self.config.settings.data_dir), past.stored, self._process)
             spoken = dialect_of(pending, past.last) or dialect
             talk = go_on(session.tree, session.threads[MAIN].tip, spoken, params)
             self.recovered = recover(talk, pending, partner.endpoint.name, frozenset(session.calls), self._own_id())
@@ -193,9 +219,9 @@ class Host:
         return shape.outside() if isinstance(shape, Edited) else {}
 
     def _begin_record(self, talk: Conversation, price: Price, trouble: Callable[[], object]) -> None:
-        writer = self.writer = Writer(
-            database(self.config.settings.data_dir), self.session.tree, price=price, changed=trouble
-        )
+        path = database(self.config.settings.data_dir)
+        writer = Writer(path, self.session.tree, price=price, changed=trouble, host=self._process)
+        self.writer = writer
         self._record = Recording(self.session, writer.put, self._clock)
         if self._past is not None and self._past.stored:
             writer.put(SessionResumed(self._past.stored))
@@ -311,4 +337,10 @@ class Host:
             await self._line.close()
         if self._close_partner is not None:
             await self._close_partner()
-        return self.writer.close() if self.writer is not None else True
+        if self.writer is not None:
+            return self.writer.close()
+        if self._process is not None:
+            ended(self._process)
+            with suppress(CtxtuiError):  # what says that it hosts is void already
+                leases.release(database(self.config.settings.data_dir), self._process)
+        return True

@@ -138,13 +138,24 @@ _UNDER_WAY: Final = frozenset({"said", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
-    """Whether the stored chat `id_` ended while a turn was under way; for a worker thread."""
-    from ctxtui.store.in_flight import in_flight
+    """Whether the stored chat `id_` ended while a turn was under way, and nobody hosts it now; for a worker thread."""
+    from ctxtui.store.in_flight import left_over
 
     try:
-        return any(event.kind in _UNDER_WAY for event in in_flight(database(settings.data_dir), id_))
+        return any(event.kind in _UNDER_WAY for event in left_over(database(settings.data_dir), id_))
     except CtxtuiError:
         return False
+
+
+def hosted_by(id_: str, settings: Settings) -> str:
+    """In which process the stored session `id_` is hosted now, and since when; "" for none. For a worker thread."""
+    from ctxtui.store.leases import host_of
+
+    try:
+        host = host_of(database(settings.data_dir), id_)
+    except CtxtuiError:
+        return ""  # whoever goes on with it needs the database, and says what is wrong with it
+    return host.where if host is not None else ""
 
 
 def unfinished_here(cwd: Path, settings: Settings) -> str:

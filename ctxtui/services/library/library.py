@@ -53,6 +53,7 @@ class SessionLibrary:
         self._cwd = cwd
         self._glances: Glances | None = None
         self._rows: list[SessionRow] = []
+        self._hosted: frozenset[str] = frozenset()
         self._by_path: dict[str, SessionRow] = {}
         self._children: list[ChildProcess] = []
         self._folders: dict[str, float] = {}
@@ -136,7 +137,7 @@ class SessionLibrary:
     def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         known = [self._known(one) for one in seen]
         held = {one.stored for one in known}
-        return [*known, *(_from_row(row) for row in self._rows if row.id not in held)]
+        return [*known, *(_from_row(row, row.id in self._hosted) for row in self._rows if row.id not in held)]
 
     def _ask_store(self) -> list[SessionRow]:
         path = database(self._settings.data_dir)
@@ -148,6 +149,7 @@ class SessionLibrary:
         try:
             with Store.open(path) as store:
                 self._heads().take(store.glances())
+                self._hosted = store.hosted()
                 return [*store.sessions(), *store.sessions(archived=True)]
         except CtxtuiError as error:
             self.trouble = error
@@ -196,7 +198,7 @@ def _mtime(path: str) -> float:
         return 0.0
 
 
-def _from_row(row: SessionRow) -> SessionSummary:
+def _from_row(row: SessionRow, live: bool) -> SessionSummary:
     share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
     return SessionSummary(
         key=row.id,
@@ -206,6 +208,7 @@ def _from_row(row: SessionRow) -> SessionSummary:
         id=row.id,
         cwd=row.cwd,
         mtime=row.ended or row.imported,
+        live=live,
         known=True,
         model=row.model,
         calls=row.calls,

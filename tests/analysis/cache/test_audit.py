@@ -18,7 +18,7 @@ from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.analysis.cache.miss_cause import AGAIN
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import CLIENT_VERSION, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
@@ -61,7 +61,7 @@ class Talk:
 
 def audit(script: Script) -> list[CacheAudited]:
     made = book(script.session, model_table())
-    return cache_audited(made, lambda call: cache_rules().rules(made.card(call.model), call.provider))
+    return cache_audited(made, lambda call: cache_rules().of(call, made.card(call.model)))
 
 
 def test_each_call_reads_what_the_one_before_left() -> None:
@@ -244,6 +244,38 @@ def test_a_client_whose_trailing_system_messages_are_not_found_again_is_taken_to
     assert [row.alarm for row in talk.rows()] == [False, False, False, True, True]
 
 
+@pytest.mark.parametrize(("version", "alarm"), [("2.1.62", False), ("2.1.69", True), ("2.1.330", True), ("", False)])
+def test_a_client_that_marks_one_message_loses_the_rest_behind_a_long_round(version: str, alarm: bool) -> None:
+    talk = Talk()
+    talk.call(read=FLOOR)
+    for _ in range(5):
+        talk.call()
+    script = talk.script
+    many = [f"p{n}" for n in range(12)]
+    made = script.call(*(tool("bash", "ls", id_) for id_ in many))
+    whole = talk.provider.tokens(script, made.sent_head)
+    report(script, made, Usage(fresh=3, cache_read=talk.left, write_5m=whole - talk.left - 3, output=60))
+    script.hear(*(result("a b c", id_) for id_ in many))
+    talk.call(read=FLOOR if alarm else None)
+    for call in script.session.thread_calls():
+        script.session.apply(CallSeen(replace(call, extra={CLIENT_VERSION: version})))
+    # Twelve calls and twelve results lie between the ends of the two requests.
+    assert talk.rows()[-1].alarm is alarm
+
+
+def test_a_client_that_asks_after_each_turn_is_known_by_its_version() -> None:
+    for version, alarm in (("2.1.12", False), ("1.0.51", True)):
+        talk = Talk()
+        for _ in range(3):
+            made = talk.call()
+        talk.script.session.apply(CallSeen(replace(made, ended=talk.script.clock + 200)))
+        talk.script.hear(block.text("go on"))
+        talk.call(after=450)
+        for call in talk.script.session.thread_calls():
+            talk.script.session.apply(CallSeen(replace(call, extra={CLIENT_VERSION: version})))
+        assert talk.rows()[-1].alarm is alarm
+
+
 def test_what_other_traffic_keeps_warm_is_remembered() -> None:
     talk = Talk()
     talk.call(read=FLOOR)
@@ -374,7 +406,7 @@ def after(talk: Talk, at: float) -> CacheForecast:
     made = book(talk.script.session, model_table())
     calls = talk.script.session.thread_calls()
     found = what_if.following(
-        made, lambda call: cache_rules().rules(made.card(call.model), call.provider), calls[-1], talk.script.head, at
+        made, lambda call: cache_rules().of(call, made.card(call.model)), calls[-1], talk.script.head, at
     )
     assert found.forecast is not None
     return found.forecast
