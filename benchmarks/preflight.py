@@ -64,10 +64,9 @@ class Held(NamedTuple):
 
 
 def asked(corpus: Path) -> list[Asked]:
-    """Every forecast of every recording."""
-    found: list[Asked] = []
-    seen: set[tuple[int, ...]] = set()
+    """Every forecast of every thread of every recording; a copy, or one that was cut earlier, counts once."""
     table = prices_for(Settings())
+    threads: dict[tuple[int, ...], list[Asked]] = {}
     for path in sorted(path for path in corpus.rglob("*") if path.is_file()):
         try:
             session = load(path).session
@@ -76,12 +75,11 @@ def asked(corpus: Path) -> list[Asked]:
         for thread in session.order:
             calls = [call for call in session.thread_calls(thread) if call.usage is not None and call.usage.input]
             told = tuple(call.usage.input for call in calls if call.usage is not None)
-            if len(calls) > 2 and told not in seen:
-                seen.add(told)
-                usd = partial(_usd, calls[-1], table)
-                units = grown(session.tree, calls, _input, usd)
-                found += _of_thread(source_of(path, corpus), unit_of(session.tree, calls), units)
-    return found
+            if len(calls) > 2 and told not in threads:
+                units = grown(session.tree, calls, _input, partial(_usd, calls[-1], table))
+                threads[told] = list(_of_thread(source_of(path, corpus), unit_of(session.tree, calls), units))
+    whole = [told for told in threads if not any(len(told) < len(one) and one[: len(told)] == told for one in threads)]
+    return [one for told in whole for one in threads[told]]
 
 
 def source_of(path: Path, corpus: Path) -> str:

@@ -13,6 +13,8 @@ SPREAD: Final = 2.0
 """How far single units of a session differ, over their size, where too few tell: in other sessions."""
 SEEN: Final = 3.0
 """As many units as that counts for."""
+USUAL: Final = 4.0
+"""How many units of the session's own what one brings elsewhere counts for."""
 ELSEWHERE: Final = 16.0
 """How many errors of the session's own those of other sessions count for."""
 _MOST: Final = 40
@@ -52,15 +54,11 @@ def units_ahead(values: Sequence[float], n: int, typical: Typical) -> Range:
 
 def forecast(values: Sequence[float], n: int, unit: float) -> tuple[float, float]:
     """What the next `n` units are expected to bring together, and the deviation that errors are measured in. What one
-    brings elsewhere (`unit`) counts as one more that was seen."""
-    seen = len(values)
+    brings elsewhere (`unit`) counts for some that were seen."""
+    seen, usual = len(values), USUAL if unit else 0.0
     mean = sum(values) / seen
-    size = max(sum(map(abs, values)) / seen, 1e-12)
-    if unit:
-        size = math.exp((seen * math.log(max(size, unit / 20)) + math.log(unit)) / (seen + 1))
-        expected = (seen * mean + min(unit, size)) / (seen + 1)
-    else:
-        expected = mean
+    size = max((sum(map(abs, values)) + usual * unit) / (seen + usual), 1e-12)
+    expected = (seen * mean + usual * min(unit, size)) / (seen + usual)
     squares = sum((value - mean) ** 2 for value in values) + SEEN * (SPREAD * size) ** 2
     # Not by the square root of n: a session that speeds up goes on so.
     return n * expected, n * math.sqrt(squares / (seen - 1 + SEEN))

@@ -20,7 +20,7 @@ from ctxtui.curation.policies.policy import Policy, Step, proposed, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of
 from ctxtui.curation.policies.situation import PolicyContext
 
-WORK: Final = 100_000
+WORK: Final = 60_000
 """Blocks that are gone through to try pairs of policies: with each policy alone two seconds on 10,000 blocks."""
 CHANGED: Final = 3
 """A block that is changed counts for so many that are only looked at."""
@@ -74,9 +74,9 @@ def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WOR
 
 def complete(situation: PolicyContext, found: Remedy) -> Remedy:
     """`found` with what its policies add when they are asked until they have nothing to add."""
-    edits = run_all(found.steps, situation)
-    made = _remedy(_counting_once(situation), found.steps, edits)
-    return made or found
+    more = run_all(found.steps, situation.under(found.edits))
+    whole = _remedy(_counting_once(situation), found.steps, [*found.edits, *more]) if more else None
+    return whole or found
 
 
 def _counting_once(situation: PolicyContext) -> PolicyContext:

@@ -25,8 +25,9 @@ ALIKE: Final = 0.01
 LEAST: Final = 0.02
 """The share of what the best saves from which on something is named."""
 
-Tag = Callable[[Sequence[Edit]], PriceTag | None]
-"""The price of edits on top of those that stand; None where it cannot be told."""
+Tag = Callable[[Sequence[Edit], bool], PriceTag | None]
+"""The price of edits on top of those that stand, with what quotes them if that is asked for, which takes longest; None
+where it cannot be told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,7 @@ def advice(
     made = []
     for one in ranked(priced(found, tag, horizon)):
         whole = finished(one.remedy)
-        told = tag(whole.edits) if whole.edits != one.edits else one.tag
+        told = tag(whole.edits, True)
         made.append(one if told is None else Advice(remedy=whole, tag=told, horizon=horizon))
     return sorted(made, key=lambda one: (-one.worth, one.risk))
 
@@ -98,7 +99,7 @@ def advice(
 def priced(found: Iterable[Remedy], tag: Tag, horizon: int) -> Iterator[Advice]:
     """Each of `found` that is worth a price, with it: all single policies, and the pairs that free most."""
     for remedy in _worth_pricing(found):
-        told = tag(remedy.edits)
+        told = tag(remedy.edits, False)
         if told is not None and not told.refused:
             one = Advice(remedy=remedy, tag=told, horizon=horizon)
             if one.worth > 0:

@@ -48,8 +48,8 @@ class Curation(Ready):
     tag: PriceTag
     situation: PolicyContext
     """The context as policies see it, under the given edits."""
-    price: Callable[[Sequence[Edit]], PriceTag]
-    """The tag of other edits on top of those that were given."""
+    price: Callable[[Sequence[Edit], bool], PriceTag]
+    """The tag of other edits on top of those that were given, with what quotes them if that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,12 @@ def curated(
     literals.advance()
     usable = context_window(book, call, usable_share).usable
     asked, weigh = _asked(book, chosen, head, prices)
-    hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
+    own = [sizes.at(position) for position in range(len(context))]
+    hidden = max(0, asked.prompt.total - sum(own))
     situation = PolicyContext(
         context=context,
         log=tuple(edits),
-        tokens=sizes.at,
+        tokens=own.__getitem__,
         count=sizes.of,
         usable=usable,
         rules=rules,
@@ -122,9 +123,9 @@ def curated(
     measure, plain = counter(card), apply(context, (), rules)
     without = request_count(book, call, plain)
 
-    def priced(applied: Applied) -> PriceTag:
-        counted = without, request_count(book, call, applied, measure)
-        return price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted, literals)
+    def priced(applied: Applied, quoted: bool = True) -> PriceTag:
+        counted, known = (without, request_count(book, call, applied, measure)), literals if quoted else None
+        return price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted, known)
 
     applied = apply(context, log, rules)
     tag = priced(applied)
@@ -142,7 +143,7 @@ def curated(
         made=tuple(made),
         tag=tag,
         situation=situation,
-        price=lambda more: priced(apply(context, (*edits, *more), rules)),
+        price=lambda more, quoted: priced(apply(context, (*edits, *more), rules), quoted),
     )
 
 

@@ -171,15 +171,15 @@ class Proposals:
         situation, staged = self._begun()
         rest = [policy for policy in self._policies if policy.name != budget.NAME]
 
-        def tag(edits: Sequence[Edit]) -> PriceTag | None:
+        def tag(edits: Sequence[Edit], quoted: bool) -> PriceTag | None:
             if stopped():
                 return None
             after = apply(situation.context, (*situation.log, *edits), self.rules)
             found = self._priced(after)
             if found is None:
                 return None
-            quoted = quotes(situation.literals, after) if situation.literals is not None else ()
-            return without(replace(found, quotes=tuple(quoted)), staged)
+            known = situation.literals if quoted else None
+            return without(replace(found, quotes=tuple(quotes(known, after)) if known is not None else ()), staged)
 
         found = takewhile(lambda _: not stopped(), search(situation, rest))
         return advice(found, tag, horizon, lambda one: complete(situation, one))

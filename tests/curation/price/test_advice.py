@@ -81,7 +81,7 @@ def test_trifles_are_not_named() -> None:
 def test_only_pairs_that_free_more_than_their_parts_are_priced() -> None:
     asked: list[str] = []
 
-    def price(edits: Any) -> PriceTag:
+    def price(edits: Any, quoted: bool) -> PriceTag:
         asked.append(edits[0].id)
         return tag(100, 0.0, -0.1)
 
@@ -90,8 +90,8 @@ def test_only_pairs_that_free_more_than_their_parts_are_priced() -> None:
 
 
 def test_what_costs_more_than_it_saves_is_no_advice() -> None:
-    assert list(priced([remedy("a", 100)], lambda edits: tag(100, 0.5, -0.001), 20)) == []
-    assert list(priced([remedy("a", 100)], lambda edits: None, 20)) == []
+    assert list(priced([remedy("a", 100)], lambda edits, quoted: tag(100, 0.5, -0.001), 20)) == []
+    assert list(priced([remedy("a", 100)], lambda edits, quoted: None, 20)) == []
 
 
 def test_it_says_how_it_is_asked_for() -> None:
