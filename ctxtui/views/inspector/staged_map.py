@@ -100,7 +100,7 @@ class _Walk:
                 start = self._before(at) + self._shift
                 if fate.after:
                     self._put(at, start, self._tree[change.node].category)
-                self._shift += (fate.after or 0) - fate.tokens
+                self._shift -= fate.freed
                 done = at + 1
         if done < len(self._nodes):
             self._put(done, self._before(done) + self._shift, None)

@@ -31,8 +31,9 @@ _ANYWHERE: Final = ("fates", "news", "counted", "raw", "request", "as_sent", "ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fate:
-    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
-    of its row by name, whether it is `out`, whether only a `repair` took it, and who did it."""
+    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
+    its message's header where it is the first part; the `mark` of its row by name, whether it is `out`, whether only a
+    `repair` took it, and who did it. `stays` are the tokens of that header where it is sent without the block."""
 
     tokens: int
     after: int | None
@@ -41,6 +42,12 @@ class Fate:
     repair: bool
     kind: str
     author: str = USER
+    stays: int = 0
+
+    @property
+    def freed(self) -> int:
+        """Tokens that go from the request; negative where more come."""
+        return self.tokens - (self.after or 0) - self.stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +107,11 @@ class Staging:
         tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
         if change.before.kind == HEADER:
             tokens = 0
-        elif tokens:
-            tokens -= self._header_before(change.position)
-        after = 0 if change.after is None else tokens if not tokens else self.tokens_of(change.after)
+        header = self._header_before(change.position) if tokens else 0
+        after: int | None = 0
+        if change.after is not None and tokens:
+            counted = self.tokens_of(change.after)
+            after = None if counted is None else counted + header
         mark = "dropped" if change.repaired else change.edit.does.mark
         return Fate(
             tokens=tokens,
@@ -112,6 +121,7 @@ class Staging:
             repair=change.repaired,
             kind=change.edit.kind,
             author=change.edit.author,
+            stays=header if change.after is None else 0,
         )
 
     def _header_before(self, position: int) -> int:
@@ -185,8 +195,7 @@ class Staging:
         gone = 0
         for at, change in changes.items():
             if position <= at < last:
-                fate = self.fates[change.node]
-                gone += fate.tokens - (fate.after or 0)
+                gone += self.fates[change.node].freed
         return gone - sum(new.tokens or 0 for new in self.news if position <= new.at < last)
 
     @property
@@ -244,7 +253,7 @@ class Staging:
         for node, fate in self.fates.items():
             if tree[node].depth > depth:
                 continue
-            for category, tokens in self._shared(node, (fate.after or 0) - fate.tokens).items():
+            for category, tokens in self._shared(node, -fate.freed).items():
                 change[category] = change.get(category, 0) + tokens
         for new in self.news:
             if new.at >= depth:

@@ -84,8 +84,9 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
     if fate is None:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
         return "", row.tokens, [Span(bar.ljust(grid.bar), row.style)]
-    freed = fate.tokens - (fate.after or 0)
-    drawn = bars.staged(fate.after or 0, max(0, freed), BAR_STEP * grid.bar, grid.bar, row.style)
+    drawn = bars.staged(
+        fate.after or 0, max(0, fate.tokens - (fate.after or 0)), BAR_STEP * grid.bar, grid.bar, row.style
+    )
     room = grid.bar - sum(len(span.text) for span in drawn)
     bar_spans = [*drawn, Span(" " * max(0, room))]
     if fate.out:
