@@ -51,7 +51,7 @@ def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
     return {
         "calls": len(pairs),
         "input": _inputs([pair.input for pair in pairs]),
-        "cache": {**_reads([read for _, read in reads]), "not_foreseen": _missed(reads)},
+        "cache": {**_reads([read for _, read in reads]), "not_foreseen": _unforeseen(reads)},
         "naive": {"input": _inputs([_naive(pair) for pair in pairs]), "cache": _reads(naive_reads)},
     }
 
@@ -75,23 +75,34 @@ def _inputs(rows: Sequence[Audited]) -> dict[str, Any]:
 def _reads(rows: Sequence[CacheAudited]) -> dict[str, Any]:
     if not rows:
         return {"calls": 0}
-    missed, alarms = [row for row in rows if row.missed], [row for row in rows if row.alarm]
+    missed, alarms = [row for row in rows if _missed(row)], [row for row in rows if _alarm(row)]
     return {
         "calls": len(rows),
         "within": _percent(sum(row.within for row in rows), len(rows)),
-        "hit_or_miss": _percent(sum(row.missed == row.alarm for row in rows), len(rows)),
+        "hit_or_miss": _percent(sum(_missed(row) == _alarm(row) for row in rows), len(rows)),
         "misses": len(missed),
-        "foreseen": sum(row.alarm for row in missed),
+        "foreseen": sum(_alarm(row) for row in missed),
         "alarms": len(alarms),
-        "false_alarms": sum(not row.missed for row in alarms),
+        "false_alarms": sum(not _missed(row) for row in alarms),
     }
 
 
-def _missed(reads: Sequence[tuple[Pair, CacheAudited]]) -> dict[str, int]:
+def _missed(row: CacheAudited) -> bool:
+    """Whether a call read at most half of the previous input: a rule that asks nothing of the forecast, so that it is
+    the same for every forecaster."""
+    return row.reported * 2 <= row.previous
+
+
+def _alarm(row: CacheAudited) -> bool:
+    """Whether that was foretold."""
+    return row.predicted * 2 <= row.previous
+
+
+def _unforeseen(reads: Sequence[tuple[Pair, CacheAudited]]) -> dict[str, int]:
     """Misses that were not foreseen, by what came before them and by what was read."""
     found = {"asked_nothing": 0, "asked_part": 0, "loop_nothing": 0, "loop_part": 0}
     for pair, read in reads:
-        if read.missed and not read.alarm:
+        if _missed(read) and not _alarm(read):
             found[f"{'asked' if pair.input.asked else 'loop'}_{'part' if read.reported else 'nothing'}"] += 1
     return found
 

@@ -72,7 +72,7 @@ def known(recording: Recording) -> Known:
     wrong = {}
     for leanings in dict.fromkeys((USUAL, *TRIED)):
         rows = own(recording, cache_audited(recording.book, _rules_of(recording.book, rules), leanings=leanings))
-        wrong[leanings] = sum(row.missed != row.alarm for row in rows)
+        wrong[leanings] = sum((row.reported * 2 > row.previous) != (row.predicted * 2 > row.previous) for row in rows)
     return Known(recording, tuple(lessons(recording.book)), wrong)
 
 
