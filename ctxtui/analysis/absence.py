@@ -76,9 +76,10 @@ class Missing:
     `came` are the nodes that follow the context of the call before, `answered` those of them that are its answer; `old`
     gives those before them that are read, in prompt order, but for what was read from the cache: that stands there
     unchanged. `thought` are the tokens of thinking that are read. `size` gives a node's tokens, `left` the tokens of
-    what stands in the place of a cleared result. `prefix_stays` and `prefix_broke` say what the cache tells of the
-    context before: it was read again, or it was not. `whole` says that the request itself is on record: only what its
-    provider takes out can be missing.
+    what stands in the place of a cleared result. `spare` are the tokens by which what is found may at most fall short
+    where one block more explains it too. `prefix_stays` and `prefix_broke` say what the cache tells of the context
+    before: it was read again, or it was not. `whole` says that the request itself is on record: only what its provider
+    takes out can be missing.
     """
 
     tokens: int
@@ -89,6 +90,7 @@ class Missing:
     thought: int
     size: Callable[[int], int]
     left: int
+    spare: float
     prefix_stays: bool
     prefix_broke: bool
     whole: bool
@@ -181,6 +183,8 @@ def _as_many(nodes: Sequence[int], left: int, missing: Missing) -> tuple[tuple[i
         if abs(total - missing.tokens) <= abs(best - missing.tokens):
             best, many = total, len(found)
         if total >= missing.tokens:
+            if missing.tokens - best > missing.spare and missing.fits(total):
+                best, many = total, len(found)
             break
     return tuple(found[:many]), best
 
@@ -208,6 +212,11 @@ class Absences:
         """These and `found`, of which `left` tokens each stand in their place where results were cleared."""
         rest = left if found.why in (RESULTS_CLEARED, EDITED) else 0
         return Absences(self.of | {n: Absence(n, rest, since, found.why) for n in found.nodes})
+
+    def only(self, why: str) -> Absences:
+        """Those of them that are gone because of `why`."""
+        kept = {n: one for n, one in self.of.items() if one.why == why}
+        return self if len(kept) == len(self.of) else Absences(kept) if kept else NONE_GONE
 
     def less(self, since: int) -> Absences:
         """These without those that the report of call `since` showed: they are there again."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]
+_CLOSED: Final = frozenset({"anthropic", "google", "xai"})
+"""Makers whose models nobody cuts requests for."""
+_LEAST_SLACK: Final = 0.1
 _SMALLEST_WINDOW: Final = 256
 """Tokens below which no server's window is: such a request was not cut, its texts are counted wrongly."""
 
@@ -51,11 +54,13 @@ def _cleared(call: Call) -> int:
 
 def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
     card = book.card(call.model)
-    if card.provider or read < _SMALLEST_WINDOW:
+    # Some makers' models run with their maker only; where others serve an open one, they may cut it.
+    maker = card.provider in _CLOSED or (card.provider and call.provider in ("", card.provider))
+    if maker or read < _SMALLEST_WINDOW:
         return NONE_GONE
     # How a model counts a picture is often not known: a cut shows in the texts alone.
     texts = sum(sums) - sums[INDEX["image"]] - sums[INDEX["document"]]
-    slack = book.whole_slack(call.model, call.sent_head) or 0.0
+    slack = max(_LEAST_SLACK, book.whole_slack(call.model, call.sent_head) or 0.0)
     if not is_cut(texts, slack, read, book.session.about.window or card.window or 0):
         return NONE_GONE
     tree = book.session.tree

@@ -31,7 +31,7 @@ class Residual:
     def says(self, call: int) -> str:
         """It in one sentence, as it is shown at `call`."""
         since = f"since call {self.since}" if self.since != call else "with this call"
-        return f"{self.what}; {since}, likely {self.cause}"
+        return f"{since}, likely {self.cause}. These are {self.what}."
 
 
 def residual(book: Book, call: Call) -> Residual | None:

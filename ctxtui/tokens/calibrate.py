@@ -88,7 +88,8 @@ class Calibration:
             for i, one in enumerate(self._doubts)
         ]
         self._shares = [share / _NINETY for share in card.spread]
-        self._drift = [(_DRIFT * d) ** 2 for d in self._doubts]
+        # Whole contexts hold the content of all calls, not that of the newest alone.
+        self._drift = [0.0 if whole else (_DRIFT * d) ** 2 for d in self._doubts]
         self.learnt = 0
 
     @property

@@ -20,9 +20,9 @@ LOCAL = "a-model-that-anyone-serves"
 WORDS = "the quick brown fox jumps over the lazy dog " * 40
 
 
-def asked(model: str, answer: Block, tokens: int, **extra: object) -> tuple[Script, Call]:
+def asked(model: str, answer: Block, tokens: int, provider: str = "", **extra: object) -> tuple[Script, Call]:
     """A request of ten rounds, reported as `tokens`."""
-    script = Script(model, Fidelity.WIRE)
+    script = Script(model, Fidelity.WIRE, provider)
     for n in range(10):
         use = block.of({"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"path": f"{n}"}})
         script.hear(block.text(f"{n} ")).call(use)
@@ -44,6 +44,18 @@ def test_what_a_server_cut_is_not_shown_as_read() -> None:
     ours = sum(got.categories.values())
     assert 0.5 * 1_000 < ours <= 1_000, "819.8 % would be shown without it"
     assert {why for _, why in gone(script, call)} == {absence.CUT}
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"), [("gpt-oss:20b", "ollama"), ("deepseek-r1:8b", "lm studio"), (LOCAL, "openai")]
+)
+def test_an_open_model_may_be_cut_by_whoever_serves_it(model: str, provider: str) -> None:
+    script, call = asked(model, block.text("ok"), 1_000, provider)
+    assert {why for _, why in gone(script, call)} == {absence.CUT}
+
+
+def test_the_makers_own_service_does_not_cut() -> None:
+    assert gone(*asked("gpt-oss:20b", block.text("ok"), 1_000, "openai")) == []
 
 
 @pytest.mark.parametrize("tokens", [200, 3_300, 5_000])

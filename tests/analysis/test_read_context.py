@@ -12,7 +12,8 @@ from ctxtui.analysis.residual import residual
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.call import EpochStart
-from tests.analysis.audits import counted
+from tests.analysis.audits import counted, speech
+from tests.analysis.sessions import said
 from tests.cases.unsaid import FRONT, Unsaid, cleared, failed_answer, old_messages_left_out, thinking_left_out
 
 Case = Callable[[int], tuple[Unsaid, set[int]]]
@@ -174,3 +175,47 @@ def test_the_whole_of_a_request_without_any_recorded_block_is_not_recorded() -> 
     book = counted(made.script)
     got = figures(book, made.calls[-1])
     assert got.residual == 0 and got.not_recorded == got.context_tokens
+
+
+def test_where_no_block_explains_a_fall_it_is_what_was_not_recorded_that_left() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(5, 20, 60)
+    made.added, made.broken = -9_000, True
+    made.work(3, 20, 60)
+    book = counted(made.script)
+    early, late = figures(book, made.calls[4]), figures(book, made.calls[-1])
+    assert early.not_recorded is not None and late.not_recorded is not None
+    assert abs(early.not_recorded - late.not_recorded - 9_000) < 400
+    assert not book.contexts.at(made.calls[-1].sent_head) and late.residual >= -0.02 * late.context_tokens
+    made.added, made.broken = 0, True
+    made.work(2, 20, 60)
+    again = counted(made.script)
+    assert abs((figures(again, made.calls[-1]).not_recorded or 0) - early.not_recorded) < 400, "and came back"
+
+
+def test_a_call_of_which_nothing_is_recorded_says_nothing_of_the_next_one() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(3)
+    kept, made.script.head = made.script.head, 0
+    made.call(block.text("?"))
+    made.script.head = kept
+    made.work(2)
+    book = counted(made.script)
+    first, last = figures(book, made.calls[0]), figures(book, made.calls[-1])
+    assert first.not_recorded == last.not_recorded
+
+
+def test_a_recording_that_begins_in_the_middle_does_not_exceed_its_first_report() -> None:
+    made = Unsaid(front=0)
+    for _ in range(6):
+        made.hear(200, 400)
+        made.script.head = made.script.session.tree.extend(
+            made.script.head, said("assistant", block.text(speech(made.dice, 200, 400)))
+        )
+    made.lose(made.nodes(lambda one: one.kind == "text")[:8])
+    made.hear()
+    made.call(block.text("ok"))
+    got = figures(counted(made.script), made.calls[0])
+    assert got.residual >= -0.02 * got.context_tokens

@@ -40,6 +40,8 @@ class Unsaid:
     added: int = 0
     script: Script = field(init=False)
     gone: set[int] = field(default_factory=set)
+    broken: bool = False
+    """Whether the cache does not find the next call's context, because something before it changed."""
 
     def __post_init__(self) -> None:
         self.script = Script(self.model, self.fidelity)
@@ -67,9 +69,10 @@ class Unsaid:
     def _cached(self, before: Call | None, made: Call) -> int:
         if before is None or before.usage is None:
             return 0
-        fell = bool(self.gone - self._known)
+        fell, broken = bool(self.gone - self._known), self.broken
+        self.broken = False
         self._known = set(self.gone)
-        return self.front if fell else min(before.usage.input, self._tokens(made.sent_head))
+        return 0 if broken else self.front if fell else min(before.usage.input, self._tokens(made.sent_head))
 
     _known: set[int] = field(default_factory=set)
 

@@ -47,12 +47,16 @@ def cut_prompt(tree: Tree, running: RunningTotals, head: int, slack: float, read
 
 def unseen(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
     """The nodes of the context `head`, of `sent` tokens by `own`, that a server leaves out to read `read` of them."""
+    path = tree.path(head, ROOT)
+    firm = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
+    if sum(map(own, firm)) > read:
+        firm = set()  # Not even these were read whole: then the end of the prompt was.
     found: list[int] = []
     left = sent
-    for node in tree.path(head, ROOT):
+    for node in path:
         if left <= read:
             break
-        if tree[node].category not in _SYSTEM and tree[node].place.role not in ("system", "developer"):
+        if node not in firm:
             found.append(node)
             left -= own(node)
     return tuple(found)

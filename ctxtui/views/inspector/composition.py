@@ -14,6 +14,9 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED
 from ctxtui.views.text.span import Span, Spans
 
+_FEW = 4
+"""Lines of the opened residual in a narrow pane."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:
@@ -118,8 +121,9 @@ def notes(what: Composition, room: int) -> list[Span]:
 
 
 def told(what: Composition, room: int) -> list[Spans]:
-    """The opened residual: what it is, its likely cause, since when."""
-    return [[Span(f"   {line}", "dim")] for line in safe_text.wrap(what.says, max(16, room - 4))]
+    """The opened residual: since when, its likely cause and, where there is room, what it is."""
+    texts = safe_text.wrap(what.says, max(16, room - 4))
+    return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:_FEW])]
 
 
 def lines(what: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:

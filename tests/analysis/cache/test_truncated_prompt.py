@@ -49,3 +49,15 @@ def test_the_fix_names_the_next_larger_window() -> None:
     assert "OLLAMA_CONTEXT_LENGTH=16384" in fix_for("ollama", 9_000)
     assert "-c 4096" in fix_for("llama.cpp", 500)
     assert "8192" in fix_for("", 5_000)
+
+
+def test_where_not_even_the_system_prompt_was_read_whole_the_end_was() -> None:
+    tree = Tree()
+    words = "the quick brown fox jumps over the lazy dog " * 20
+    items = [Item(block.text(words * 9), Place("system"))]
+    items += [Item(block.text(f"{n} {words}"), Place("messages", "user")) for n in range(3)]
+    head = tree.extend(ROOT, items)
+    running = RunningTotals(book_of(Session(tree)), "m")
+    running.advance()
+    found = cut_prompt(tree, running, head, 0.1, running.own(head) + 20, 4096)
+    assert found is not None and found.unseen == tuple(tree.path(head)[:3])

